@@ -109,11 +109,11 @@ func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, row
 	documents := a.Store.PlanLimits(app.Plan).Documents
 	for _, row := range rows {
 		pulse.Beat(ctx)
-		if err := a.awaitRoom(ctx, roomLimit); err != nil {
+		if err := a.awaitPace(ctx, maxPaceWait); err != nil {
 			return err
 		}
 		err := a.sendBulkRow(ctx, work.BulkSend, of, row, documents)
-		if errors.Is(err, store.ErrBulkRowTaken) {
+		if errors.Is(err, store.ErrBulkRowNotPending) {
 			// Another attempt sent the row, or the bulk send was paused or canceled. The next batch reads the new
 			// status.
 			return nil
@@ -125,7 +125,7 @@ func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, row
 	return nil
 }
 
-// sendBulkRow sends a row, or records why it cannot be sent. It returns store.ErrBulkRowTaken if the row is not
+// sendBulkRow sends a row, or records why it cannot be sent. It returns store.ErrBulkRowNotPending if the row is not
 // pending.
 func (a *Activities) sendBulkRow(ctx context.Context, b *models.BulkSend, of *models.LoadedTemplate, row *models.BulkRow, maxDocuments int) error {
 	act := a.systemContext()

@@ -68,13 +68,13 @@ func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 			for range room - 1 {
 				env.sent("other@example.com")
 			}
-			require.NoError(t, env.AwaitRoom(ctx, time.Hour), "there is room for one")
+			require.NoError(t, env.AwaitPace(ctx, time.Hour), "there is room for one")
 			last, in := env.sent("last@example.com")
 			looked.Store(0)
 			var begun atomic.Bool
 			done := make(chan error, 1)
 			go func() {
-				err := env.AwaitRoom(ctx, time.Hour)
+				err := env.AwaitPace(ctx, time.Hour)
 				if err == nil && !begun.Load() {
 					err = fmt.Errorf("%d are in flight, and there was room for one more", room)
 				}
@@ -111,7 +111,7 @@ func TestBulkSend_AloneHasAHigherLimit(t *testing.T) {
 				}
 				return env.clock.Now()
 			}
-			err := env.AwaitRoom(ctx, time.Hour)
+			err := env.AwaitPace(ctx, time.Hour)
 			if err != nil {
 				require.ErrorIs(t, err, context.Canceled)
 			}
@@ -155,14 +155,14 @@ func TestBulkSend_PausesForOthers(t *testing.T) {
 	}
 }
 
-// TestAwaitRoom_EndsWithTheActivity checks that awaitRoom returns when the activity is canceled.
-func TestAwaitRoom_EndsWithTheActivity(t *testing.T) {
+// TestAwaitPace_EndsWithTheActivity checks that awaitPace returns when the activity is canceled.
+func TestAwaitPace_EndsWithTheActivity(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		env.sent("other@example.com")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.ErrorIs(t, env.AwaitRoom(ctx, time.Hour), context.Canceled)
+		require.ErrorIs(t, env.AwaitPace(ctx, time.Hour), context.Canceled)
 	})
 }
 

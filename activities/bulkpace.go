@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// roomLimit is the maximum time that a row of a bulk send waits for capacity. It is also the time after which a
+	// maxPaceWait is the maximum time that a row of a bulk send waits for capacity. It is also the time after which a
 	// sent envelope no longer counts, even if its invitation has not begun. If invitations are stuck, four rows per
 	// second are still sent.
-	roomLimit = 250 * time.Millisecond
-	// roomInterval is the polling interval while a row waits for capacity. Each invitation that begins in this
+	maxPaceWait = 250 * time.Millisecond
+	// paceInterval is the polling interval while a row waits for capacity. Each invitation that begins in this
 	// process also triggers a check.
-	roomInterval = 8 * time.Millisecond
+	paceInterval = 8 * time.Millisecond
 	// singlesInterval is the time after a single envelope during which more of them are expected.
 	singlesInterval = 10 * time.Second
-	// roomAlone is the factor by which the limit increases when no single envelopes are expected.
-	roomAlone = 6
-	// roomRest is the minimum time between two rows, multiplied by InFlight. It leaves processor time for the work
+	// idleFactor is the factor by which the limit increases when no single envelopes are expected.
+	idleFactor = 6
+	// rowInterval is the minimum time between two rows, multiplied by InFlight. It leaves processor time for the work
 	// that follows an invitation.
-	roomRest = 75 * time.Millisecond
+	rowInterval = 75 * time.Millisecond
 )
 
 // BulkPace decides when a bulk send can send its next row. It admits a row only when few envelopes of any sender
@@ -50,9 +50,9 @@ func (p *BulkPace) admit(now time.Time, lately store.Awaiting) bool {
 	}
 	room, rest := max(1, p.InFlight), time.Duration(0)
 	if now.Sub(p.singles) < singlesInterval {
-		rest = roomRest / time.Duration(room)
+		rest = rowInterval / time.Duration(room)
 	} else {
-		room *= roomAlone
+		room *= idleFactor
 	}
 	if lately.All >= room || now.Sub(p.row) < rest {
 		return false
@@ -68,11 +68,11 @@ func (p *BulkPace) invitationBegan() {
 	}
 }
 
-// awaitRoom waits until the next row of a bulk send may be sent, or until the time in most has passed.
-func (a *Activities) awaitRoom(ctx context.Context, most time.Duration) error {
+// awaitPace waits until the next row of a bulk send may be sent, or until the time in most has passed.
+func (a *Activities) awaitPace(ctx context.Context, most time.Duration) error {
 	limit := time.NewTimer(most)
 	defer limit.Stop()
-	tick := time.NewTicker(roomInterval)
+	tick := time.NewTicker(paceInterval)
 	defer tick.Stop()
 	for {
 		began := a.BulkPace.began.next()

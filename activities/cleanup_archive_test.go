@@ -88,7 +88,7 @@ func TestCleanup_ArchivesEndedEnvelopes(t *testing.T) {
 		assert.True(t, archived(broken))
 
 		require.NoError(t, s.Restore(ctx, first.ID))
-		clock.Add(store.ReleasedArchivesKept + time.Hour)
+		clock.Add(store.ReleasedArchiveRetention + time.Hour)
 		a.ArchiveAfter = 0
 		round(activities.RemovedRows{Kind: "files of former archives", Rows: 1})
 		files, err := blobs.List(ctx, blob.Archives)
@@ -119,7 +119,7 @@ func TestCleanup_UndeletableFileDelaysNothing(t *testing.T) {
 		restored := voided()
 		require.NoError(env.t, env.Store.Archive(ctx, restored))
 		require.NoError(env.t, env.Store.Restore(ctx, restored.ID))
-		env.clock.Add(store.ReleasedArchivesKept + time.Hour)
+		env.clock.Add(store.ReleasedArchiveRetention + time.Hour)
 		late := voided()
 		env.clock.Add(25 * time.Hour)
 		_, err := env.Cleanup(ctx)

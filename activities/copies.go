@@ -18,7 +18,7 @@ import (
 // SendCopies sends the sealed documents to all signers and copy recipients. The documents are attached, or linked if
 // their total size exceeds the limit.
 func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) error {
-	release, err := a.takeMailSlot(in.AppID)
+	release, err := a.acquireMailLimit(in.AppID)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailS
 // SendCopiesAgain sends a signer new links to the sealed files, in one email per request. If the files have been
 // purged, it sends nothing.
 func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInput) error {
-	release, err := a.takeMailSlot(in.AppID)
+	release, err := a.acquireMailLimit(in.AppID)
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func TestRemind_EnvelopesOwnInterval(t *testing.T) {
 		}
 		sentAt := env.clock.Now()
 		change(func(e *models.Envelope) error {
-			return e.Patch(env.act(), models.EnvelopeEdit{ReminderHours: models.Change[*int]{Given: true, Value: &hours}})
+			return e.Patch(env.act(), models.EnvelopeEdit{ReminderHours: models.Change[*int]{Present: true, Value: &hours}})
 		})
 		plan, err := env.LoadPlan(env.t.Context(), in)
 		require.NoError(env.t, err)
@@ -130,7 +130,7 @@ func TestRemind_EnvelopesOwnInterval(t *testing.T) {
 		require.WithinDuration(env.t, env.clock.Now().Add(5*time.Hour), *plan.RemindAt, time.Second)
 		none := 0
 		change(func(e *models.Envelope) error {
-			return e.Patch(env.act(), models.EnvelopeEdit{ReminderHours: models.Change[*int]{Given: true, Value: &none}})
+			return e.Patch(env.act(), models.EnvelopeEdit{ReminderHours: models.Change[*int]{Present: true, Value: &none}})
 		})
 		plan, err = env.LoadPlan(env.t.Context(), in)
 		require.NoError(env.t, err)

@@ -11,9 +11,9 @@ import (
 // NonRetryable exports nonRetryable.
 func NonRetryable(err error) error { return nonRetryable(err) }
 
-// AwaitRoom exports awaitRoom.
-func (a *Activities) AwaitRoom(ctx context.Context, limit time.Duration) error {
-	return a.awaitRoom(ctx, limit)
+// AwaitPace exports awaitPace.
+func (a *Activities) AwaitPace(ctx context.Context, limit time.Duration) error {
+	return a.awaitPace(ctx, limit)
 }
 
 // RetentionRound exports retentionRound, and returns its results.

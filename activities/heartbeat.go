@@ -20,9 +20,9 @@ const (
 	// HeartbeatTimeout is the time without heartbeats after which the worker is considered dead and the activity is
 	// restarted on another worker.
 	HeartbeatTimeout = 3 * HeartbeatInterval
-	// StallTimeout is the time without progress (see package pulse) after which an activity is restarted on another
+	// stallTimeout is the time without progress (see package pulse) after which an activity is restarted on another
 	// worker, so that a hung task does not delay its envelope until the activity's timeout.
-	StallTimeout = 5 * time.Minute
+	stallTimeout = 5 * time.Minute
 )
 
 // KeepAlive is an interceptor that sends heartbeats for running activities. When the worker is stopped, it returns
@@ -35,13 +35,13 @@ type KeepAlive struct {
 	// sent is not sent twice. It must be shorter than the worker's WorkerStopTimeout, after which nothing is reported
 	// to Temporal.
 	Grace time.Duration
-	// Stall is the time without progress after which an activity is restarted. Zero means StallTimeout.
+	// Stall is the time without progress after which an activity is restarted. Zero means stallTimeout.
 	Stall time.Duration
 }
 
 // InterceptActivity implements interceptor.WorkerInterceptor.
 func (k *KeepAlive) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	return &keepAlive{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, grace: k.Grace, stall: cmp.Or(k.Stall, StallTimeout)}
+	return &keepAlive{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, grace: k.Grace, stall: cmp.Or(k.Stall, stallTimeout)}
 }
 
 type keepAlive struct {

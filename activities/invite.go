@@ -37,7 +37,7 @@ const ErrTypeRejected = "Rejected"
 // Invite invites each of the recipients. It fails and must be retried until all of them have been reached. A retry
 // skips the emails that were already sent. An unreachable address does not delay the other recipients.
 func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
-	release, err := a.takeMailSlot(in.AppID)
+	release, err := a.acquireMailLimit(in.AppID)
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *
 // SendClosing notifies all invited recipients, and the copy recipients who received a notice, that the envelope has
 // closed.
 func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput) error {
-	release, err := a.takeMailSlot(in.AppID)
+	release, err := a.acquireMailLimit(in.AppID)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 		msg.Kind = templates.Declined
 		for _, s := range e.Signers {
 			if s.Status == models.SignerDeclined {
-				decliner, msg.ByName, msg.At, msg.ByAsk = s, s.Name, *s.DeclinedAt, templates.Ask(e.AskedInPerson(s))
+				decliner, msg.ByName, msg.At, msg.ByRequest = s, s.Name, *s.DeclinedAt, templates.Request(e.OwnAction(s))
 			}
 		}
 	case models.StatusVoided:
@@ -164,9 +164,9 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 	}
 	var notice error // Its failure does not delay the other emails.
 	if decliner != nil {
-		notice = a.notifyTenant(ctx, e, v, decliner.ID, templates.Notice{Kind: templates.NoticeDeclined, ByName: decliner.Name, ByAsk: msg.ByAsk, ReasonText: msg.ReasonText, At: msg.At}, "")
+		notice = a.notifyTenant(ctx, e, v, decliner.ID, templates.Notice{Kind: templates.NoticeDeclined, ByName: decliner.Name, ByRequest: msg.ByRequest, ReasonText: msg.ReasonText, At: msg.At}, "")
 	}
-	told, err := a.toldOfCopies(ctx, e)
+	told, err := a.notifiedOfCopies(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -221,11 +221,11 @@ func mailEach(begin context.Context, all []addressee, send func(addressee) error
 
 // mailOnce is like sendOnce, but for an email.
 func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models.Signer, m notify.Mail, record recordMail) error {
-	return a.mailBegun(ctx, models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailKind(m.Kind)}, m, record)
+	return a.sendRecorded(ctx, models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailKind(m.Kind)}, m, record)
 }
 
-// mailBegun is like mailOnce, but accepts the record of the email.
-func (a *Activities) mailBegun(ctx context.Context, begun models.Mail, m notify.Mail, record recordMail) error {
+// sendRecorded is like mailOnce, but accepts the record of the email.
+func (a *Activities) sendRecorded(ctx context.Context, begun models.Mail, m notify.Mail, record recordMail) error {
 	return a.sendOnce(ctx, begun, func(ctx context.Context, last bool) error {
 		m.LastAttempt = last
 		return a.Mail.Send(ctx, m)
@@ -437,7 +437,7 @@ func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v mailSett
 	msg := templates.Invitation{
 		Language: v.languageOf(s), Look: v.look, RecipientName: invitee(s).Name, SenderName: v.sender, SigningURL: a.SigningURL + "/" + tok,
 		ShortURL: a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID), ExpiresAt: e.ExpiresAt,
-		Ask: templates.Ask(e.RequestedAction(s)), SignerName: s.Name, Subject: models.Deref(e.Subject, ""), Message: models.Deref(e.Message, ""),
+		Request: templates.Request(e.RequestedAction(s)), SignerName: s.Name, Subject: models.Deref(e.Subject, ""), Message: models.Deref(e.Message, ""),
 	}
 	if principal := e.Principal(s); principal != nil {
 		msg.SignerName = principal.Name

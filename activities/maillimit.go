@@ -22,25 +22,25 @@ const (
 // MailLimit limits the number of activities of one app that send email at the same time in this process, so that an
 // app with hanging emails does not delay other apps.
 type MailLimit struct {
-	perApp int
-	slots  limit.Keyed
+	perApp      int
+	concurrency limit.Keyed
 }
 
 // NewMailLimit returns a MailLimit of perApp activities for each app. It uses now to measure how long they take.
 func NewMailLimit(perApp int, now func() time.Time) *MailLimit {
-	return &MailLimit{perApp: perApp, slots: limit.Keyed{MaxWait: maxMailWait, Now: now}}
+	return &MailLimit{perApp: perApp, concurrency: limit.Keyed{MaxWait: maxMailWait, Now: now}}
 }
 
 // errTypeMailBusy is the error type of an activity whose app has no free mail slot.
 const errTypeMailBusy = "MailBusy"
 
-// takeMailSlot acquires a mail slot for the app. If no slot is free, it returns an error instead of waiting, so that
+// acquireMailLimit acquires a mail slot for the app. If no slot is free, it returns an error instead of waiting, so that
 // the slot of the task queue becomes free for other apps. The activity is retried when a mail slot should be free.
-func (a *Activities) takeMailSlot(app uuid.UUID) (release func(), err error) {
+func (a *Activities) acquireMailLimit(app uuid.UUID) (release func(), err error) {
 	if a.MailLimit == nil {
 		return func() {}, nil
 	}
-	release, wait := a.MailLimit.slots.TryAcquire(app.String(), a.MailLimit.perApp)
+	release, wait := a.MailLimit.concurrency.TryAcquire(app.String(), a.MailLimit.perApp)
 	if release != nil {
 		return release, nil
 	}

@@ -21,7 +21,7 @@ import (
 // NotifySender emails the sender of an envelope, who is a console user, about an event. It does so once, if the
 // user's settings still request it and the user can still see the envelope.
 func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationInput) error {
-	release, err := a.takeMailSlot(in.AppID)
+	release, err := a.acquireMailLimit(in.AppID)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationI
 	if m == nil {
 		return a.Store.DropRequestedMail(ctx, in.EventID)
 	}
-	return tryLater(ignoreRefused(a.mailBegun(ctx, begun, *m, nil)))
+	return tryLater(ignoreRefused(a.sendRecorded(ctx, begun, *m, nil)))
 }
 
 // notificationMail returns the email that notifies the sender of an envelope about an event, and its record. The
@@ -159,7 +159,7 @@ func (a *Activities) toSender(user *models.ConsoleUser, chosen *models.Notificat
 func (a *Activities) notification(to templates.To, kind models.NotificationKind, e *models.Envelope, s *models.Signer, ev *models.Event) templates.Notification {
 	n := templates.Notification{To: to, Subject: e.Title(), Kind: templates.NotificationKind(kind), At: ev.Timestamp, NotAllSigned: !e.AllSign(), EnvelopeURL: a.envelopeURL(e.ID)}
 	if s != nil {
-		n.ByName, n.ByAsk = s.Name, templates.Ask(e.RequestedAction(s))
+		n.ByName, n.ByRequest = s.Name, templates.Request(e.RequestedAction(s))
 	}
 	switch kind { //nolint:exhaustive // the others need no more
 	case models.NotifyBounced:
@@ -171,7 +171,7 @@ func (a *Activities) notification(to templates.To, kind models.NotificationKind,
 		n.ReasonText = serverWords(reason)
 	case models.NotifyDeclined:
 		if s != nil {
-			n.ByAsk = templates.Ask(e.AskedInPerson(s))
+			n.ByRequest = templates.Request(e.OwnAction(s))
 		}
 		n.ReasonText, _ = ev.Detail["reason"].(string) // empty if no reason was given
 	case models.NotifySealingProblem:
@@ -217,7 +217,7 @@ func (a *Activities) digestRound(ctx context.Context, round *CleanupRound) error
 // If the process stops in between, the digest is sent again with the same Message-ID. Nothing is sent if the user
 // cannot see any of the events.
 func (a *Activities) SendDigest(ctx context.Context, in temporal.DigestInput) error {
-	release, err := a.takeMailSlot(in.AppID)
+	release, err := a.acquireMailLimit(in.AppID)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (v mailSettings) languageOf(s *models.Signer) string { return cmp.Or(s.Lang
 
 // part returns the signer's role for the seal record.
 func part(e *models.Envelope, s *models.Signer) seal.Part {
-	p := seal.Part{Kind: string(s.ShownKind())}
+	p := seal.Part{Kind: string(s.DisplayKind())}
 	if h := s.Host(); h != nil {
 		p.Host = &seal.Host{Name: h.Name, Email: h.Email}
 	}
@@ -101,9 +101,9 @@ func (a *Activities) copyNoticeID(s *models.Signer) string {
 	return a.Mail.MessageID(of...)
 }
 
-// toldOfCopies returns the copy recipients who were notified that a copy would follow. These are the recipients whose
+// notifiedOfCopies returns the copy recipients who were notified that a copy would follow. These are the recipients whose
 // latest notice was begun and not rejected.
-func (a *Activities) toldOfCopies(ctx context.Context, e *models.Envelope) ([]*models.Signer, error) {
+func (a *Activities) notifiedOfCopies(ctx context.Context, e *models.Envelope) ([]*models.Signer, error) {
 	if len(e.Copies) == 0 {
 		return nil, nil
 	}
@@ -130,6 +130,6 @@ func (a *Activities) reportBounce(ctx context.Context, e *models.Envelope, s *mo
 	rejected(refused.Error())
 	to := invitee(s)
 	return a.notifyTenant(ctx, e, v, s.ID, templates.Notice{
-		Kind: templates.NoticeBounced, ByName: to.Name, ByAddress: to.Email, ByAsk: templates.Ask(e.RequestedAction(s)), ReasonText: serverWords(refused.Error()), At: a.Now(),
+		Kind: templates.NoticeBounced, ByName: to.Name, ByAddress: to.Email, ByRequest: templates.Request(e.RequestedAction(s)), ReasonText: serverWords(refused.Error()), At: a.Now(),
 	}, what)
 }

@@ -163,13 +163,13 @@ func TestEveryKindOfSigner_IsNamed(t *testing.T) {
 		if kind == models.RecipientCopy {
 			continue // not a signer
 		}
-		shown, ordinary := string((&models.Signer{Kind: kind}).ShownKind()), kind == models.RecipientSigner
+		shown, ordinary := string((&models.Signer{Kind: kind}).DisplayKind()), kind == models.RecipientSigner
 		for _, tag := range locales.Tags() {
 			assert.Equal(t, ordinary, lang.ForTag(tag).PartKinds[shown] == "", "%s, %s", kind, tag)
 		}
 		signature, err := templates.Invitation{SenderName: "Acme"}.Render()
 		require.NoError(t, err)
-		got, err := templates.Invitation{SenderName: "Acme", Ask: templates.Ask(shown)}.Render()
+		got, err := templates.Invitation{SenderName: "Acme", Request: templates.Request(shown)}.Render()
 		require.NoError(t, err)
 		assert.Equal(t, ordinary, got.Subject == signature.Subject, kind)
 	}

@@ -15,7 +15,7 @@ import (
 // It replaces a link that is about to expire, unless a text message contains the link as well, because RenewLinks
 // then sends both messages again. It returns the time at which the next reminder is due, or nil if there is none.
 func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
-	release, err := a.takeMailSlot(in.AppID)
+	release, err := a.acquireMailLimit(in.AppID)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (a *Activities) sendReminder(ctx context.Context, in temporal.EnvelopeInput
 		return fmt.Errorf("write reminder: %w", err)
 	}
 	begun.EnvelopeID, begun.SignerID, begun.Kind = e.ID, s.ID, models.MailReminder
-	return ignoreRefused(a.mailBegun(ctx, begun, newMail(models.MailReminder, invitee(s), v, messageID, content), func(id, refused string) error {
+	return ignoreRefused(a.sendRecorded(ctx, begun, newMail(models.MailReminder, invitee(s), v, messageID, content), func(id, refused string) error {
 		if refused != "" { // the invitation's failure is in the audit trail
 			return a.noteMail(ctx, id, refused)
 		}

@@ -124,7 +124,7 @@ func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (boo
 
 // RemindDeletion reminds every recipient who has not yet downloaded all files.
 func (a *Activities) RemindDeletion(ctx context.Context, in temporal.DeletionInput) error {
-	release, err := a.takeMailSlot(in.AppID)
+	release, err := a.acquireMailLimit(in.AppID)
 	if err != nil {
 		return err
 	}

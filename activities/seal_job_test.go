@@ -51,7 +51,7 @@ func TestSeal_Input(t *testing.T) {
 				if _, err := e.Consent(env.act(), l, new(models.Signer).Disclosure("en")); err != nil {
 					return err
 				}
-				if _, err := e.RecordShown(env.act(), l); err != nil {
+				if _, err := e.RecordDisplayedValues(env.act(), l); err != nil {
 					return err
 				}
 				_, err := e.Sign(env.act(), l, models.Submission{Fields: []models.FieldSubmission{

@@ -211,7 +211,7 @@ func (c *crowd) sign(i int) {
 		_, err := e.Consent(act, l, new(models.Signer).Disclosure("en"))
 		return err
 	}))
-	require.True(c.t, c.try(func(e *models.Envelope) error { act, l := at(e); _, err := e.RecordShown(act, l); return err }))
+	require.True(c.t, c.try(func(e *models.Envelope) error { act, l := at(e); _, err := e.RecordDisplayedValues(act, l); return err }))
 	for _, part := range []int{1, 2, 5, 20, 60, 0} { // if values are rejected, smaller ones are tried
 		if c.try(func(e *models.Envelope) error {
 			act, l := at(e)

@@ -29,7 +29,7 @@ const permanentProblemRetryDelay = time.Hour
 func permanentProblem(err error) models.SealingProblem {
 	refused, isRefused := errors.AsType[*refusal.Error](err)
 	switch {
-	case isRefused && refused.Code == refusal.OriginalChanged, errors.Is(err, blob.ErrAltered), errors.Is(err, blob.ErrDamaged):
+	case isRefused && refused.Code == refusal.OriginalChanged, errors.Is(err, blob.ErrModified), errors.Is(err, blob.ErrDamaged):
 		return models.SealingOriginalChanged
 	case isRefused, errors.Is(err, pdf.ErrDamaged), errors.Is(err, pdf.ErrLimit):
 		return models.SealingRefused

@@ -98,7 +98,7 @@ func (s *brandingHandler) putBranding(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	given := o.given("primaryColor", "senderName", "replyTo", "footer", "supportUrl", "logo")
+	given := o.present("primaryColor", "senderName", "replyTo", "footer", "supportUrl", "logo")
 	if err := s.store.ChangeBranding(c.Request.Context(), app.ID, tenant, b, given); err != nil {
 		return err
 	}

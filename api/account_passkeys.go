@@ -101,26 +101,26 @@ func (s *signInHandler) listPasskeys(c *gin.Context, app caller) error {
 	return answerList(c, views(rows, viewPasskey))
 }
 
-// askedOf describes the purpose of a challenge and its holder, the only party that may respond to it.
-type askedOf struct {
+// challengePurpose describes the purpose of a challenge and its holder, the only party that may respond to it.
+type challengePurpose struct {
 	kind   models.ChallengeKind
 	holder string
 }
 
-func signInChallenge(user uuid.UUID) askedOf {
-	return askedOf{models.ChallengePasskeySignIn, user.String()}
+func signInChallenge(user uuid.UUID) challengePurpose {
+	return challengePurpose{models.ChallengePasskeySignIn, user.String()}
 }
 
-func proofChallenge(session uuid.UUID) askedOf {
-	return askedOf{models.ChallengePasskeyProof, session.String()}
+func proofChallenge(session uuid.UUID) challengePurpose {
+	return challengePurpose{models.ChallengePasskeyProof, session.String()}
 }
 
-func registrationChallenge(session uuid.UUID) askedOf {
-	return askedOf{models.ChallengePasskey, session.String()}
+func registrationChallenge(session uuid.UUID) challengePurpose {
+	return challengePurpose{models.ChallengePasskey, session.String()}
 }
 
 // challenge stores a challenge and sends it to the browser. A challenge accepts one response.
-func (s *signInHandler) challenge(c *gin.Context, asked askedOf, user uuid.UUID, session *webauthn.SessionData, options any) error {
+func (s *signInHandler) challenge(c *gin.Context, asked challengePurpose, user uuid.UUID, session *webauthn.SessionData, options any) error {
 	data, err := json.Marshal(session)
 	if err != nil {
 		return fmt.Errorf("store challenge: %w", err)
@@ -132,7 +132,7 @@ func (s *signInHandler) challenge(c *gin.Context, asked askedOf, user uuid.UUID,
 	return answer(c, http.StatusOK, gin.H{"ceremony": ceremony, "publicKey": options})
 }
 
-func (s *signInHandler) takeChallenge(c *gin.Context, asked askedOf, ceremony string) (webauthn.SessionData, error) {
+func (s *signInHandler) takeChallenge(c *gin.Context, asked challengePurpose, ceremony string) (webauthn.SessionData, error) {
 	var session webauthn.SessionData
 	challenge := store.Challenge{Kind: asked.kind, Answer: ceremony, Holder: asked.holder}
 	err := s.store.TakeChallenge(c.Request.Context(), &challenge)
@@ -259,8 +259,8 @@ func (s *signInHandler) removePasskey(c *gin.Context, app caller) error {
 	return answerNothing(c)
 }
 
-// askForPasskey creates a passkey challenge for a user who entered the correct password.
-func (s *signInHandler) askForPasskey(c *gin.Context) error {
+// createSignInChallenge creates a passkey challenge for a user who entered the correct password.
+func (s *signInHandler) createSignInChallenge(c *gin.Context) error {
 	o, err := readObject(c, false)
 	if err != nil {
 		return err
@@ -280,9 +280,9 @@ func (s *signInHandler) askForPasskey(c *gin.Context) error {
 	return s.challengePasskeys(c, user, signInChallenge(known.ID))
 }
 
-// askAgainForPasskey creates a passkey challenge to confirm a change of the account. The challenge is valid only in the
+// createConfirmationChallenge creates a passkey challenge to confirm a change of the account. The challenge is valid only in the
 // user's session.
-func (s *signInHandler) askAgainForPasskey(c *gin.Context, app caller) error {
+func (s *signInHandler) createConfirmationChallenge(c *gin.Context, app caller) error {
 	user, err := s.passkeyUser(c, app.user)
 	if err != nil {
 		return err
@@ -290,7 +290,7 @@ func (s *signInHandler) askAgainForPasskey(c *gin.Context, app caller) error {
 	return s.challengePasskeys(c, user, proofChallenge(app.session))
 }
 
-func (s *signInHandler) challengePasskeys(c *gin.Context, user *passkeyUser, asked askedOf) error {
+func (s *signInHandler) challengePasskeys(c *gin.Context, user *passkeyUser, asked challengePurpose) error {
 	if len(user.rows) == 0 {
 		return errPasskeyNone
 	}
@@ -312,7 +312,7 @@ type passkeyAnswer struct {
 
 // consumePasskey consumes a challenge and verifies the response to it. Wrong responses count towards the same limit as
 // wrong codes.
-func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser, asked askedOf, a passkeyAnswer) error {
+func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser, asked challengePurpose, a passkeyAnswer) error {
 	session, err := s.takeChallenge(c, asked, a.ceremony)
 	if err != nil {
 		return err

@@ -105,14 +105,14 @@ func (c *client) registers(a *authenticator, name string, proof object) *answer 
 	return c.post(passkeysPath, object{"ceremony": options.str("ceremony"), "name": name, "credential": a.creates(options.body)})
 }
 
-// asked returns a sign-in challenge for the account with the given email address.
-func (s *service) asked(t *testing.T, email string) *answer {
+// challenge returns a sign-in challenge for the account with the given email address.
+func (s *service) challenge(t *testing.T, email string) *answer {
 	t.Helper()
 	return (&client{t: t, s: s}).post(passkeysPath+"/challenge", object{"email": email, "password": password}).want(200)
 }
 
-// askedAgain returns a challenge to confirm a change in the client's session.
-func (c *client) askedAgain() *answer {
+// confirmationChallenge returns a challenge to confirm a change in the client's session.
+func (c *client) confirmationChallenge() *answer {
 	c.t.Helper()
 	return c.post(passkeysPath+"/proof", nil).want(200)
 }
@@ -155,13 +155,13 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 		require.Equal(t, object{"authenticatorApp": false, "passkey": true}, a.body["details"])
 		login(object{"code": "000000"}).refused(401, "invalid_code")
 		c.post(passkeysPath+"/begin", object{"password": password}).refused(400, "validation_error")
-		login(object{"passkey": answerOf(s.asked(t, email), laptop)}).want(200)
+		login(object{"passkey": answerOf(s.challenge(t, email), laptop)}).want(200)
 		login(object{"code": recovery[0]}).want(200)
 
-		a = c.registers(phone, "Phone", object{"password": password, "passkey": answerOf(c.askedAgain(), laptop)}).want(201)
+		a = c.registers(phone, "Phone", object{"password": password, "passkey": answerOf(c.confirmationChallenge(), laptop)}).want(201)
 		require.Empty(t, a.body["recoveryCodes"], "those there are stay")
 		phoneID := a.body["passkey"].(object)["id"].(string)
-		login(object{"passkey": answerOf(s.asked(t, email), phone)}).want(200)
+		login(object{"passkey": answerOf(s.challenge(t, email), phone)}).want(200)
 		names := []string{}
 		for _, p := range list(c.get(passkeysPath).want(200)) {
 			names = append(names, p.(object)["name"].(string))
@@ -176,20 +176,20 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 		secret := c.post("/v1/console/totp", object{"password": password, "code": recovery[2]}).want(201).str("secret")
 		fresh := c.post("/v1/console/totp/confirm", object{"code": s.code(t, secret)}).want(200).body["recoveryCodes"].([]any)
 		require.Equal(t, object{"authenticatorApp": true, "passkey": true}, login(nil).body["details"])
-		login(object{"passkey": answerOf(s.asked(t, email), laptop)}).want(200)
+		login(object{"passkey": answerOf(s.challenge(t, email), laptop)}).want(200)
 		login(object{"code": s.code(t, secret)}).want(200)
 		c.post("/v1/console/totp/remove", object{"password": password, "code": fresh[0]}).want(204)
 		require.Equal(t, object{"active": false, "required": false, "recoveryCodes": 9.0}, c.get("/v1/console/totp").want(200).body)
 		c.post("/v1/console/totp/remove", object{"password": password, "code": fresh[1]}).refused(409, "second_factor_none")
 
 		// A removed passkey is rejected, and removing the last one also removes the recovery codes.
-		before := s.asked(t, email)
+		before := s.challenge(t, email)
 		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password}).refused(400, "validation_error")
-		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password, "passkey": answerOf(c.askedAgain(), phone)}).want(204)
+		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password, "passkey": answerOf(c.confirmationChallenge(), phone)}).want(204)
 		login(object{"passkey": answerOf(before, phone)}).refused(401, "invalid_passkey")
-		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password, "passkey": answerOf(c.askedAgain(), laptop)}).refused(404, "not_found")
+		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password, "passkey": answerOf(c.confirmationChallenge(), laptop)}).refused(404, "not_found")
 		id := list(c.get(passkeysPath).want(200))[0].(object)["id"].(string)
-		c.post(passkeysPath+"/"+id+"/remove", object{"password": password, "passkey": answerOf(c.askedAgain(), laptop)}).want(204)
+		c.post(passkeysPath+"/"+id+"/remove", object{"password": password, "passkey": answerOf(c.confirmationChallenge(), laptop)}).want(204)
 		require.Equal(t, object{"active": false, "required": false, "recoveryCodes": 0.0}, c.get("/v1/console/totp").want(200).body)
 		login(nil).want(200)
 	})
@@ -212,7 +212,7 @@ func TestPasskeys_EachChangeNeedsAResponse(t *testing.T) {
 	} {
 		change.body["password"] = password
 		c.post(change.path, change.body).refused(400, "validation_error")
-		change.body["passkey"] = answerOf(c.askedAgain(), key)
+		change.body["passkey"] = answerOf(c.confirmationChallenge(), key)
 		c.post(change.path, change.body).want(change.status)
 		c.me().want(200)
 		c.post(change.path, change.body).refused(400, "validation_error") // the response was already consumed, and the password may have changed
@@ -235,7 +235,7 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 		s.clock.advance(time.Hour) // wrong responses are counted per hour
 		return (&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": answer})
 	}
-	ask := func() *answer { t.Helper(); s.clock.advance(time.Hour); return s.asked(t, email) }
+	ask := func() *answer { t.Helper(); s.clock.advance(time.Hour); return s.challenge(t, email) }
 	quick := func(answer object) *answer {
 		t.Helper()
 		return (&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": answer})
@@ -244,13 +244,13 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	asked := ask()
 	used := answerOf(asked, adas)
 	quick(used).want(200)
-	quick(used).refused(401, "invalid_passkey")                                    // replayed response
-	quick(answerOf(asked, adas)).refused(401, "invalid_passkey")                   // challenge already used
-	quick(answerOf(ask(), bobs)).refused(401, "invalid_passkey")                   // another user's key
-	quick(answerOf(s.asked(t, bob.email()), bobs)).refused(401, "invalid_passkey") // another user's challenge
+	quick(used).refused(401, "invalid_passkey")                                        // replayed response
+	quick(answerOf(asked, adas)).refused(401, "invalid_passkey")                       // challenge already used
+	quick(answerOf(ask(), bobs)).refused(401, "invalid_passkey")                       // another user's key
+	quick(answerOf(s.challenge(t, bob.email()), bobs)).refused(401, "invalid_passkey") // another user's challenge
 	asked = ask()
 	quick(object{"ceremony": ask().str("ceremony"), "credential": adas.signs(asked.body)}).refused(401, "invalid_passkey") // challenge from another attempt
-	login(answerOf(s.asked(t, email), adas)).refused(401, "invalid_passkey")                                               // expired challenge
+	login(answerOf(s.challenge(t, email), adas)).refused(401, "invalid_passkey")                                           // expired challenge
 
 	for name, change := range map[string]func(a *authenticator){
 		"another site":     func(a *authenticator) { a.origin = "https://sign.example.com.evil.example" },
@@ -277,19 +277,19 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 
 	// A response is valid once, for one change, in the session that requested the challenge.
 	ada = s.enters(t, object{"email": email, "password": password, "passkey": answerOf(ask(), adas)})
-	elsewhere := s.enters(t, object{"email": email, "password": password, "passkey": answerOf(s.asked(t, email), adas)})
+	elsewhere := s.enters(t, object{"email": email, "password": password, "passkey": answerOf(s.challenge(t, email), adas)})
 	renew := func(c *client, answer object) *answer {
 		t.Helper()
 		return c.post("/v1/console/totp/recovery-codes", object{"password": password, "passkey": answer})
 	}
-	renew(ada, answerOf(elsewhere.askedAgain(), adas)).refused(400, "validation_error")
-	renew(ada, answerOf(s.asked(t, email), adas)).refused(400, "validation_error") // challenge was requested for a sign-in
-	quick(answerOf(ada.askedAgain(), adas)).refused(401, "invalid_passkey")
-	renew(ada, answerOf(ada.askedAgain(), bobs)).refused(400, "validation_error")
-	used = answerOf(ada.askedAgain(), adas)
+	renew(ada, answerOf(elsewhere.confirmationChallenge(), adas)).refused(400, "validation_error")
+	renew(ada, answerOf(s.challenge(t, email), adas)).refused(400, "validation_error") // challenge was requested for a sign-in
+	quick(answerOf(ada.confirmationChallenge(), adas)).refused(401, "invalid_passkey")
+	renew(ada, answerOf(ada.confirmationChallenge(), bobs)).refused(400, "validation_error")
+	used = answerOf(ada.confirmationChallenge(), adas)
 	renew(ada, used).want(200)
 	renew(ada, used).refused(400, "validation_error")
-	pending := ada.askedAgain()
+	pending := ada.confirmationChallenge()
 	ada.post("/v1/console/logout", nil).want(204)
 	renew(elsewhere, answerOf(pending, adas)).refused(400, "validation_error")
 
@@ -321,9 +321,9 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	first := newAuthenticator(t)
 	erin.registers(first, "1", object{"password": password}).want(201)
 	for range 9 {
-		erin.registers(newAuthenticator(t), "x", object{"password": password, "passkey": answerOf(erin.askedAgain(), first)}).want(201)
+		erin.registers(newAuthenticator(t), "x", object{"password": password, "passkey": answerOf(erin.confirmationChallenge(), first)}).want(201)
 	}
-	erin.registers(newAuthenticator(t), "11", object{"password": password, "passkey": answerOf(erin.askedAgain(), first)}).refused(409, "too_many_passkeys")
+	erin.registers(newAuthenticator(t), "11", object{"password": password, "passkey": answerOf(erin.confirmationChallenge(), first)}).refused(409, "too_many_passkeys")
 	for _, secret := range []string{email, "Ada's", base64url(adas.id)} {
 		require.NotContains(t, log.String(), secret)
 	}
@@ -342,10 +342,10 @@ func TestPasskeys_RequiredSecondFactor(t *testing.T) {
 	users := list(app.get("/v1/console/users").want(200))
 	require.Equal(t, true, users[0].(object)["secondFactor"])
 	for range 10 {
-		asked := s.asked(t, email)
+		asked := s.challenge(t, email)
 		(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": object{"ceremony": asked.str("ceremony"), "credential": object{"id": "x"}}}).refused(401, "invalid_passkey")
 	}
-	(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": answerOf(s.asked(t, email), key)}).refused(429, "rate_limited")
+	(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": answerOf(s.challenge(t, email), key)}).refused(429, "rate_limited")
 	app.del("/v1/console/users/" + c.me().body["user"].(object)["id"].(string) + "/totp").want(204)
 	c.me().refused(401, "unauthorized")
 	(&client{t: t, s: s}).post(passkeysPath+"/challenge", object{"email": email, "password": password}).refused(409, "passkey_none")

@@ -43,7 +43,7 @@ type fakeProvider struct {
 
 	mu       sync.Mutex
 	codes    map[string]url.Values // parameters of the authorization requests, by code
-	asked    []string              // requested paths, in order
+	requests []string              // requested paths, in order
 	claims   object                // added to the claims of every token
 	userinfo object                // nil if the provider has no userinfo endpoint
 	sign     func(jwt.MapClaims) string
@@ -94,7 +94,7 @@ func (p *fakeProvider) change(f func()) {
 func (p *fakeProvider) serve(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = append(p.asked, r.URL.Path)
+	p.requests = append(p.requests, r.URL.Path)
 	if p.down {
 		w.WriteHeader(http.StatusBadGateway)
 		return
@@ -241,7 +241,7 @@ func TestProviderSignIn_WithRole(t *testing.T) {
 	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
 		nobody := &client{t: t, s: s}
 		require.Equal(t, object{"provider": object{"name": "Staff login"}, "passkeys": true}, nobody.get("/v1/console/sign-in").want(200).body)
-		require.Empty(t, p.asked, "the provider is not asked before somebody comes")
+		require.Empty(t, p.requests, "the provider is not asked before somebody comes")
 
 		a := s.atProvider(t, p).want(200)
 		require.Equal(t, "provider", a.str("signIn"))
@@ -597,7 +597,7 @@ func TestProviderUnavailable_Recovers(t *testing.T) {
 		nobody.post(beginPath, object{}).refused(503, "provider_unreachable")
 	}
 	s.person(t, models.RoleViewer).post(connectPath, object{"password": password}).refused(503, "provider_unreachable")
-	p.change(func() { require.Len(t, p.asked, 1, "it is not asked again at once") })
+	p.change(func() { require.Len(t, p.requests, 1, "it is not asked again at once") })
 	p.change(func() { p.down = false })
 	s.clock.advance(5 * time.Second)
 	browser, address := s.begin(t, object{})

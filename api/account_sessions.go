@@ -116,7 +116,7 @@ const (
 
 // consumeSecondFactor consumes a second-factor code or the response of a passkey. Like withAttemptLimit, it counts the
 // attempt before it checks the code.
-func (s *signInHandler) consumeSecondFactor(c *gin.Context, user *models.ConsoleUser, asked askedOf, second secondFactor) error {
+func (s *signInHandler) consumeSecondFactor(c *gin.Context, user *models.ConsoleUser, asked challengePurpose, second secondFactor) error {
 	tries := s.newAttempts("factor:"+user.ID.String(), codeWindow, maxWrongCodes)
 	err := tries.count(c, "Too many wrong codes; please wait.")
 	if err != nil {

@@ -72,7 +72,7 @@ func (s *settingsHandler) putSettings(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	given := o.given("defaultExpiryDays", "reminderIntervalHours", "retentionDays", "fieldOrigin", "senderName", "language", "replyTo", "notifyEmail")
+	given := o.present("defaultExpiryDays", "reminderIntervalHours", "retentionDays", "fieldOrigin", "senderName", "language", "replyTo", "notifyEmail")
 	if err := s.store.ChangeSettings(c.Request.Context(), v, given); err != nil {
 		return err
 	}

@@ -283,7 +283,7 @@ func (s *bulkHandler) checkExternalIDs(ctx context.Context, b *models.BulkSend, 
 			ids = append(ids, *r.ExternalID)
 		}
 	}
-	taken, err := s.store.TakenExternalIDs(ctx, b.AppID, b.TenantID, ids)
+	taken, err := s.store.ExternalIDsInUse(ctx, b.AppID, b.TenantID, ids)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,6 @@ type bulkStore interface {
 	ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action models.BulkAction, check func(*models.BulkSend) error) (*store.BulkSendWithCounts, error)
 	CreateBulkSend(ctx context.Context, b *models.BulkSend, rows []*models.BulkRow) error
 	PlanLimits(plan models.Plan) models.PlanLimits
-	TakenExternalIDs(ctx context.Context, app uuid.UUID, tenant string, ids []string) (map[string]bool, error)
+	ExternalIDsInUse(ctx context.Context, app uuid.UUID, tenant string, ids []string) (map[string]bool, error)
 	Template(ctx context.Context, app, id uuid.UUID, version int) (*models.LoadedTemplate, error)
 }

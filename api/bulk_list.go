@@ -75,7 +75,7 @@ func (s *bulkHandler) listBulkRows(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if wantsCSV(c) {
+	if prefersCSV(c) {
 		rows, err := s.store.BulkRows(c.Request.Context(), b.ID, status, 0, models.MaxBulkRows)
 		if err != nil {
 			return err

@@ -35,11 +35,11 @@ func TestBulkRecipients(t *testing.T) {
 		for what, accepted := range map[string]*answer{
 			"JSON": c.post("/v1/bulk-sends", bulkRequest(template, row(tenant))), "CSV": table("Ada,ada@example.com,de-AT,false,true,Hal,hal@example.com"),
 		} {
-			ada := s.madeFrom(t, accepted).Signers[0]
+			ada := s.envelopeOf(t, accepted).Signers[0]
 			assert.Equal(t, []any{models.RecipientInPerson, "de-AT", true, true, &models.Host{Name: "Hal", Email: "hal@example.com"}},
 				[]any{ada.Kind, ada.Language, ada.Silent, ada.AllowDelegation, ada.Host()}, what)
 		}
-		plain := s.madeFrom(t, table("Ada,ada@example.com,,true,,Hal,hal@example.com")).Signers[0]
+		plain := s.envelopeOf(t, table("Ada,ada@example.com,,true,,Hal,hal@example.com")).Signers[0]
 		assert.Equal(t, []any{"", false, false}, []any{plain.Language, plain.Silent, plain.AllowDelegation})
 
 		with := func(name string, value any) object {
@@ -85,8 +85,8 @@ func inPersonTemplate(c *client) string {
 	return c.template(data).str("id")
 }
 
-// madeFrom returns the envelope created from the first row of an accepted bulk send.
-func (s *service) madeFrom(t *testing.T, accepted *answer) *models.Envelope {
+// envelopeOf returns the envelope created from the first row of an accepted bulk send.
+func (s *service) envelopeOf(t *testing.T, accepted *answer) *models.Envelope {
 	t.Helper()
 	work, err := s.store.BulkWork(t.Context(), s.app.ID, uuid.MustParse(accepted.want(http.StatusAccepted).str("id")), 1, 1)
 	require.NoError(t, err)

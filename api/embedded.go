@@ -54,8 +54,8 @@ func (s *embeddedHandler) createSession(c *gin.Context, app caller, o *object) e
 			return e.LinkUntil(s.actionContext(c, app.actor()), seen, in.ExpiresAt)
 		})
 	}
-	return storeSession(s, c, &in, create, func(e *models.EmbeddedSession) madeSession {
-		return madeSession{e.ID, token, s.embedURL + "/" + token, e.ExpiresAt}
+	return storeSession(s, c, &in, create, func(e *models.EmbeddedSession) sessionWithToken {
+		return sessionWithToken{e.ID, token, s.embedURL + "/" + token, e.ExpiresAt}
 	})
 }
 

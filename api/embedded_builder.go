@@ -34,8 +34,8 @@ func (s *embeddedHandler) createBuilderSession(c *gin.Context, app caller, o *ob
 	}
 	token, hash := newEmbeddedToken(builderTokenPrefix)
 	in.TokenHash = hash
-	return storeSession(s, c, &in, embeddedStore.CreateBuilderSession, func(b *models.BuilderSession) madeSession {
-		return madeSession{b.ID, token, s.embedURL + "/build/" + token, b.ExpiresAt}
+	return storeSession(s, c, &in, embeddedStore.CreateBuilderSession, func(b *models.BuilderSession) sessionWithToken {
+		return sessionWithToken{b.ID, token, s.embedURL + "/build/" + token, b.ExpiresAt}
 	})
 }
 

@@ -38,9 +38,9 @@ func newEmbeddedToken(prefix string) (token string, hash []byte) {
 	return token, tokenHash(token)
 }
 
-// madeSession is the response to a request that creates an embedded session. It is the only response that contains the
+// sessionWithToken is the response to a request that creates an embedded session. It is the only response that contains the
 // session token.
-type madeSession struct {
+type sessionWithToken struct {
 	ID        uuid.UUID `json:"sessionId"`
 	Token     string    `json:"sessionToken"`
 	EmbedURL  string    `json:"embedUrl"`
@@ -48,7 +48,7 @@ type madeSession struct {
 }
 
 // storeSession stores an embedded session and responds with its view.
-func storeSession[T any](s *embeddedHandler, c *gin.Context, in *T, create func(embeddedStore, context.Context, *T) error, view func(*T) madeSession) error {
+func storeSession[T any](s *embeddedHandler, c *gin.Context, in *T, create func(embeddedStore, context.Context, *T) error, view func(*T) sessionWithToken) error {
 	return command(s.subject, c, func(st embeddedStore) (*T, error) {
 		return in, create(st, c.Request.Context(), in)
 	}, asJSON(http.StatusCreated, view))

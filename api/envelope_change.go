@@ -18,12 +18,12 @@ func change[T any](s *envelopeHandler, c *gin.Context, app caller, invalid error
 ) error {
 	return command(s.subject, c, func(st envelopeStore) (out changeResult[T], err error) {
 		out.envelope, err = st.Change(c.Request.Context(), app.ID, checkedID(c, "id"), s.by(c, app, invalid, func(e *models.Envelope, act models.ActionContext) (err error) {
-			out.made, err = do(e, act)
+			out.result, err = do(e, act)
 			return err
 		}))
 		return out, err
 	}, func(out changeResult[T]) (*store.StoredResponse, error) {
-		r, err := view(out.made)
+		r, err := view(out.result)
 		return withETag(r, out.envelope), err
 	})
 }
@@ -31,7 +31,7 @@ func change[T any](s *envelopeHandler, c *gin.Context, app caller, invalid error
 // changeResult contains a changed envelope and the result of the change.
 type changeResult[T any] struct {
 	envelope *models.Envelope
-	made     T
+	result   T
 }
 
 // withETag adds an ETag with the version of the envelope to a response.

@@ -47,7 +47,7 @@ func changed[T any](o *object, name string, read func(string) T) models.Change[T
 	if !o.has(name) {
 		return models.Change[T]{}
 	}
-	return models.Change[T]{Given: true, Value: read(name)}
+	return models.Change[T]{Present: true, Value: read(name)}
 }
 
 // metadata reads an optional object whose members are strings.

@@ -161,7 +161,7 @@ func (s *pageFiles) pageFile(ctx context.Context, r pageRequest) (*store.PageFil
 		switch {
 		case err == nil:
 			return p, content, nil
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged):
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrModified) || errors.Is(err, blob.ErrDamaged):
 			s.log.WarnContext(ctx, "rendering the page again: its file does not match its record", "envelope", r.envelope.ID, "key", p.Key(), "error", err)
 		default:
 			return nil, nil, s.fileStoreFails(ctx, r.envelope.ID, err)
@@ -300,8 +300,8 @@ func (s *pageFiles) removeStray(ctx context.Context, key string) (bool, error) {
 	return true, s.store.RemovePageFiles(ctx, key)
 }
 
-// shownDocument returns the original or sealed document whose ID is in the path.
-func shownDocument(c *gin.Context, e *models.Envelope, parameter string) (*models.Document, error) {
+// documentInPath returns the original or sealed document whose ID is in the path.
+func documentInPath(c *gin.Context, e *models.Envelope, parameter string) (*models.Document, error) {
 	id, err := pathID(c, parameter)
 	if err != nil {
 		return nil, err

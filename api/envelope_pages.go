@@ -46,7 +46,7 @@ func (s *documentHandler) envelopePageLines(c *gin.Context, _ caller, e *models.
 }
 
 func envelopePageRequest(c *gin.Context, e *models.Envelope, level int) (pageRequest, error) {
-	d, err := shownDocument(c, e, "documentId")
+	d, err := documentInPath(c, e, "documentId")
 	if err != nil {
 		return pageRequest{}, err
 	}

@@ -19,14 +19,14 @@ import (
 
 // The limits on lists of problems.
 const (
-	problemLimit   = 50  // maximum number of entries in each list
-	lookedAfter    = 100 // newest open envelopes whose workflows are checked
-	workflowLooks  = 16  // concurrent checks
-	lookedForAfter = time.Minute
+	problemLimit              = 50  // maximum number of entries in each list
+	lookedAfter               = 100 // newest open envelopes whose workflows are checked
+	concurrentWorkflowLookups = 16  // concurrent checks
+	lookedForAfter            = time.Minute
 )
 
-// lookPatience is the time limit for checking the workflows of all envelopes in a list.
-const lookPatience = 3 * time.Second
+// workflowLookupTimeout is the time limit for checking the workflows of all envelopes in a list.
+const workflowLookupTimeout = 3 * time.Second
 
 // The states of workflows in lists of problems.
 const (
@@ -105,7 +105,7 @@ func (s *envelopeHandler) envelopeProblems(ctx context.Context, of store.Problem
 	newest = slices.DeleteFunc(newest, func(e store.EnvelopeProblem) bool {
 		return slices.ContainsFunc(known, func(k store.EnvelopeProblem) bool { return k.ID == e.ID })
 	})
-	workflows := s.lookForWorkflows(ctx, append(slices.Clone(known), newest...))
+	workflows := s.lookUpWorkflows(ctx, append(slices.Clone(known), newest...))
 	out := make([]envelopeProblemView, 0, len(known))
 	for _, e := range known {
 		out = append(out, s.viewEnvelopeProblem(e, workflows[e.ID]))
@@ -120,13 +120,13 @@ func (s *envelopeHandler) envelopeProblems(ctx context.Context, of store.Problem
 	return out, nil
 }
 
-// lookForWorkflows returns the state of each envelope's workflow. It stops after the first failure, because that means
+// lookUpWorkflows returns the state of each envelope's workflow. It stops after the first failure, because that means
 // that Temporal does not respond.
-func (s *envelopeHandler) lookForWorkflows(ctx context.Context, of []store.EnvelopeProblem) map[uuid.UUID]string {
-	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+func (s *envelopeHandler) lookUpWorkflows(ctx context.Context, of []store.EnvelopeProblem) map[uuid.UUID]string {
+	ctx, cancel := context.WithTimeout(ctx, workflowLookupTimeout)
 	defer cancel()
 	var looks errgroup.Group
-	looks.SetLimit(workflowLooks)
+	looks.SetLimit(concurrentWorkflowLookups)
 	states := make([]string, len(of))
 	var down atomic.Bool
 	for i, e := range of {
@@ -225,7 +225,7 @@ func (s *envelopeHandler) restartWorkflow(c *gin.Context, app caller, e *models.
 	if err := e.CanRestart(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), lookPatience)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), workflowLookupTimeout)
 	defer cancel()
 	running, err := s.workflows.Running(ctx, e.ID)
 	if err != nil {

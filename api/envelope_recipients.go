@@ -28,7 +28,7 @@ type hostView struct {
 }
 
 func viewRecipient(s *models.Signer) recipientView {
-	v := recipientView{Role: s.Role, Kind: s.ShownKind(), Language: s.Language, WitnessFor: s.WitnessFor}
+	v := recipientView{Role: s.Role, Kind: s.DisplayKind(), Language: s.Language, WitnessFor: s.WitnessFor}
 	if s.Silent {
 		v.Notify = new(bool)
 	}

@@ -170,14 +170,14 @@ func (s *documentHandler) addDocument(c *gin.Context, app caller, u *upload, sta
 	limits := s.store.PlanLimits(app.Plan)
 	err = command(s.subject, c, func(st documentStore) (out changeResult[*models.Document], err error) {
 		out.envelope, err = st.Change(c.Request.Context(), app.ID, e.ID, s.envelopes.by(c, app, nil, func(e *models.Envelope, act models.ActionContext) (err error) {
-			if out.made, err = e.AddDocument(act, u.DocumentInput, limits.Documents); err != nil {
+			if out.result, err = e.AddDocument(act, u.DocumentInput, limits.Documents); err != nil {
 				return err
 			}
-			return addFoundFields(app, e, act, out.made, u)
+			return addFoundFields(app, e, act, out.result, u)
 		}))
 		return out, err
 	}, func(out changeResult[*models.Document]) (*store.StoredResponse, error) {
-		r, err := inJSON(status, view(out.made))
+		r, err := inJSON(status, view(out.result))
 		return withETag(r, out.envelope), err
 	})
 	if models.IsRejection(err) {

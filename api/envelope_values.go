@@ -25,7 +25,7 @@ func (s *envelopeHandler) getValues(c *gin.Context, _ caller, e *models.Envelope
 		return err
 	}
 	named := e.NamedValues(values)
-	if !wantsCSV(c) {
+	if !prefersCSV(c) {
 		return answer(c, http.StatusOK, named)
 	}
 	rows := [][]string{{"name", "value"}}

@@ -96,7 +96,7 @@ func newShared(cfg Config) *shared {
 		s.admission = admission.DefaultLimits()
 	}
 	s.admission.Renderer = cfg.Renderer
-	var together Quotas
+	var together quotas
 	if cfg.SharedLimits {
 		together = cfg.Store
 	}

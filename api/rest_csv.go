@@ -10,8 +10,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// wantsCSV reports whether the client prefers CSV to JSON.
-func wantsCSV(c *gin.Context) bool {
+// prefersCSV reports whether the client prefers CSV to JSON.
+func prefersCSV(c *gin.Context) bool {
 	c.Header("Vary", "Accept")
 	return c.NegotiateFormat("application/json", "text/csv") == "text/csv"
 }

@@ -79,7 +79,7 @@ func (s *shared) refuseFile(ctx context.Context, err error, what string, envelop
 		s.log.ErrorContext(ctx, what+"'s file is missing from the file store", "envelope", envelope, kind, id, "key", key)
 		s.countMissing()
 		return fileMissingError
-	case errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged):
+	case errors.Is(err, blob.ErrModified) || errors.Is(err, blob.ErrDamaged):
 		s.log.ErrorContext(ctx, what+"'s file differs from the recorded one", "envelope", envelope, kind, id, "error", err)
 		s.countMissing()
 		return models.Reject(models.KindUnavailable, "document_unavailable", "The %s's file is unavailable: it differs from the recorded one.", kind)

@@ -124,8 +124,8 @@ func (o *object) get(name string) any { return o.m[name] }
 // has reports whether the member is present, even if it is null.
 func (o *object) has(name string) bool { _, ok := o.m[name]; return ok }
 
-// given returns the subset of names whose members are present.
-func (o *object) given(names ...string) []string {
+// present returns the subset of names whose members are present.
+func (o *object) present(names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !o.has(name) })
 }
 

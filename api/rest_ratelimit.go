@@ -25,8 +25,8 @@ const (
 	reservations = 16
 )
 
-// Quotas counts requests across all processes.
-type Quotas interface {
+// quotas counts requests across all processes.
+type quotas interface {
 	// ReserveQuota reserves up to n of the remaining requests in the current window of key. It returns the number of
 	// reserved requests and the number that remain.
 	ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error)
@@ -37,7 +37,7 @@ type Quotas interface {
 type limiter struct {
 	limit  int
 	now    func() time.Time
-	shared Quotas // nil if this is the only process
+	shared quotas // nil if this is the only process
 
 	mu           sync.Mutex
 	start        time.Time // start of the window
@@ -51,7 +51,7 @@ type reservation struct {
 	left int // unreserved requests at the time of the last query
 }
 
-func newLimiter(limit int, now func() time.Time, shared Quotas) *limiter {
+func newLimiter(limit int, now func() time.Time, shared quotas) *limiter {
 	return &limiter{limit: limit, now: now, shared: shared, reservations: make(map[string]*reservation)}
 }
 

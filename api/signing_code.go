@@ -72,7 +72,7 @@ func (s *signingHandler) sendCode(ctx context.Context, e *models.Envelope, signe
 	}
 	msg := templates.Code{
 		Language: cmp.Or(signer.Language, chosen.LanguageOrDefault()), Look: look, RecipientName: signer.Name, SenderName: chosen.SenderOrDefault(app.Name), Subject: e.Title(),
-		Ask: templates.Ask(e.AskedInPerson(signer)), Code: code, ValidFor: models.OTPLifetime,
+		Request: templates.Request(e.OwnAction(signer)), Code: code, ValidFor: models.OTPLifetime,
 	}
 	if signer.AuthMethod.ByPhone() {
 		if s.sms == nil || signer.Phone == nil {
@@ -114,12 +114,12 @@ func (s *signingHandler) verifyCode(c *gin.Context, l signerLink, o *object) err
 				}
 				return invalid
 			}
-			out.made, err = e.VerifyCode(act, l.Link, s.codes.Hash(l.Link, code), session)
+			out.result, err = e.VerifyCode(act, l.Link, s.codes.Hash(l.Link, code), session)
 			return err
 		})
 		return out, err
 	}, func(out changeResult[bool]) (*store.StoredResponse, error) {
-		if !out.made || bind { // the code was rejected, or the response contains a token
+		if !out.result || bind { // the code was rejected, or the response contains a token
 			return nil, nil //nolint:nilnil // not stored; the response is sent below
 		}
 		return inJSON(http.StatusOK, gin.H{"verified": true})
@@ -128,7 +128,7 @@ func (s *signingHandler) verifyCode(c *gin.Context, l signerLink, o *object) err
 		return notFoundAsInvalidLink(err)
 	}
 	signer := out.envelope.Signer(l.SignerID)
-	if !out.made {
+	if !out.result {
 		refused := models.Reject(models.KindInvalid, "otp_incorrect", "The code is wrong or has expired.")
 		if st := signer.CodeState(act.At); st != nil {
 			refused.Details = map[string]any{"triesLeft": models.Deref(st.TriesLeft, 0), "liveUntil": utcPtr(st.LiveUntil)}

@@ -117,7 +117,7 @@ func (s *signingHandler) signingContext(c *gin.Context, l signerLink) error {
 		e, err = s.store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
 			signer, err = e.Open(act, l.Link)
 			if confirmed = err == nil && signer.Confirmed(act); confirmed {
-				signer, err = e.RecordShown(act, l.Link)
+				signer, err = e.RecordDisplayedValues(act, l.Link)
 			}
 			return err
 		})
@@ -223,7 +223,7 @@ type contextRecipient struct {
 }
 
 func viewContextRecipient(e *models.Envelope, s *models.Signer, confirmed bool) contextRecipient {
-	v := contextRecipient{Kind: s.ShownKind(), Role: s.Role, Language: s.Language, MayDelegate: s.AllowDelegation && !s.Delegated}
+	v := contextRecipient{Kind: s.DisplayKind(), Role: s.Role, Language: s.Language, MayDelegate: s.AllowDelegation && !s.Delegated}
 	if h := s.Host(); h != nil {
 		v.Host = &contextHost{h.Name}
 	}

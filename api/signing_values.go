@@ -96,7 +96,7 @@ func (s *signingHandler) changedValues(c *gin.Context, l signerLink) error {
 		if err := e.CheckSign(act, l.Link); err != nil {
 			return err // the envelope was signed or closed concurrently
 		}
-		_, err := e.RecordShown(act, l.Link)
+		_, err := e.RecordDisplayedValues(act, l.Link)
 		return err
 	})
 	if err != nil {

@@ -105,7 +105,7 @@ func (s *templateHandler) edited(c *gin.Context, app caller, o *object, file *up
 				return slices.ContainsFunc(seen.Documents, removed) && !slices.ContainsFunc(d.documents, removed)
 			})
 		}
-		d.fields = d.KeptFields(d.documents)
+		d.fields = d.FieldsFor(d.documents)
 	}
 	if err := o.err(); err != nil {
 		return nil, err

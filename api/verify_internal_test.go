@@ -28,10 +28,10 @@ func TestRenderShown_OfAnotherFileOrRenderer_IsNotCompared(t *testing.T) {
 	} {
 		other := profile
 		change(&other)
-		_, err := new(verifyHandler).renderShown(t.Context(), &upload{file: f}, &manifest.Appearance{Profile: other}, 1, 1)
+		_, err := new(verifyHandler).renderOriginalPage(t.Context(), &upload{file: f}, &manifest.Appearance{Profile: other}, 1, 1)
 		require.ErrorIs(t, err, errOtherProfile, name)
 	}
-	_, err = new(verifyHandler).renderShown(t.Context(), &upload{file: f}, &manifest.Appearance{Profile: profile, SHA256: "00"}, 1, 1)
+	_, err = new(verifyHandler).renderOriginalPage(t.Context(), &upload{file: f}, &manifest.Appearance{Profile: profile, SHA256: "00"}, 1, 1)
 	require.ErrorIs(t, err, errDiffers)
 }
 

@@ -52,7 +52,7 @@ func (s *verifyHandler) verifyPage(c *gin.Context) error {
 	defer u.discard()
 	ctx, cancel := context.WithTimeout(c.Request.Context(), pageLimit)
 	defer cancel()
-	shown, err := s.shownPages(ctx, u)
+	shown, err := s.readDisplayedPages(ctx, u)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (s *verifyHandler) verifyPage(c *gin.Context) error {
 	if i < 0 {
 		return models.ErrNotFound
 	}
-	picture, err := s.renderShown(ctx, u, shown, page, level)
+	picture, err := s.renderOriginalPage(ctx, u, shown, page, level)
 	if err != nil {
 		return err
 	}
@@ -74,8 +74,8 @@ func (s *verifyHandler) verifyPage(c *gin.Context) error {
 	return nil
 }
 
-// shownPages returns the record, contained in a sealed PDF, of the pages that were displayed to its signers.
-func (s *verifyHandler) shownPages(ctx context.Context, u *upload) (*manifest.Appearance, error) {
+// readDisplayedPages returns the record, contained in a sealed PDF, of the pages that were displayed to its signers.
+func (s *verifyHandler) readDisplayedPages(ctx context.Context, u *upload) (*manifest.Appearance, error) {
 	done, err := acquire(ctx, s.verifications, 1, cmp.Or(s.queueWait, verifyWait), "Too many documents are being verified")
 	if err != nil {
 		return nil, err
@@ -98,8 +98,8 @@ func (s *verifyHandler) shownPages(ctx context.Context, u *upload) (*manifest.Ap
 	return report.Record.Appearance, nil
 }
 
-// renderShown renders a page of the original, which is the beginning of the sealed PDF.
-func (s *verifyHandler) renderShown(ctx context.Context, u *upload, shown *manifest.Appearance, page, level int) (*appearance.Encoded, error) {
+// renderOriginalPage renders a page of the original, which is the beginning of the sealed PDF.
+func (s *verifyHandler) renderOriginalPage(ctx context.Context, u *upload, shown *manifest.Appearance, page, level int) (*appearance.Encoded, error) {
 	if known := appearance.Current(); known.Number != shown.Profile.Number || known.Module != shown.Profile.Module || known.Fonts != shown.Profile.Fonts {
 		return nil, errOtherProfile
 	}

@@ -78,7 +78,7 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	if !b.Wait {
 		return b.print(accepted, "%s  %s  %s", accepted.ID, accepted.Status, rowCount(accepted.Total))
 	}
-	terminal.Tell("%s  %s  %s", accepted.ID, accepted.Status, rowCount(accepted.Total)) // so that a user who interrupts the wait knows the ID
+	terminal.Inform("%s  %s  %s", accepted.ID, accepted.Status, rowCount(accepted.Total)) // so that a user who interrupts the wait knows the ID
 	waiting, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
 	s, err := waitForBulk(waiting, c, accepted.ID)
@@ -142,7 +142,7 @@ const bulkPoll = 2 * time.Second
 
 // waitForBulk waits until no rows are pending. On a terminal, it shows the progress.
 func waitForBulk(ctx context.Context, c *countersign.Client, id uuid.UUID) (*api.BulkSend, error) {
-	p := &terminal.Bar{Shown: terminal.Is(os.Stderr)}
+	p := &terminal.Bar{Visible: terminal.Is(os.Stderr)}
 	defer p.End()
 	for {
 		s, err := countersign.Answer(c.API.GetBulkSendWithResponse(ctx, id))

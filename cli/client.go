@@ -256,12 +256,12 @@ func (c loginCommand) Run(ctx context.Context) error {
 	in := bufio.NewReader(os.Stdin)
 	var err error
 	if l.ClientID == "" {
-		if l.ClientID, err = terminal.Ask(in, "Client id: ", false); err != nil {
+		if l.ClientID, err = terminal.Prompt(in, "Client id: ", false); err != nil {
 			return err
 		}
 	}
 	if l.ClientSecret == "" {
-		if l.ClientSecret, err = terminal.Ask(in, "Client secret: ", true); err != nil {
+		if l.ClientSecret, err = terminal.Prompt(in, "Client secret: ", true); err != nil {
 			return err
 		}
 	}

@@ -163,7 +163,7 @@ func (t *triggerCommand) Run(ctx context.Context) error {
 	if t.Forward == "" {
 		return errors.New("set the address with --forward")
 	}
-	id, body, err := madeUpEvent(models.EventName(t.Event))
+	id, body, err := sampleEvent(models.EventName(t.Event))
 	if err != nil {
 		return err
 	}
@@ -185,8 +185,8 @@ func (t *triggerCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// madeUpEvent returns a sample event in the same format as events from the service.
-func madeUpEvent(name models.EventName) (uuid.UUID, []byte, error) {
+// sampleEvent returns a sample event in the same format as events from the service.
+func sampleEvent(name models.EventName) (uuid.UUID, []byte, error) {
 	if !name.IsWebhookEvent() {
 		return uuid.Nil, nil, fmt.Errorf("%q is not a webhook event; accepted are %v", name, models.WebhookEvents)
 	}

@@ -19,7 +19,7 @@ func TestMadeUpEventsAreAsRealOnes(t *testing.T) {
 	}
 	completed := map[models.EventName]bool{models.EventEnvelopeCompleted: true, models.EventDocumentStamped: true, models.EventDocumentPurged: true, models.EventCopySent: true}
 	for _, name := range models.WebhookEvents {
-		id, body, err := madeUpEvent(name)
+		id, body, err := sampleEvent(name)
 		require.NoError(t, err, name)
 		var got map[string]any
 		require.NoError(t, json.Unmarshal(body, &got))

@@ -106,7 +106,7 @@ func (s sendCommand) Run(ctx context.Context) error {
 // that it was sent and does not send it again.
 func (s sendCommand) wait(ctx context.Context, c *countersign.Client, sent *countersign.Envelope) (*countersign.Envelope, error) {
 	if s.JSON {
-		terminal.Tell("%s  %s", sent.ID, sent.Status)
+		terminal.Inform("%s  %s", sent.ID, sent.Status)
 	} else if err := s.printEnvelope(sent); err != nil {
 		return nil, err
 	}
@@ -271,7 +271,7 @@ func (s sendCommand) upload(ctx context.Context, c *countersign.Client, id uuid.
 	if err != nil {
 		return nil, err
 	}
-	p := &progress{File: f, size: st.Size(), Bar: terminal.Bar{Shown: terminal.Is(os.Stderr) && st.Size() > 1<<20}}
+	p := &progress{File: f, size: st.Size(), Bar: terminal.Bar{Visible: terminal.Is(os.Stderr) && st.Size() > 1<<20}}
 	var o countersign.UploadOptions
 	if s.Tags {
 		o.Tags = countersign.Ptr(countersign.DetectTags)

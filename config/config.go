@@ -268,9 +268,9 @@ func parseProblems(err error) error {
 // enableServiceLinks is false. The variables for a Service named countersign or countersign-api look like settings.
 var serviceLink = regexp.MustCompile(`^` + Prefix + `([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
-// notOurs lists variables in the same environment that other programs read: the commands that call a service
+// foreignVariables lists variables in the same environment that other programs read: the commands that call a service
 // (docs/build/cli.md), and docker-compose.yml.
-var notOurs = []string{
+var foreignVariables = []string{
 	"URL", "CLIENT_ID", "CLIENT_SECRET", "TENANT", "WEBHOOK_SECRET",
 	"SITE", "VERSION", "ENV_FILE", "DB_PASSWORD", "HTTP_PORT", "HTTPS_PORT",
 }
@@ -278,7 +278,7 @@ var notOurs = []string{
 // unknown returns an error that lists settings that do not exist, because they are probably misspelled.
 func unknown(vars map[string]string) error {
 	var known []string
-	for _, name := range notOurs {
+	for _, name := range foreignVariables {
 		known = append(known, Prefix+name)
 	}
 	for f := range reflect.TypeFor[Config]().Fields() {

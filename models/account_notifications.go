@@ -67,8 +67,8 @@ const (
 	NotifyNever       NotificationFrequency = "never"
 )
 
-// NotificationFrequencies lists all notification frequencies.
-var NotificationFrequencies = []NotificationFrequency{NotifyImmediately, NotifyDaily, NotifyNever}
+// notificationFrequencies lists all notification frequencies.
+var notificationFrequencies = []NotificationFrequency{NotifyImmediately, NotifyDaily, NotifyNever}
 
 // NotificationSettings contains the notification settings of a console user.
 type NotificationSettings struct {
@@ -128,7 +128,7 @@ func (n *NotificationSettings) Wants(k NotificationKind, f NotificationFrequency
 
 // Check adds the problems of the settings to p.
 func (n *NotificationSettings) Check(p Problems) {
-	if !slices.Contains(NotificationFrequencies, n.Frequency) {
+	if !slices.Contains(notificationFrequencies, n.Frequency) {
 		p.Add("frequency", "must be immediate, daily or never")
 	}
 	if n.Language != nil && !slices.Contains(SupportedLanguages, *n.Language) {

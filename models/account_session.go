@@ -122,8 +122,8 @@ func (s *PageSession) Live(at time.Time) error {
 // ErrSessionInvalid is returned for a token of an unknown or revoked session.
 var ErrSessionInvalid = Reject(KindUnauthorized, "session_invalid", "This embedded session is not valid.")
 
-// ErrSignerChanged is returned if a signer was replaced while an embedded session was being created.
-var ErrSignerChanged = Reject(KindConflict, "signer_changed", "The signer has changed. Reload the envelope and try again.")
+// errSignerChanged is returned if a signer was replaced while an embedded session was being created.
+var errSignerChanged = Reject(KindConflict, "signer_changed", "The signer has changed. Reload the envelope and try again.")
 
 // CheckEmbed returns the signer, or an error if the signer cannot currently sign in an embedded page.
 func (e *Envelope) CheckEmbed(signer uuid.UUID, at time.Time) (*Signer, error) {

@@ -12,7 +12,7 @@ import (
 // Limits of a bulk send.
 const (
 	MaxBulkRows      = 10_000
-	MaxBulkName      = 200   // characters
+	maxBulkName      = 200   // characters
 	MaxBulkPerMinute = 6_000 // rows
 )
 
@@ -125,7 +125,7 @@ func (b *BulkSend) Apply(action BulkAction, at time.Time) (changed bool, err err
 // Check adds the problems of the bulk send itself to p.
 func (b *BulkSend) Check(p Problems) {
 	CheckText(p, "tenantId", b.TenantID, 1, 255)
-	CheckText(p, "name", b.Name, 0, MaxBulkName)
+	CheckText(p, "name", b.Name, 0, maxBulkName)
 	if b.PerMinute < 0 || b.PerMinute > MaxBulkPerMinute {
 		p.Add("perMinute", "must be between 1 and %d", MaxBulkPerMinute)
 	}

@@ -10,11 +10,11 @@ import (
 
 // Limits of corrections to a sent envelope.
 const (
-	ResendLimit  = 5 // invitations resent per signer within ResendWindow
-	CopyLimit    = 5 // copies resent per recipient within ResendWindow
-	ResendWindow = time.Hour
-	// RemindWindow is the period in which the sender can request at most one reminder per signer.
-	RemindWindow = time.Hour
+	ResendLimit  = 5 // invitations resent per signer within resendWindow
+	CopyLimit    = 5 // copies resent per recipient within resendWindow
+	resendWindow = time.Hour
+	// remindWindow is the period in which the sender can request at most one reminder per signer.
+	remindWindow = time.Hour
 	// MaxReplacements is the maximum number of times that a signer can be replaced.
 	MaxReplacements = 20
 	// maxDeadline is the maximum time from now to a deadline.
@@ -154,14 +154,14 @@ func (e *Envelope) recordSuccession(act ActionContext, name EventName, s *Signer
 	e.record(act, name, s.ID, addReason(Detail{"signerId": s.ID.String(), "person": len(s.Previous()) + 1}, in.Reason))
 }
 
-// Resend issues a new link, which the service sends to an awaited signer, up to ResendLimit times within ResendWindow.
+// Resend issues a new link, which the service sends to an awaited signer, up to ResendLimit times within resendWindow.
 // The old link is invalidated.
 func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) {
 	s, err := e.awaitedSigner(ActionResend, signer)
 	if err != nil {
 		return nil, err
 	}
-	if s.Resends, err = appendWithinLimit(s.Resends, act.At, ResendWindow, ResendLimit, "resend_rate_limited", "This signer was invited again too often. Please wait."); err != nil {
+	if s.Resends, err = appendWithinLimit(s.Resends, act.At, resendWindow, ResendLimit, "resend_rate_limited", "This signer was invited again too often. Please wait."); err != nil {
 		return nil, err
 	}
 	e.issueLink(act, s)
@@ -169,7 +169,7 @@ func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	return s, nil
 }
 
-// Remind requests that an awaited signer be sent a reminder by email, at most once per RemindWindow. The link does not
+// Remind requests that an awaited signer be sent a reminder by email, at most once per remindWindow. The link does not
 // change.
 func (e *Envelope) Remind(act ActionContext, signer uuid.UUID) (*Signer, error) {
 	s, err := e.awaitedSigner(ActionRemind, signer)
@@ -181,9 +181,9 @@ func (e *Envelope) Remind(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	case !s.InvitedByMail():
 		return nil, Reject(KindConflict, "signer_not_notified", "The service sends this signer no email (`notify` is false); send the link yourself.")
 	}
-	if last := s.RemindedAt; last != nil && act.At.Sub(*last) < RemindWindow {
+	if last := s.RemindedAt; last != nil && act.At.Sub(*last) < remindWindow {
 		refused := Reject(KindRateLimited, "reminder_rate_limited", "This signer was reminded less than an hour ago. Please wait.")
-		refused.RetryAfter = last.Add(RemindWindow).Sub(act.At)
+		refused.RetryAfter = last.Add(remindWindow).Sub(act.At)
 		return nil, refused
 	}
 	s.RemindedAt = new(act.At)
@@ -250,7 +250,7 @@ func (e *Envelope) LinkUntil(act ActionContext, seen *Signer, until time.Time) e
 	case err != nil:
 		return err
 	case len(s.Previous()) != len(seen.Previous()): // the signer is a different person
-		return ErrSignerChanged
+		return errSignerChanged
 	case s.linkLasts(until):
 		return nil
 	}
@@ -275,7 +275,7 @@ func (e *Envelope) LinkExpiry(s *Signer) *time.Time {
 // Patch edits a draft, or changes the deadline and reminders of a sent envelope.
 func (e *Envelope) Patch(act ActionContext, in EnvelopeEdit) error {
 	if e.Status == StatusDraft {
-		if in.ExpiresAt.Given {
+		if in.ExpiresAt.Present {
 			return InvalidField("expiresAt", "can only be changed for a sent envelope; for a draft, use expiresInDays")
 		}
 		return e.Edit(act, in)
@@ -284,10 +284,10 @@ func (e *Envelope) Patch(act ActionContext, in EnvelopeEdit) error {
 }
 
 func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
-	if in.Labels.Given && !in.beyondLabels() {
+	if in.Labels.Present && !in.beyondLabels() {
 		return e.label(in.Labels.Value)
 	}
-	if in.Subject.Given || in.Message.Given || in.Metadata.Given {
+	if in.Subject.Present || in.Message.Present || in.Metadata.Present {
 		return e.check(ActionEditEnvelope)
 	}
 	if err := e.check(ActionReschedule); err != nil {
@@ -296,7 +296,7 @@ func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
 	p := Problems{}
 	checkReminderHours(p, in.ReminderHours.Value)
 	checkLabels(p, in.Labels.Value)
-	if in.ExpiresInDays.Given {
+	if in.ExpiresInDays.Present {
 		p.Add("expiresInDays", "can only be changed in a draft; for a sent envelope, use expiresAt")
 	}
 	if at := in.ExpiresAt.Value; at != nil && (!at.After(act.At) || at.Sub(act.At) > maxDeadline) {
@@ -307,14 +307,14 @@ func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
 	}
 	in.Labels.Apply(&e.Labels)
 	detail := Detail{}
-	if in.ExpiresAt.Given {
+	if in.ExpiresAt.Present {
 		e.ExpiresAt, detail["expiresAt"] = nil, nil
 		if at := in.ExpiresAt.Value; at != nil {
 			utc := at.UTC().Truncate(time.Microsecond)
 			e.ExpiresAt, detail["expiresAt"] = &utc, FormatTime(utc)
 		}
 	}
-	if in.ReminderHours.Given {
+	if in.ReminderHours.Present {
 		e.ReminderHours, detail["reminderHours"] = in.ReminderHours.Value, nil
 		if h := in.ReminderHours.Value; h != nil {
 			detail["reminderHours"] = *h
@@ -330,11 +330,11 @@ func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
 
 // beyondLabels reports whether the edit changes anything other than labels.
 func (in EnvelopeEdit) beyondLabels() bool {
-	return in.Subject.Given || in.Message.Given || in.ExpiresInDays.Given || in.ReminderHours.Given || in.Metadata.Given || in.ExpiresAt.Given
+	return in.Subject.Present || in.Message.Present || in.ExpiresInDays.Present || in.ReminderHours.Present || in.Metadata.Present || in.ExpiresAt.Present
 }
 
 // RequestCopies requests that the sealed files be sent again to a recipient's address, at most CopyLimit times within
-// ResendWindow.
+// resendWindow.
 func (e *Envelope) RequestCopies(act ActionContext, email string) (*Signer, error) {
 	if err := e.check(ActionSendCopies); err != nil {
 		return nil, err
@@ -352,7 +352,7 @@ func (e *Envelope) RequestCopies(act ActionContext, email string) (*Signer, erro
 		return nil, ErrPurged
 	}
 	var err error
-	if s.Copies, err = appendWithinLimit(s.Copies, act.At, ResendWindow, CopyLimit, "copies_rate_limited", "The files were sent to this address too often. Please wait."); err != nil {
+	if s.Copies, err = appendWithinLimit(s.Copies, act.At, resendWindow, CopyLimit, "copies_rate_limited", "The files were sent to this address too often. Please wait."); err != nil {
 		return nil, err
 	}
 	e.record(act, EventCopyRequested, s.ID, Detail{"signerId": s.ID.String()})

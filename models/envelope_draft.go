@@ -12,19 +12,19 @@ import (
 // Limits of the sender's texts and settings.
 const (
 	MaxExternalID     = 200 // characters
-	MaxMetadata       = 20  // pairs
-	MaxMetadataLength = 500 // characters of a name or a value
+	maxMetadata       = 20  // pairs
+	maxMetadataLength = 500 // characters of a name or a value
 )
 
 // Change is a member of an edit. It changes the value only if Given is true.
 type Change[T any] struct {
-	Given bool
-	Value T
+	Present bool
+	Value   T
 }
 
 // Apply sets the value if the change is given.
 func (c Change[T]) Apply(to *T) {
-	if c.Given {
+	if c.Present {
 		*to = c.Value
 	}
 }
@@ -60,7 +60,7 @@ func (e *Envelope) Edit(act ActionContext, in EnvelopeEdit) error {
 	in.ReminderHours.Apply(&e.ReminderHours)
 	in.Metadata.Apply(&e.Metadata)
 	in.Labels.Apply(&e.Labels)
-	if in.ExpiresInDays.Given {
+	if in.ExpiresInDays.Present {
 		e.ExpiresInDays = in.ExpiresInDays.Value
 		e.resetDeadline(e.CreatedAt)
 	}
@@ -193,17 +193,17 @@ func (e *Envelope) EditDocument(act ActionContext, id uuid.UUID, in DocumentEdit
 		return nil, err
 	}
 	p := Problems{}
-	if in.Name.Given {
+	if in.Name.Present {
 		CheckText(p, "name", in.Name.Value, 0, 200)
 	}
-	if n := len(e.Documents); in.Order.Given && (in.Order.Value < 1 || in.Order.Value > n) {
+	if n := len(e.Documents); in.Order.Present && (in.Order.Value < 1 || in.Order.Value > n) {
 		p.Add("document_order", "must be between 1 and %d", n)
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	in.Name.Apply(&d.Name)
-	if in.Order.Given {
+	if in.Order.Present {
 		docs := slices.DeleteFunc(e.Originals(), func(o *Document) bool { return o.ID == id })
 		e.Documents = slices.Insert(docs, in.Order.Value-1, d)
 		e.renumberDocuments(act)
@@ -330,16 +330,16 @@ func checkReminderHours(p Problems, hours *int) {
 }
 
 func checkMetadata(p Problems, metadata map[string]string) {
-	if len(metadata) > MaxMetadata {
-		p.Add("metadata", "must have at most %d members", MaxMetadata)
+	if len(metadata) > maxMetadata {
+		p.Add("metadata", "must have at most %d members", maxMetadata)
 		return
 	}
 	for name, value := range metadata {
-		if name == "" || utf8.RuneCountInString(name) > MaxMetadataLength {
-			p.Add("metadata", "must have names of 1 to %d characters", MaxMetadataLength)
+		if name == "" || utf8.RuneCountInString(name) > maxMetadataLength {
+			p.Add("metadata", "must have names of 1 to %d characters", maxMetadataLength)
 			continue
 		}
-		CheckText(p, "metadata", name, 1, MaxMetadataLength)
-		CheckParagraph(p, "metadata", value, 0, MaxMetadataLength)
+		CheckText(p, "metadata", name, 1, maxMetadataLength)
+		CheckParagraph(p, "metadata", value, 0, maxMetadataLength)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"countersign/models"
 )
 
-func changed[T any](v T) models.Change[T] { return models.Change[T]{Given: true, Value: v} }
+func changed[T any](v T) models.Change[T] { return models.Change[T]{Present: true, Value: v} }
 
 // metadata returns metadata with n names.
 func metadata(n int) map[string]string {

@@ -265,9 +265,9 @@ func (e *Envelope) Purged() bool {
 // ErrPurged is returned for a document that has been purged.
 var ErrPurged = Reject(KindGone, "document_purged", "The document was deleted at the end of its retention.")
 
-// DownloadWindow is the period after a recorded download in which further downloads of the same document by the same
+// downloadWindow is the period after a recorded download in which further downloads of the same document by the same
 // recipient are not recorded.
-const DownloadWindow = time.Hour
+const downloadWindow = time.Hour
 
 // Downloaded records that a recipient downloads a sealed document.
 func (e *Envelope) Downloaded(act ActionContext, recipient, document uuid.UUID) error {
@@ -279,7 +279,7 @@ func (e *Envelope) Downloaded(act ActionContext, recipient, document uuid.UUID) 
 		return ErrPurged
 	}
 	if s := e.Recipient(recipient); s != nil {
-		if act.At.Sub(s.Downloads[document]).Abs() < DownloadWindow {
+		if act.At.Sub(s.Downloads[document]).Abs() < downloadWindow {
 			return nil
 		}
 		s.Downloads = maps.Clone(s.Downloads) // the store compares the row with the loaded map

@@ -16,20 +16,20 @@ type SealUse struct {
 
 // The reserve for each signer who has not acted, and the estimated sizes of parts of the seal record.
 const (
-	keptCodes    = 5 // guaranteed number of codes per link, regardless of other records
-	keptEvents   = 26
-	keptText     = 64         // bytes of JSON per field
-	keptPictures = 128 << 10  // bytes of compressed samples
-	maxFileName  = 6 * 105    // bytes of JSON per attachment name
-	listedField  = 420        // bytes of JSON per value, without its texts
-	listedFile   = 420        // bytes of JSON per attachment
-	listedSigner = 1200       // bytes of JSON per signer
-	listedID     = 40         // bytes of JSON per ID in a list
-	listedRest   = 16 << 10   // bytes of JSON for the members that occur once per envelope
-	maxCodes     = 200        // codes per link
-	maxPageLog   = 2400       // recorded first views of pages, by all signers together
-	minPageLog   = 20         // recorded first views of pages, by each signer
-	listedOrigin = 1100 + 300 // bytes of JSON per document
+	reservedCodes    = 5 // guaranteed number of codes per link, regardless of other records
+	reservedEvents   = 26
+	reservedText     = 64         // bytes of JSON per field
+	reservedPictures = 128 << 10  // bytes of compressed samples
+	maxFileName      = 6 * 105    // bytes of JSON per attachment name
+	listedField      = 420        // bytes of JSON per value, without its texts
+	listedFile       = 420        // bytes of JSON per attachment
+	listedSigner     = 1200       // bytes of JSON per signer
+	listedID         = 40         // bytes of JSON per ID in a list
+	listedRest       = 16 << 10   // bytes of JSON for the members that occur once per envelope
+	maxCodes         = 200        // codes per link
+	maxPageLog       = 2400       // recorded first views of pages, by all signers together
+	minPageLog       = 20         // recorded first views of pages, by each signer
+	listedOrigin     = 1100 + 300 // bytes of JSON per document
 )
 
 // trailCapacity returns the remaining capacity of the seal record in bytes of JSON, after its current content and the
@@ -56,11 +56,11 @@ func (e *Envelope) hasCapacity(events int) bool { return e.trailCapacity() >= ev
 
 // awaitedTrail returns the reserve in the seal record for the actions of the awaited signers.
 func (e *Envelope) awaitedTrail() int {
-	kept := len(e.Copies) * keptEvents * limits.Event
+	kept := len(e.Copies) * reservedEvents * limits.Event
 	acted := e.acted()
 	for _, s := range e.Signers {
 		if !acted[s.ID] {
-			kept += keptEvents*limits.Event + len(e.Signers)*listedID
+			kept += reservedEvents*limits.Event + len(e.Signers)*listedID
 		}
 	}
 	for _, f := range e.Fields {
@@ -88,7 +88,7 @@ func (e *Envelope) awaitedTexts(except uuid.UUID) int {
 	}
 	for _, f := range e.Fields {
 		if f.SignerID != except && !acted[f.SignerID] && !f.Type.File() {
-			kept += keptText + limits.JSON(f.Prefilled(signers[f.SignerID]))
+			kept += reservedText + limits.JSON(f.Prefilled(signers[f.SignerID]))
 		}
 	}
 	return kept
@@ -102,7 +102,7 @@ func (e *Envelope) awaitedPictures(except uuid.UUID) int {
 			waiting[f.SignerID] = true
 		}
 	}
-	return len(waiting) * keptPictures
+	return len(waiting) * reservedPictures
 }
 
 // optional contains the events that are rejected if the seal record has no capacity left, unless the service itself

@@ -146,7 +146,7 @@ func (a FieldAttributes) checkFormat(p Problems, path string, t FieldType) {
 			p.addFirst(path+"format", "of a number field must be its maximum number of decimals, 0 to 10")
 		}
 	case FieldDate, FieldSignedDate:
-		if _, err := DateLayout(a.Format, t == FieldSignedDate); err != nil {
+		if _, err := dateLayout(a.Format, t == FieldSignedDate); err != nil {
 			p.addFirst(path+"format", err.Error())
 		}
 	}

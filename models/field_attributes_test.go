@@ -232,7 +232,7 @@ func TestSubmission_StoredValues(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, name)
-		require.Equal(t, c.kept, kept(e), name)
+		require.Equal(t, c.kept, signedValues(e), name)
 	}
 	for text, want := range map[string]string{"yes": "true", "no": ""} {
 		f := models.Field{Type: models.FieldCheckbox, DefaultValue: text}

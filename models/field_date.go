@@ -33,9 +33,9 @@ var dateTokens = []struct {
 	{"mm", "04", true},
 }
 
-// DateLayout converts a pattern such as dd.MM.yyyy to a layout of package time. clock specifies whether HH and mm are
+// dateLayout converts a pattern such as dd.MM.yyyy to a layout of package time. clock specifies whether HH and mm are
 // permitted.
-func DateLayout(pattern string, clock bool) (string, error) {
+func dateLayout(pattern string, clock bool) (string, error) {
 	bad := func(format string, args ...any) (string, error) {
 		return "", fmt.Errorf("must be a date pattern of yyyy, MM or M, dd or d%s, such as dd.MM.yyyy: %s",
 			map[bool]string{true: ", HH, mm"}[clock], fmt.Sprintf(format, args...))
@@ -115,7 +115,7 @@ var dayFirst = map[string]bool{
 // dateLayout returns the only permitted layout of a date field's value, or "" if all of dateLayouts are permitted.
 func (f *Field) dateLayout() string {
 	a := f.Attributes
-	if layout, err := DateLayout(a.Format, false); err == nil {
+	if layout, err := dateLayout(a.Format, false); err == nil {
 		return layout
 	}
 	if a.Validation != nil && (a.Validation.Min != "" || a.Validation.Max != "") {
@@ -126,7 +126,7 @@ func (f *Field) dateLayout() string {
 
 // signedDate returns the value of a signed_date field: the time in the signer's time zone, with its offset from UTC.
 func (f *Field) signedDate(at time.Time, zone *time.Location) string {
-	layout, err := DateLayout(cmp.Or(f.Attributes.Format, signedDateFormat), true)
+	layout, err := dateLayout(cmp.Or(f.Attributes.Format, signedDateFormat), true)
 	if err != nil {
 		layout = isoDate
 	}

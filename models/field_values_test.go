@@ -15,10 +15,10 @@ import (
 	"countersign/models"
 )
 
-// given maps field names to the values that a test submits. A name with the prefix "*" submits a picture.
-type given map[string]string
+// submission maps field names to the values that a test submits. A name with the prefix "*" submits a picture.
+type submission map[string]string
 
-func submit(e *models.Envelope, values given) models.Submission {
+func submit(e *models.Envelope, values submission) models.Submission {
 	sub := models.Submission{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		text := values[name]
@@ -56,9 +56,9 @@ func signing(t require.TestingT, i int, ins ...models.FieldInput) *models.Envelo
 	return e
 }
 
-// kept returns the signed values by field name. If several fields have the same name, an apostrophe is appended to the
+// signedValues returns the signed values by field name. If several fields have the same name, an apostrophe is appended to the
 // name for each further field.
-func kept(e *models.Envelope) map[string]string {
+func signedValues(e *models.Envelope) map[string]string {
 	out := map[string]string{}
 	for _, v := range e.Values {
 		for _, f := range e.Fields {
@@ -141,7 +141,7 @@ func TestFieldRules_AcceptAndReject(t *testing.T) {
 			ins = append(ins, of("A", models.FieldText, "g"))
 		}
 		e := signing(t, 0, ins...)
-		_, err := e.Sign(act(start), link(e, 0), submit(e, given{"f": c.text}))
+		_, err := e.Sign(act(start), link(e, 0), submit(e, submission{"f": c.text}))
 		if c.rule == "" {
 			require.NoError(t, err, "%+v %q", c.in, c.text)
 			continue
@@ -168,22 +168,22 @@ func TestKnownValues_FillOmittedFields(t *testing.T) {
 		of("A", models.FieldText, "twice"), of("A", models.FieldText, "twice"), of("A", models.FieldSignature, "sig"), of("A", models.FieldSignature, "sig"),
 	}
 	e := signing(t, 0, fields...)
-	sub := submit(e, given{"twice": "x", "*sig": "png", "rent": "950"})
+	sub := submit(e, submission{"twice": "x", "*sig": "png", "rent": "950"})
 	sub.TimeZone = ptr("Asia/Kolkata")
 	_, err := e.Sign(act(time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)), link(e, 0), sub)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{
 		"name": "Signer 0", "mail": "s0@example.com", "firm": "ACME", "at": "2026-11-22 01:30 (UTC+05:30)", "day": "22.11.2026 (UTC+05:30)",
 		"rent": "950", "ok": "true", "twice": "x", "twice'": "x", "sig": "png", "sig'": "png",
-	}, kept(e))
+	}, signedValues(e))
 
 	e = signing(t, 0, fields...)
-	_, err = e.Sign(act(start), link(e, 0), submit(e, given{"name": "", "mail": "", "firm": "", "rent": "", "ok": "false"}))
+	_, err = e.Sign(act(start), link(e, 0), submit(e, submission{"name": "", "mail": "", "firm": "", "rent": "", "ok": "false"}))
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"at": "2026-11-21 07:00 (UTC+00:00)", "day": "21.11.2026 (UTC+00:00)", "ok": "false"}, kept(e), "cleared by the signer")
+	require.Equal(t, map[string]string{"at": "2026-11-21 07:00 (UTC+00:00)", "day": "21.11.2026 (UTC+00:00)", "ok": "false"}, signedValues(e), "cleared by the signer")
 
 	e = signing(t, 0, fields...)
-	sub = submit(e, given{"twice": "x"})
+	sub = submit(e, submission{"twice": "x"})
 	sub.Fields = append(sub.Fields, models.FieldSubmission{FieldID: e.Fields[10].ID, Text: ptr("y")})
 	_, err = e.Sign(act(start), link(e, 0), sub)
 	require.ErrorContains(t, err, "they share one value")
@@ -204,20 +204,20 @@ func TestChoices_KeepOneOption(t *testing.T) {
 	}
 	e := signing(t, 0, fields...)
 	for _, c := range []struct {
-		values given
+		values submission
 		says   string
 	}{
-		{given{}, "a choice of the group colour is required"},
-		{given{"r1": "true", "r2": "true", "why": "x"}, "only one choice"},
-		{given{"r2": "true"}, "why"},
-		{given{"r1": "true", "why": "x"}, "condition"},
+		{submission{}, "a choice of the group colour is required"},
+		{submission{"r1": "true", "r2": "true", "why": "x"}, "only one choice"},
+		{submission{"r2": "true"}, "why"},
+		{submission{"r1": "true", "why": "x"}, "condition"},
 	} {
 		_, err := e.Sign(act(start), link(e, 0), submit(e, c.values))
 		require.ErrorContains(t, err, c.says)
 	}
-	_, err := e.Sign(act(start), link(e, 0), submit(e, given{"r2": "true", "r1": "false", "why": "x"}))
+	_, err := e.Sign(act(start), link(e, 0), submit(e, submission{"r2": "true", "r1": "false", "why": "x"}))
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"r2": "true", "why": "x"}, kept(e))
+	require.Equal(t, map[string]string{"r2": "true", "why": "x"}, signedValues(e))
 	values := e.Values
 	named, err := e.NamedValues(values).MarshalJSON()
 	require.NoError(t, err)
@@ -231,7 +231,7 @@ func TestChoices_KeepOneOption(t *testing.T) {
 	for i := 1; i <= 2; i++ {
 		_, err = e.Consent(act(start), link(e, i), new(models.Signer).Disclosure("en"))
 		require.NoError(t, err)
-		sub := submit(e, given{"late": "x"})
+		sub := submit(e, submission{"late": "x"})
 		if i == 1 {
 			sub = models.Submission{}
 		}
@@ -270,7 +270,7 @@ func TestSignedValues_FollowTheRules(t *testing.T) {
 			ins = append(ins, in)
 		}
 		e := signing(t, 0, ins...)
-		values := given{}
+		values := submission{}
 		for _, in := range ins {
 			if rapid.Bool().Draw(t, "given") {
 				values[in.Name] = texts.Draw(t, "text")
@@ -288,7 +288,7 @@ func TestSignedValues_FollowTheRules(t *testing.T) {
 			a := f.Attributes
 			fields = append(fields, models.ConditionField{ID: f.Name, Name: f.Name, Type: f.Type, Condition: a.Condition})
 		}
-		got := kept(e)
+		got := signedValues(e)
 		for name, text := range got {
 			entered[name] = text
 		}

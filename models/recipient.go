@@ -84,8 +84,8 @@ func (k RecipientKind) DefaultAuthMethod() AuthMethod {
 	return AuthEmailOTP
 }
 
-// ShownKind returns the kind as shown in responses, which is "" for an ordinary signer.
-func (s *Signer) ShownKind() RecipientKind {
+// DisplayKind returns the kind as shown in responses, which is "" for an ordinary signer.
+func (s *Signer) DisplayKind() RecipientKind {
 	if s.Kind == RecipientSigner {
 		return ""
 	}
@@ -284,7 +284,7 @@ func (e *Envelope) checkOwnWitness(p Problems, in SignerInput) {
 
 // kindDetail adds the recipient's kind to an event, unless the recipient is an ordinary signer.
 func (s *Signer) kindDetail(d Detail) Detail {
-	if kind := s.ShownKind(); kind != "" {
+	if kind := s.DisplayKind(); kind != "" {
 		d["kind"] = string(kind)
 	}
 	return d
@@ -304,12 +304,12 @@ func (e *Envelope) RequestedAction(s *Signer) string {
 	if s.WitnessFor != "" {
 		return "witness"
 	}
-	return string(s.ShownKind())
+	return string(s.DisplayKind())
 }
 
-// AskedInPerson is like Asked, but returns "" if a host receives the request, because the recipient's own action is
+// OwnAction is like RequestedAction, but returns "" if a host receives the request, because the recipient's own action is
 // then a signature.
-func (e *Envelope) AskedInPerson(s *Signer) string {
+func (e *Envelope) OwnAction(s *Signer) string {
 	if s.rules().hosted {
 		return ""
 	}

@@ -306,6 +306,6 @@ func TestEditSigner_ChangesKind(t *testing.T) {
 func TestAskedInPerson_WhereAHostReceivesTheRequest_IsASignature(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, kind(models.RecipientApprover)), recipient(1, func(in *models.SignerInput) { in.Kind, in.Host = models.RecipientInPerson, host("hal@example.com") }))
-	require.Equal(t, "approver", e.AskedInPerson(e.Signers[0]))
-	require.Empty(t, e.AskedInPerson(e.Signers[1]))
+	require.Equal(t, "approver", e.OwnAction(e.Signers[0]))
+	require.Empty(t, e.OwnAction(e.Signers[1]))
 }

@@ -113,7 +113,7 @@ func (e *Envelope) RequestCode(act ActionContext, l Link, hash []byte) (*Signer,
 	if s.OTPWrong >= OTPWrongLimit {
 		return nil, Reject(KindRateLimited, "otp_locked", "Too many wrong codes. Please ask the sender for a new link.")
 	}
-	if s.Pages.Codes >= maxCodes || s.Pages.Codes >= keptCodes && !e.hasCapacity(2) {
+	if s.Pages.Codes >= maxCodes || s.Pages.Codes >= reservedCodes && !e.hasCapacity(2) {
 		return nil, Reject(KindRateLimited, "otp_locked", "Too many codes were requested with this link. Please ask the sender for a new link.")
 	}
 	s.OTPRequests, err = appendWithinLimit(s.OTPRequests, act.At, OTPRequestWindow, OTPRequestLimit,
@@ -236,7 +236,7 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 	if err := e.useValues(s, values, sub.pictureSizes()); err != nil {
 		return nil, err
 	}
-	if err := e.recordShown(s, sub.Shown); err != nil {
+	if err := e.recordSignedDigest(s, sub.Shown); err != nil {
 		return nil, err
 	}
 	shown, err := e.Shown()
@@ -257,7 +257,7 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 	e.rememberSignature(s, values, sub.FontLabel, act.At)
 	s.ValuesHash = valuesHash(values)
 	e.recordAttachments(act, s.ID)
-	detail := s.kindDetail(s.shownDetail(s.finishedDetail(shown.Digest, Detail{"signerId": s.ID.String(), "fields": len(values), "valuesSha256": s.ValuesHash})))
+	detail := s.kindDetail(s.addDisplayedDigest(s.finishedDetail(shown.Digest, Detail{"signerId": s.ID.String(), "fields": len(values), "valuesSha256": s.ValuesHash})))
 	if p := e.Principal(s); p != nil {
 		detail["witnessFor"] = p.ID.String()
 	}

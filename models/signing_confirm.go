@@ -58,9 +58,9 @@ func (e *Envelope) ConfirmedReader(act ActionContext, l Link) (*Signer, error) {
 	return e.authorizeConfirmed(l, act, ActionRead, ErrLinkInvalid)
 }
 
-// CodeResendDelay is the delay that pages suggest before a signer requests another code. The limit that the service
+// codeResendDelay is the delay that pages suggest before a signer requests another code. The limit that the service
 // enforces is OTPRequestLimit.
-const CodeResendDelay = 30 * time.Second
+const codeResendDelay = 30 * time.Second
 
 // CodeState is the state of the link's one-time codes, as shown to the signer.
 type CodeState struct {
@@ -83,7 +83,7 @@ func (s *Signer) CodeState(at time.Time) *CodeState {
 	if len(recent) == 0 {
 		return st
 	}
-	next := recent[len(recent)-1].Add(CodeResendDelay)
+	next := recent[len(recent)-1].Add(codeResendDelay)
 	if len(recent) >= OTPRequestLimit {
 		if free := recent[0].Add(OTPRequestWindow); free.After(next) {
 			next = free

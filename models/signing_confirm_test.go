@@ -90,7 +90,7 @@ func TestConfirmation_EndsWithTheLink(t *testing.T) {
 		e := confirmed(t, session, 1)
 		holder := act(start)
 		holder.Session = session
-		_, err := e.RecordShown(holder, link(e, 0))
+		_, err := e.RecordDisplayedValues(holder, link(e, 0))
 		require.NoError(t, err)
 		require.NotEmpty(t, e.Signers[0].Shown)
 		require.NoError(t, e.Reinvite(act(start), e.Signers[0].ID))
@@ -188,7 +188,7 @@ func TestShownDigest_CoversAllSigned(t *testing.T) {
 	require.NoError(t, e.Chain())
 	require.NoError(t, models.VerifyChain(e.Events, e.AuditSeq, e.AuditHead))
 
-	require.NoError(t, models.CheckShown(e.Events))
+	require.NoError(t, models.CheckDisplayedDigests(e.Events))
 	at := slices.IndexFunc(e.Events, func(ev models.Event) bool { return ev.Detail["shownConfirmed"] == true })
 	for name, forge := range map[string]models.Detail{
 		"another digest":  {"shown": none},
@@ -206,7 +206,7 @@ func TestShownDigest_CoversAllSigned(t *testing.T) {
 			forged[first].Detail = maps.Clone(forged[first].Detail)
 			forged[first].Detail["valuesSha256"] = sha256Hex("else")
 		}
-		require.ErrorContains(t, models.CheckShown(forged), "recorded as shown", name)
+		require.ErrorContains(t, models.CheckDisplayedDigests(forged), "recorded as shown", name)
 	}
 }
 

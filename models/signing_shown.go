@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Shown identifies the values of other signers that a signer was shown.
-type Shown struct {
+// DisplayedValues identifies the values of other signers that a signer was shown.
+type DisplayedValues struct {
 	// Digest is the SHA-256 hash, in lowercase hexadecimal, of the RFC 8785 canonical JSON of
 	//
 	//	{"envelopeId": …, "signers": [{"signerId": …, "valuesSha256": …}, …]}
@@ -27,32 +27,32 @@ type signerValuesHash struct {
 }
 
 // Shown returns the digest of the values of all signers who have signed.
-func (e *Envelope) Shown() (Shown, error) {
+func (e *Envelope) Shown() (DisplayedValues, error) {
 	entries := []signerValuesHash{}
 	for _, s := range e.Signers {
 		if s.Status == SignerSigned {
 			entries = append(entries, signerValuesHash{s.ID, s.ValuesHash})
 		}
 	}
-	return newShown(e.ID, entries)
+	return newDisplayedValues(e.ID, entries)
 }
 
-func newShown(envelope uuid.UUID, entries []signerValuesHash) (Shown, error) {
+func newDisplayedValues(envelope uuid.UUID, entries []signerValuesHash) (DisplayedValues, error) {
 	slices.SortFunc(entries, func(a, b signerValuesHash) int { return strings.Compare(a.Signer.String(), b.Signer.String()) })
 	b, err := canonicalJSON(map[string]any{"envelopeId": envelope, "signers": entries})
 	if err != nil {
-		return Shown{}, fmt.Errorf("digest of what is shown: %w", err)
+		return DisplayedValues{}, fmt.Errorf("digest of what is shown: %w", err)
 	}
-	out := Shown{Digest: hexDigest(b)}
+	out := DisplayedValues{Digest: hexDigest(b)}
 	for _, v := range entries {
 		out.Signers = append(out.Signers, v.Signer)
 	}
 	return out, nil
 }
 
-// RecordShown records that the link's holder is shown the values of all signers who have signed. A client that is not
+// RecordDisplayedValues records that the link's holder is shown the values of all signers who have signed. A client that is not
 // confirmed is not shown any.
-func (e *Envelope) RecordShown(act ActionContext, l Link) (*Signer, error) {
+func (e *Envelope) RecordDisplayedValues(act ActionContext, l Link) (*Signer, error) {
 	s, err := e.ConfirmedReader(act, l)
 	if err != nil {
 		return nil, err
@@ -70,9 +70,9 @@ func (e *Envelope) RecordShown(act ActionContext, l Link) (*Signer, error) {
 var ErrValuesChanged = Reject(KindConflict, "values_changed",
 	"Somebody else has signed since the document was shown; look at what they entered and sign again.")
 
-// recordShown records the values shown to s at signing. It uses the digest in the request, which must cover all current
+// recordSignedDigest records the values shown to s at signing. It uses the digest in the request, which must cover all current
 // values, or by default the digest that was last delivered to the link.
-func (e *Envelope) recordShown(s *Signer, named *string) error {
+func (e *Envelope) recordSignedDigest(s *Signer, named *string) error {
 	if named == nil {
 		return nil
 	}
@@ -87,25 +87,25 @@ func (e *Envelope) recordShown(s *Signer, named *string) error {
 	return nil
 }
 
-// shownDetail adds to a signer.signed event the digest shown to the signer, or null if it is unknown, the signers whose
+// addDisplayedDigest adds to a signer.signed event the digest shown to the signer, or null if it is unknown, the signers whose
 // values it covers, and whether the request contained it.
-func (s *Signer) shownDetail(d Detail) Detail {
+func (s *Signer) addDisplayedDigest(d Detail) Detail {
 	d["shown"] = nil
 	if s.Shown != "" {
-		d["shown"], d["shownSigners"], d["shownConfirmed"] = s.Shown, Shown{Signers: s.ShownSigners}.names(), s.ShownConfirmed
+		d["shown"], d["shownSigners"], d["shownConfirmed"] = s.Shown, DisplayedValues{Signers: s.ShownSigners}.names(), s.ShownConfirmed
 	}
 	return d
 }
 
 // names returns the IDs of the signers in the format of an event.
-func (s Shown) names() string {
+func (s DisplayedValues) names() string {
 	return strings.Join(mapSlice(s.Signers, uuid.UUID.String), ",")
 }
 
-// CheckShown verifies the digest recorded with each signature in a chain against the preceding signatures. The digest
+// CheckDisplayedDigests verifies the digest recorded with each signature in a chain against the preceding signatures. The digest
 // must cover the values of the listed signers, all of whom must have signed before. If the signer's request contained
 // the digest, it must cover all earlier signers.
-func CheckShown(events []Event) error {
+func CheckDisplayedDigests(events []Event) error {
 	var before []signerValuesHash
 	for i := range events {
 		ev := &events[i]
@@ -126,7 +126,7 @@ func CheckShown(events []Event) error {
 				}
 			}
 			all, _ := ev.Detail["shownConfirmed"].(bool)
-			shown, err := newShown(ev.EnvelopeID, covered)
+			shown, err := newDisplayedValues(ev.EnvelopeID, covered)
 			if err != nil {
 				return err
 			}

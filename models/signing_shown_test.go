@@ -28,11 +28,11 @@ func TestShown_IsOrderedByID(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, e.Send(context, nil))
-	early, err := e.RecordShown(act(start), link(e, 2))
+	early, err := e.RecordDisplayedValues(act(start), link(e, 2))
 	require.NoError(t, err)
 	assert.Empty(t, early.ShownSigners)
 	signs(t, e, 0, start)
-	part, err := e.RecordShown(act(start), link(e, 2))
+	part, err := e.RecordDisplayedValues(act(start), link(e, 2))
 	require.NoError(t, err)
 	partly := part.Shown
 	assert.Equal(t, []uuid.UUID{e.Signers[0].ID}, part.ShownSigners)
@@ -45,19 +45,19 @@ func TestShown_IsOrderedByID(t *testing.T) {
 
 	signs(t, e, 2, start)
 	require.Equal(t, partly, e.Signers[2].Shown)
-	require.NoError(t, models.CheckShown(e.Events), "shown the values of one of two")
+	require.NoError(t, models.CheckDisplayedDigests(e.Events), "shown the values of one of two")
 	for i := range e.Events {
 		if e.Events[i].Name == models.EventSignerSigned && e.Events[i].SignerID == e.Signers[2].ID {
 			e.Events[i].Detail["shownConfirmed"] = true
 		}
 	}
-	require.Error(t, models.CheckShown(e.Events), "who names the digest was shown all that there was")
+	require.Error(t, models.CheckDisplayedDigests(e.Events), "who names the digest was shown all that there was")
 }
 
 func TestCheckShown_SignatureWithoutASigner_IsRejected(t *testing.T) {
 	t.Parallel()
 	for _, id := range []any{nil, "", "me", 7} {
-		err := models.CheckShown([]models.Event{{Seq: 1, Name: models.EventEnvelopeCreated}, {Seq: 2, Name: models.EventSignerSigned, Detail: models.Detail{"signerId": id}}})
+		err := models.CheckDisplayedDigests([]models.Event{{Seq: 1, Name: models.EventEnvelopeCreated}, {Seq: 2, Name: models.EventSignerSigned, Detail: models.Detail{"signerId": id}}})
 		require.ErrorContains(t, err, "event 2 names no signer")
 	}
 }

@@ -100,7 +100,7 @@ type LoadedTemplate struct {
 
 // Limits for templates.
 const (
-	MaxTemplateName = 200 // characters
+	maxTemplateName = 200 // characters
 	// maxTemplateText is the maximum length of a text with variables, in characters. The resulting text has its own
 	// limit.
 	maxTemplateText = 4000
@@ -109,7 +109,7 @@ const (
 // Check records the problems of a template's name, external ID and labels.
 func (t *Template) Check(p Problems) {
 	if len(p["name"]) == 0 {
-		CheckText(p, "name", t.Name, 1, MaxTemplateName)
+		CheckText(p, "name", t.Name, 1, maxTemplateName)
 	}
 	checkExternalID(p, t.ExternalID)
 	checkLabels(p, t.Labels)
@@ -212,9 +212,9 @@ func (c *TemplateContent) Placeholders() []SignerInput {
 	return out
 }
 
-// KeptFields returns the input for the fields in a version with the given documents. If the document of a field was
+// FieldsFor returns the input for the fields in a version with the given documents. If the document of a field was
 // replaced, the field is dropped if it was detected in that document, and otherwise is moved to the first document.
-func (c *TemplateContent) KeptFields(documents []*TemplateDocument) []FieldInput {
+func (c *TemplateContent) FieldsFor(documents []*TemplateDocument) []FieldInput {
 	var out []FieldInput
 	for _, f := range c.Fields {
 		known := slices.ContainsFunc(documents, func(d *TemplateDocument) bool { return d.ID == f.DocumentID })
@@ -251,7 +251,7 @@ func (c *TemplateContent) FromEnvelope(e *Envelope) {
 		roles[s.ID] = name
 		c.Roles = append(c.Roles, TemplateRole{
 			Role: name, RoutingOrder: s.RoutingOrder, AuthMethod: s.AuthMethod, AllowDelegation: s.AllowDelegation,
-			Kind: s.ShownKind(), Language: s.Language, Silent: s.Silent, WitnessFor: s.WitnessFor,
+			Kind: s.DisplayKind(), Language: s.Language, Silent: s.Silent, WitnessFor: s.WitnessFor,
 		})
 	}
 	c.FieldsOf(e)

@@ -94,7 +94,7 @@ func TestEnvelopeOfTemplate_HasValues(t *testing.T) {
 
 	// Values in the request take precedence over those in the template.
 	use = leaseUse()
-	use.Envelope.Subject, use.Envelope.Message, use.Expiry, use.Variables = ptr("Own"), ptr("{{words}}"), models.Change[*int]{Given: true}, nil
+	use.Envelope.Subject, use.Envelope.Message, use.Expiry, use.Variables = ptr("Own"), ptr("{{words}}"), models.Change[*int]{Present: true}, nil
 	e, err = template.NewEnvelope(act(start), use, 1)
 	require.NoError(t, err)
 	assert.Equal(t, []any{"Own", "{{words}}"}, []any{*e.Subject, *e.Message})

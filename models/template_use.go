@@ -87,7 +87,7 @@ func (t *LoadedTemplate) input(p Problems, in TemplateUse) Envelope {
 		out.Message = values.text("message", t.Content.Message)
 	}
 	switch days := t.Content.ExpiresInDays; {
-	case in.Expiry.Given:
+	case in.Expiry.Present:
 		out.ExpiresInDays = in.Expiry.Value
 	case days == nil:
 		out.ExpiresInDays = in.DefaultExpiryDays
@@ -158,7 +158,7 @@ func (t *LoadedTemplate) fields(p Problems, values map[string]string) []FieldInp
 		}
 		if value, ok := values[name]; ok {
 			used[name] = true
-			in.DefaultValue = f.given(p, "values."+name, value, t.Content.Fields)
+			in.DefaultValue = f.prefill(p, "values."+name, value, t.Content.Fields)
 		}
 		out = append(out, in)
 	}
@@ -186,8 +186,8 @@ func (f TemplateField) input() FieldInput {
 	return in
 }
 
-// given returns the prefilled value of a field for a value in the request, or "" if the value is invalid.
-func (f TemplateField) given(p Problems, path, value string, all []TemplateField) string {
+// prefill returns the prefilled value of a field for a value in the request, or "" if the value is invalid.
+func (f TemplateField) prefill(p Problems, path, value string, all []TemplateField) string {
 	switch {
 	case f.Type.File() || f.Type == FieldSignedDate:
 		p.addFirst(path, fmt.Sprintf("is a %s field: only its signer, or the service, can fill it", f.Type))

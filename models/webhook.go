@@ -13,8 +13,8 @@ const MaxWebhooks = 100
 // DisableAfter is the time without a successful delivery after which a failing endpoint is disabled.
 const DisableAfter = 5 * 24 * time.Hour
 
-// RoomForWebhook returns an error if an app with n endpoints cannot register another one.
-func RoomForWebhook(n int64) error {
+// CheckWebhookLimit returns an error if an app with n endpoints cannot register another one.
+func CheckWebhookLimit(n int64) error {
 	if n >= MaxWebhooks {
 		return Reject(KindConflict, "too_many_webhooks", "An app can register at most %d endpoints. Delete one first.", MaxWebhooks)
 	}

@@ -73,7 +73,7 @@ func (e *Envelope) WebhookPayload(ev *Event, baseURL string, values *NamedValues
 		ExternalID: e.ExternalID, Metadata: e.Metadata, Values: values,
 	}
 	for _, s := range e.Signers {
-		n := WebhookSigner{ID: s.ID, Name: s.Name, Email: s.Email, Status: s.Status, RoutingOrder: s.RoutingOrder, SignedAt: s.SignedAt, Kind: s.ShownKind()}
+		n := WebhookSigner{ID: s.ID, Name: s.Name, Email: s.Email, Status: s.Status, RoutingOrder: s.RoutingOrder, SignedAt: s.SignedAt, Kind: s.DisplayKind()}
 		d.Signers = append(d.Signers, n)
 		if s.ID == ev.SignerID {
 			d.Signer = &n

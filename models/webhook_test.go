@@ -143,10 +143,10 @@ func TestEndpoint_GetsSubscribedEvents(t *testing.T) {
 // TestWebhooks_AreLimitedToAHundred checks that an app can register up to a hundred endpoints.
 func TestWebhooks_AreLimitedToAHundred(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, models.RoomForWebhook(0))
-	require.NoError(t, models.RoomForWebhook(models.MaxWebhooks-1))
+	require.NoError(t, models.CheckWebhookLimit(0))
+	require.NoError(t, models.CheckWebhookLimit(models.MaxWebhooks-1))
 	for _, n := range []int64{models.MaxWebhooks, models.MaxWebhooks + 1} {
-		assert.Equal(t, "too_many_webhooks", code(t, models.RoomForWebhook(n)))
+		assert.Equal(t, "too_many_webhooks", code(t, models.CheckWebhookLimit(n)))
 	}
 }
 

@@ -155,13 +155,13 @@ func (w *Increment) Grow(objects, size int) {
 // increments contains buffers of released increments.
 var increments sync.Pool
 
-// maxKept is the maximum size of a buffer retained for reuse, in bytes.
-const maxKept = 4 << 20
+// maxRetained is the maximum size of a buffer retained for reuse, in bytes.
+const maxRetained = 4 << 20
 
 // Free releases the buffer for reuse by another increment. The increment, and slices returned by Bytes, must not be
 // used afterwards.
 func (w *Increment) Free() {
-	if memory := w.buf; cap(memory) <= maxKept {
+	if memory := w.buf; cap(memory) <= maxRetained {
 		increments.Put(&memory)
 	}
 	w.buf = nil

@@ -15,8 +15,8 @@ type objectStream struct {
 
 // Limits for the cache of decoded object streams.
 const (
-	keptObjectStreams = 32
-	keptObjectBytes   = 4 << 20
+	cachedObjectStreams = 32
+	cachedObjectBytes   = 4 << 20
 )
 
 // compressed reads an object from its object stream.
@@ -69,7 +69,7 @@ func (f *File) objectStream(num int) (*objectStream, error) {
 	kept := 0
 	for i, s := range f.objstms {
 		kept += len(s.data)
-		if i == keptObjectStreams || i > 0 && kept > keptObjectBytes {
+		if i == cachedObjectStreams || i > 0 && kept > cachedObjectBytes {
 			f.objstms = f.objstms[:i]
 			break
 		}

@@ -190,8 +190,8 @@ type anchorSearch struct {
 	similar similar
 }
 
-// wants reports whether the search needs to examine a page.
-func (s *anchorSearch) wants(page int) bool {
+// needsPage reports whether the search needs to examine a page.
+func (s *anchorSearch) needsPage(page int) bool {
 	match := s.Anchor.Match
 	return (s.Anchor.Page == 0 || s.Anchor.Page == page) && (match == Last || match == All || s.count < max(1, int(match)))
 }
@@ -213,7 +213,7 @@ func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Plac
 		var page *pagetext.Page
 		for i := range all {
 			s := &all[i]
-			if !s.wants(p.Index + 1) {
+			if !s.needsPage(p.Index + 1) {
 				continue
 			}
 			if page == nil {
@@ -223,7 +223,7 @@ func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Plac
 				}
 				scans[p.Index+1] = len(page.Glyphs) == 0 && page.Images > 0
 			}
-			if err := s.look(page); err != nil {
+			if err := s.searchPage(page); err != nil {
 				return err
 			}
 		}
@@ -245,8 +245,8 @@ func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Plac
 	return places, nil
 }
 
-// look searches for the text on a page.
-func (s *anchorSearch) look(p *pagetext.Page) error {
+// searchPage searches for the text on a page.
+func (s *anchorSearch) searchPage(p *pagetext.Page) error {
 	a := s.Anchor
 	for _, m := range p.Find(a.Text, pagetext.FindOptions{WholeWord: a.WholeWord, IgnoreCase: a.IgnoreCase}) {
 		s.count++
@@ -262,7 +262,7 @@ func (s *anchorSearch) look(p *pagetext.Page) error {
 		}
 	}
 	if s.count == 0 {
-		s.similar.look(p)
+		s.similar.comparePage(p)
 	}
 	return nil
 }

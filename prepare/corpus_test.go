@@ -226,7 +226,7 @@ func TestCorpusForms(t *testing.T) {
 					for i := range n {
 						n[i], _ = box[i].Float()
 					}
-					w := pagetext.Shown(g, pdf.Box{X0: n[0], Y0: n[1], X1: n[2], Y1: n[3]})
+					w := pagetext.DisplayBox(g, pdf.Box{X0: n[0], Y0: n[1], X1: n[2], Y1: n[3]})
 					places[p.Index+1] = append(places[p.Index+1], pixels(w.X, w.Y, w.W, w.H))
 				}
 				return nil

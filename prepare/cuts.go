@@ -12,9 +12,9 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// ErrFormUses reports that an appearance that contains part of a tag is shared with another annotation, where it shows
+// errFormUses reports that an appearance that contains part of a tag is shared with another annotation, where it shows
 // something else.
-var ErrFormUses = errors.New("several annotations share an appearance that contains part of it")
+var errFormUses = errors.New("several annotations share an appearance that contains part of it")
 
 // useKey is one painting of a form XObject, or the content of a page.
 type useKey struct{ page, use int }
@@ -100,7 +100,7 @@ func (c *cutter) page(page int) (revision1.Cut, error) {
 			continue
 		}
 		if uses[use].At < 0 {
-			return revision1.Cut{}, &TagError{c.text[page], page, ErrFormUses}
+			return revision1.Cut{}, &TagError{c.text[page], page, errFormUses}
 		}
 		clone := c.clone(revision1.Cut{Form: uses[use].Form.Num, Codes: runs(glyphs), Uses: inOrder(painting[use])})
 		painting[uses[use].Parent] = append(painting[uses[use].Parent], [2]int{uses[use].At, clone})

@@ -44,7 +44,7 @@ func TestCutsRefuse(t *testing.T) {
 		Text: "{{a}}", Place: Place{Page: 2}, Glyphs: []pagetext.Position{{Use: 1, Start: 1, Length: 1}},
 		uses: []pagetext.Use{{}, {Form: form, At: -1}},
 	}}, painted: map[pdf.Ref]int{form: 2}})
-	require.ErrorIs(t, err, ErrFormUses)
+	require.ErrorIs(t, err, errFormUses)
 	require.ErrorContains(t, err, `"{{a}}" on page 2`)
 }
 

@@ -43,11 +43,11 @@ func (e *TagError) Unwrap() error { return e.Err }
 
 // Other problems with a tag.
 var (
-	// ErrInvisibleTag reports a tag in text that is not painted, such as text that text recognition adds to a scanned
+	// errInvisibleTag reports a tag in text that is not painted, such as text that text recognition adds to a scanned
 	// page. If the text were removed, the image would still show the tag.
-	ErrInvisibleTag = errors.New("its text is invisible, perhaps because it lies over an image of the tag")
-	// ErrUnclosedTag reports a tag without an end.
-	ErrUnclosedTag = errors.New(`expected "}}" after it`)
+	errInvisibleTag = errors.New("its text is invisible, perhaps because it lies over an image of the tag")
+	// errUnclosedTag reports a tag without an end.
+	errUnclosedTag = errors.New(`expected "}}" after it`)
 	// ErrFormTag reports a tag in the value of a form field, which programs redraw.
 	ErrFormTag = errors.New("it is the value of a form field; import the form, or clear the field")
 	// ErrUndrawnTag reports a tag in an annotation without an appearance, which each program draws differently.
@@ -154,7 +154,7 @@ func passageTags(page *pagetext.Page, q *pagetext.Passage) (all []FoundTag, sure
 				from, sure = start+1, false
 				continue
 			}
-			return nil, false, &TagError{excerpt(q.Text[start:]), page.Index + 1, ErrUnclosedTag}
+			return nil, false, &TagError{excerpt(q.Text[start:]), page.Index + 1, errUnclosedTag}
 		}
 		t, err := readTag(page, q, start, end)
 		if err != nil {
@@ -225,7 +225,7 @@ func readTag(page *pagetext.Page, q *pagetext.Passage, start, end int) (FoundTag
 	}
 	for _, g := range m.Glyphs {
 		if page.Glyphs[g].Invisible {
-			return FoundTag{}, &TagError{text, page.Index + 1, ErrInvisibleTag}
+			return FoundTag{}, &TagError{text, page.Index + 1, errInvisibleTag}
 		}
 		out.Glyphs = append(out.Glyphs, page.Glyphs[g].Position)
 	}

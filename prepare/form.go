@@ -175,7 +175,7 @@ func (r *formReader) findWidgets() error {
 			}
 			box := r.rectangle(d.Get("Rect"))
 			if _, ok := r.places[ref]; !ok {
-				b := pagetext.Shown(g, box)
+				b := pagetext.DisplayBox(g, box)
 				r.order = append(r.order, ref)
 				r.places[ref] = Place{p.Index + 1, b.X, b.Y, b.W, b.H}
 			}

@@ -46,8 +46,8 @@ func outcome(tags []FoundTag, err error) string {
 	return out.String()
 }
 
-// both finds the tags in a one-page file in two ways: as FindTags does, and in the complete text of the page.
-func both(ctx context.Context, b []byte) (quick, whole string) {
+// findBothWays finds the tags in a one-page file in two ways: as FindTags does, and in the complete text of the page.
+func findBothWays(ctx context.Context, b []byte) (quick, whole string) {
 	f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
 	if err != nil {
 		return "", ""
@@ -109,7 +109,7 @@ func TestTagsNearBraces(t *testing.T) {
 				y -= leading
 			}
 		}
-		quick, whole := both(t.Context(), onePage(content.String()))
+		quick, whole := findBothWays(t.Context(), onePage(content.String()))
 		require.Equal(t, whole, quick, "seed %d\n%s", seed, content.String())
 		if strings.Contains(whole, "cannot be read") {
 			refused++
@@ -127,7 +127,7 @@ func FuzzTagsNearBraces(f *testing.F) {
 	f.Add("BT /F1 12 Tf 72 700 Td /Span<</ActualText({{a}})>>BDC (xx) Tj (yy) Tj EMC 0 -100 Td (z) Tj ET")
 	f.Add("BT /F1 1 Tf 9 0 0 9 72 700 Tm [({) -20 ({a}) 600 (}) ] TJ 0 30 -30 0 200 200 Tm (]) Tj ET")
 	f.Fuzz(func(t *testing.T, content string) {
-		quick, whole := both(t.Context(), onePage(content))
+		quick, whole := findBothWays(t.Context(), onePage(content))
 		if quick != whole {
 			t.Fatalf("%q\n%q", quick, whole)
 		}

@@ -53,8 +53,8 @@ func pairs(text string) (map[[2]rune]int, int) {
 	return counts, n
 }
 
-// look compares the text of a page with the searched text.
-func (s *similar) look(p *pagetext.Page) {
+// comparePage compares the text of a page with the searched text.
+func (s *similar) comparePage(p *pagetext.Page) {
 	for _, q := range p.Passages() {
 		words := strings.Fields(q.Text)
 		for i := 0; i < len(words) && (i == 0 || i+s.words <= len(words)); i++ {

@@ -53,7 +53,7 @@ func (r *formReader) common(out *FormField, d pdf.Dict, in inherited) {
 		if out.Default == "Off" {
 			out.Default = ""
 		}
-		r.shownState(out, d)
+		r.setDisplayedState(out, d)
 	}
 	switch r.integer(in.align) {
 	case 1:
@@ -99,9 +99,9 @@ func (r *formReader) button(out *FormField, d pdf.Dict) {
 	}
 }
 
-// shownState sets the value of a checkbox or radio button to the state that programs display. This is the widget's
+// setDisplayedState sets the value of a checkbox or radio button to the state that programs display. This is the widget's
 // appearance state (AS), regardless of the field's value, even if that state has no appearance.
-func (r *formReader) shownState(out *FormField, d pdf.Dict) {
+func (r *formReader) setDisplayedState(out *FormField, d pdf.Dict) {
 	state, _ := r.Value(d.Get("AS")).Name()
 	switch {
 	case state == "": // the field's value applies

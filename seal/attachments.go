@@ -111,7 +111,7 @@ func (c *certificate) drawAttachments() {
 		p := c.page()
 		title := p.wrap(faceSmall, fmt.Sprintf(c.say.AttachmentOf, names[i], c.names["signer:"+a.SignerID], a.Size), c.inner(), 0)
 		h := 10*float64(len(title)) + 18
-		c.room(h)
+		c.ensureSpace(h)
 		p = c.page()
 		p.lines(faceSmall, certMargin, c.y+11, 10, title)
 		p.line(faceMono, certMargin, c.y+h-7, a.SHA256)

@@ -105,8 +105,8 @@ func (c *certificate) newPage() {
 	c.y = 66
 }
 
-// room starts a new page if fewer than h points remain on the current page, and reports whether it did.
-func (c *certificate) room(h float64) bool {
+// ensureSpace starts a new page if fewer than h points remain on the current page, and reports whether it did.
+func (c *certificate) ensureSpace(h float64) bool {
 	if c.y+h <= c.h-certFoot {
 		return false
 	}
@@ -190,7 +190,7 @@ func (c *certificate) drawSummary() {
 }
 
 func (c *certificate) section(title string, need float64) {
-	c.room(need + 24)
+	c.ensureSpace(need + 24)
 	p := c.page()
 	p.line(c.bold(11), certMargin, c.y, title)
 	c.y += 7
@@ -206,7 +206,7 @@ func (c *certificate) drawSigners() {
 			{c.say.CodeConfirmed, verify.Moment(s.VerifiedAt), false},
 			{c.say.ConsentGiven, c.consent(s), false},
 			{c.say.Signed, verify.Moment(s.SignedAt), false},
-			{c.say.Shown, c.shown(s), false},
+			{c.say.Shown, c.displayedValues(s), false},
 			{c.say.IPAddress, cmp.Or(s.IP, "–"), false},
 			{c.say.Device, cmp.Or(s.UserAgent, "–"), false},
 		}
@@ -232,7 +232,7 @@ func (c *certificate) drawSigners() {
 		names := p.wrap(faceName, s.Name, c.inner()-signW-16, 0)
 		contacts := p.wrapAt("@.-_+ ", faceLabel, contact, c.inner()-signW-16, 0)
 		height += float64(len(names)-1)*13 + float64(len(contacts)-1)*12
-		c.room(height)
+		c.ensureSpace(height)
 		p = c.page()
 		c.y += 15
 		top := c.y - 12
@@ -257,8 +257,8 @@ func (c *certificate) drawSigners() {
 	c.y += 26
 }
 
-// shown returns a description of the other signers' values that a signer was shown.
-func (c *certificate) shown(s Signer) string {
+// displayedValues returns a description of the other signers' values that a signer was shown.
+func (c *certificate) displayedValues(s Signer) string {
 	if s.Shown == nil {
 		return c.say.ShownUnknown
 	}

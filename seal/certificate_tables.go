@@ -54,7 +54,7 @@ func (c *certificate) drawEvents(closing float64) {
 		if i == max(len(rows)-minLastEvents, 0) {
 			need = min(last, c.h/2)
 		}
-		if c.room(need) {
+		if c.ensureSpace(need) {
 			header()
 		}
 		p := c.page()
@@ -108,7 +108,7 @@ func (c *certificate) drawClosing() {
 	if len(c.job.Documents) > 1 {
 		c.section(c.say.DocumentsOfEnvelope, 3*rowHeight)
 		for _, d := range c.job.Documents {
-			c.room(26)
+			c.ensureSpace(26)
 			p := c.page()
 			title := fmt.Sprintf("%d  %s (%s)", d.Order, cmp.Or(d.Name, c.say.Document), c.say.Count(c.say.Pages, d.PageCount))
 			p.lines(faceSmall, certMargin, c.y+11, 0, p.wrap(faceSmall, title, c.inner(), 1))
@@ -205,7 +205,7 @@ func (c *certificate) drawPrevious(s Signer) {
 			says += "\n" + fmt.Sprintf(c.say.ReasonGiven, was.Reason)
 		}
 		for i, l := range c.page().wrap(faceBody, says, c.inner()-signerLabelW, 0) {
-			c.room(signerLeading)
+			c.ensureSpace(signerLeading)
 			if i == 0 {
 				c.page().line(faceLabel, certMargin, c.y, c.say.Previously)
 			}

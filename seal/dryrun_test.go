@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// keptFacts returns the stored form of an upload's facts.
-func keptFacts(t testing.TB, b []byte) string {
+// storedFacts returns the stored form of an upload's facts.
+func storedFacts(t testing.TB, b []byte) string {
 	t.Helper()
 	return sealkit.Admitted(t, b).Facts.Encode()
 }
@@ -75,7 +75,7 @@ func TestASealWithFactsIsTheSame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			kept := keptFacts(t, tt.original)
+			kept := storedFacts(t, tt.original)
 			require.NotEmpty(t, kept)
 			require.Equal(t, tt.lineless != "", strings.Contains(kept, "lineless"), kept)
 			require.Contains(t, kept, tt.lineless)
@@ -128,8 +128,8 @@ func TestFactsAreSmall(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(refs, "%d 0 R ", 100_000+i)
 	}
-	require.Empty(t, keptFacts(t, sealkit.ClassicPDF(sealkit.Layout{Pages: sealkit.LetterPage("/PieceInfo[" + refs.String() + "]")})))
-	require.Less(t, len(keptFacts(t, sealkit.OpenEndedContents())), 200)
+	require.Empty(t, storedFacts(t, sealkit.ClassicPDF(sealkit.Layout{Pages: sealkit.LetterPage("/PieceInfo[" + refs.String() + "]")})))
+	require.Less(t, len(storedFacts(t, sealkit.OpenEndedContents())), 200)
 	var none *seal.Facts
 	require.Empty(t, none.Encode())
 

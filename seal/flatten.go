@@ -17,7 +17,7 @@ func (p *painter) flatten(o *stamps, at int, d pdf.Dict, flags int64, rect pdf.B
 		return err
 	}
 	if look == nil {
-		if look, err = p.fieldLook(d, rect); err != nil {
+		if look, err = p.drawPlainField(d, rect); err != nil {
 			return err
 		}
 	}
@@ -51,8 +51,8 @@ func (p *painter) normalAppearance(d pdf.Dict) (pdf.Value, error) {
 	return normal, cmp.Or(err, look.Err)
 }
 
-// fieldLook draws the background, border and text of a field without an appearance, as viewers do.
-func (p *painter) fieldLook(d pdf.Dict, rect pdf.Box) (pdf.Value, error) {
+// drawPlainField draws the background, border and text of a field without an appearance, as viewers do.
+func (p *painter) drawPlainField(d pdf.Dict, rect pdf.Box) (pdf.Value, error) {
 	w, h := rect.X1-rect.X0, rect.Y1-rect.Y0
 	look := &pdf.Lookup{File: p.file}
 	if d.Get("AP") != nil || math.IsInf(w, 0) || w <= 2 || h <= 2 {

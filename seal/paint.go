@@ -61,7 +61,7 @@ func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 		p.boxes = append(p.boxes, g.Box(v.X, h-v.Y-v.H, v.X+v.W, h-v.Y))
 	}
 	foot := g.Box(sealLineMargin, sealLineFoot, w-sealLineMargin, sealLineFoot+sealLineSize*sealLineHeight)
-	look, err := p.look(page, append(p.boxes, foot), len(values) > 0) //nolint:contextcheck // reading one page is limited
+	look, err := p.examine(page, append(p.boxes, foot), len(values) > 0) //nolint:contextcheck // reading one page is limited
 	if err != nil {
 		return err
 	}
@@ -130,8 +130,8 @@ func (p *painter) write(page *pdf.Page, over *stamps) {
 	p.buf = b
 }
 
-// look reads a page's content. It returns which boxes are on dark areas, and whether the last box is free.
-func (p *painter) look(page *pdf.Page, boxes []pdf.Box, hasValues bool) (pdf.Content, error) {
+// examine reads a page's content. It returns which boxes are on dark areas, and whether the last box is free.
+func (p *painter) examine(page *pdf.Page, boxes []pdf.Box, hasValues bool) (pdf.Content, error) {
 	readForLine := !p.known && !p.valuesOnly && p.budget > 0
 	if !hasValues && !readForLine {
 		return pdf.Content{}, nil

@@ -219,19 +219,19 @@ func (p *painter) stampValue(o *stamps, g pdf.Geometry, v Value, dark bool) erro
 // footLine is the annotation with the line at the foot, except for its page entry. It is valid for all pages of one
 // geometry.
 type footLine struct {
-	of   pdf.Geometry
-	head []byte // nil if there is no space for the line
-	made bool
+	of    pdf.Geometry
+	head  []byte // nil if there is no space for the line
+	built bool
 }
 
 // stampLine draws the line at the foot.
 func (p *painter) stampLine(o *stamps, g pdf.Geometry) error {
-	if !p.foot.made || p.foot.of != g {
+	if !p.foot.built || p.foot.of != g {
 		head, err := p.lineAnnotation(g)
 		if err != nil {
 			return err
 		}
-		p.foot = footLine{of: g, head: head, made: true}
+		p.foot = footLine{of: g, head: head, built: true}
 	}
 	if p.foot.head == nil {
 		return nil

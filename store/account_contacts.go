@@ -56,14 +56,14 @@ func (s *AppRepository) saveContact(tx *gorm.DB, c *models.Contact, keepPhone bo
 		return tx.Model(row).Select("*").Updates(row).Error
 	}
 	c.ID, c.CreatedAt = s.newID(), s.now()
-	if err := roomForContact(tx, c.AppID); err != nil {
+	if err := checkContactLimit(tx, c.AppID); err != nil {
 		return err
 	}
 	return requireRows(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, c)), errConcurrentInsert)
 }
 
-// roomForContact returns an error if an app already has the maximum number of contacts.
-func roomForContact(tx *gorm.DB, app uuid.UUID) error {
+// checkContactLimit returns an error if an app already has the maximum number of contacts.
+func checkContactLimit(tx *gorm.DB, app uuid.UUID) error {
 	n, err := count(tx.Model(&models.Contact{}).Where("app_id = ?", app))
 	if err != nil {
 		return err

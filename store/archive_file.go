@@ -286,7 +286,7 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, broken("is not there")
-	case errors.Is(err, blob.ErrAltered):
+	case errors.Is(err, blob.ErrModified):
 		return nil, broken("has another hash than is recorded")
 	case errors.Is(err, blob.ErrDamaged):
 		return nil, broken("is damaged: %s", blob.ErrDamaged)

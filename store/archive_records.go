@@ -49,7 +49,7 @@ func (s *ArchiveRepository) PostponeArchiving(ctx context.Context, envelope uuid
 // ReleasedArchives lists up to n archives that were restored so long ago that their files are no longer needed.
 func (s *ArchiveRepository) ReleasedArchives(ctx context.Context, n int) ([]*Archive, error) {
 	var out []*Archive
-	err := s.db.WithContext(ctx).Where("released_at IS NOT NULL AND released_at < ?", s.now().Add(-ReleasedArchivesKept)).Order("released_at").Limit(n).Find(&out).Error
+	err := s.db.WithContext(ctx).Where("released_at IS NOT NULL AND released_at < ?", s.now().Add(-ReleasedArchiveRetention)).Order("released_at").Limit(n).Find(&out).Error
 	if err != nil {
 		return nil, fmt.Errorf("list released archives: %w", err)
 	}
@@ -96,7 +96,7 @@ const (
 	// archiveCommitLimit is the maximum time between storing an archive's file and recording it. It is far shorter than
 	// the time after which a sweep deletes an unrecorded file.
 	archiveCommitLimit = time.Hour
-	// ReleasedArchivesKept is the time for which an archive's file is retained after its rows have been restored,
+	// ReleasedArchiveRetention is the time for which an archive's file is retained after its rows have been restored,
 	// because it is needed for earlier backups of the database.
-	ReleasedArchivesKept = 90 * 24 * time.Hour
+	ReleasedArchiveRetention = 90 * 24 * time.Hour
 )

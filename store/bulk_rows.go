@@ -14,8 +14,8 @@ import (
 	"countersign/models"
 )
 
-// ErrBulkRowTaken means that a row is not pending, or that its bulk send is not running.
-var ErrBulkRowTaken = errors.New("store: the row of the bulk send is not pending")
+// ErrBulkRowNotPending means that a row is not pending, or that its bulk send is not running.
+var ErrBulkRowNotPending = errors.New("store: the row of the bulk send is not pending")
 
 // BulkWork is the next batch of a bulk send.
 type BulkWork struct {
@@ -74,7 +74,7 @@ func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bou
 const settleRow = ` WHERE id = $1 AND status = 'pending' AND EXISTS (SELECT 1 FROM bulk_sends AS b WHERE b.id = bulk_send_id AND b.status = 'running')`
 
 // SendBulkRow stores the sent envelope of a row and the row's new state in a single transaction, so that repeated calls
-// create only one envelope. It returns ErrBulkRowTaken if the row is not pending or the bulk send is not running.
+// create only one envelope. It returns ErrBulkRowNotPending if the row is not pending or the bulk send is not running.
 func (s *BulkRepository) SendBulkRow(ctx context.Context, r *models.BulkRow, e *models.Envelope) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.execOne(`UPDATE bulk_send_rows SET status = 'sent', data = '', envelope_id = $2, settled_at = $3`+settleRow, r.ID, e.ID, s.now())
@@ -83,7 +83,7 @@ func (s *BulkRepository) SendBulkRow(ctx context.Context, r *models.BulkRow, e *
 		queueActiveWebhooks(&t.batch, &webhooks, e.AppID)
 		// Check the condition first, so that a row that is not pending costs little and no update is lost.
 		if err := t.send(); err != nil {
-			return takenRow(err)
+			return rowNotPending(err)
 		}
 		failpoint.Inject("store.bulk")
 		return s.createOf(t, e, &webhooks)
@@ -108,10 +108,10 @@ func (s *BulkRepository) createOf(t *transaction, e *models.Envelope, webhooks *
 	return err
 }
 
-// takenRow returns ErrBulkRowTaken if the condition settleRow was not met, and otherwise err.
-func takenRow(err error) error {
+// rowNotPending returns ErrBulkRowNotPending if the condition settleRow was not met, and otherwise err.
+func rowNotPending(err error) error {
 	if errors.Is(err, errLostUpdate) {
-		return ErrBulkRowTaken
+		return ErrBulkRowNotPending
 	}
 	return err
 }
@@ -123,7 +123,7 @@ func (s *BulkRepository) FailBulkRow(ctx context.Context, app uuid.UUID, r *mode
 		t.execOne(`UPDATE bulk_send_rows SET status = 'failed', error_code = $2, error = $3, settled_at = $4, reserved_in = ''`+settleRow,
 			r.ID, why.Code, why.Message, s.now())
 		releaseEnvelopes(&t.batch, app, r.ReservedIn, 1)
-		return takenRow(t.send())
+		return rowNotPending(t.send())
 	})
 	return wrap(err, "fail row %d of bulk send %s", r.Row, r.BulkSendID)
 }
@@ -141,8 +141,8 @@ func bulkRowsAfter(db *gorm.DB, id uuid.UUID, status models.BulkRowStatus, after
 	return whereNonZero(q, "status = ?", status).Order("position")
 }
 
-// TakenExternalIDs returns the subset of the external IDs that are already used by envelopes of the tenant.
-func (s *BulkRepository) TakenExternalIDs(ctx context.Context, app uuid.UUID, tenant string, ids []string) (map[string]bool, error) {
+// ExternalIDsInUse returns the subset of the external IDs that are already used by envelopes of the tenant.
+func (s *BulkRepository) ExternalIDsInUse(ctx context.Context, app uuid.UUID, tenant string, ids []string) (map[string]bool, error) {
 	var used []string
 	for page := range slices.Chunk(ids, 500) {
 		var found []string

@@ -107,7 +107,7 @@ func TestBulkRows_AreSentOnce(t *testing.T) {
 					switch err := s.SendBulkRow(ctx, r, e); {
 					case err == nil:
 						sent.Add(1)
-					case errors.Is(err, store.ErrBulkRowTaken):
+					case errors.Is(err, store.ErrBulkRowNotPending):
 						taken.Add(1)
 					default:
 						t.Error(err)
@@ -175,7 +175,7 @@ func TestBulkSends_FollowTheirState(t *testing.T) {
 		require.NoError(t, s.SendBulkRow(ctx, rows[0], f.envelope(nil)))
 		assert.Equal(t, models.BulkPaused, change(b, models.BulkPause))
 		assert.Equal(t, models.BulkPaused, change(b, models.BulkPause), "once more changes nothing")
-		require.ErrorIs(t, s.SendBulkRow(ctx, rows[1], f.envelope(nil)), store.ErrBulkRowTaken)
+		require.ErrorIs(t, s.SendBulkRow(ctx, rows[1], f.envelope(nil)), store.ErrBulkRowNotPending)
 		assert.Empty(t, f.work(b, 4).Rows)
 		done, err := s.FinishBulkSend(ctx, f.app.ID, b.ID)
 		require.NoError(t, err)
@@ -184,9 +184,9 @@ func TestBulkSends_FollowTheirState(t *testing.T) {
 		require.NoError(t, s.SendBulkRow(ctx, rows[1], f.envelope(nil)))
 		refusal := models.Reject(models.KindConflict, "external_id_taken", "Another envelope has it.")
 		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, rows[2], refusal))
-		require.ErrorIs(t, s.FailBulkRow(ctx, f.app.ID, rows[1], refusal), store.ErrBulkRowTaken)
+		require.ErrorIs(t, s.FailBulkRow(ctx, f.app.ID, rows[1], refusal), store.ErrBulkRowNotPending)
 		assert.Equal(t, models.BulkCanceled, change(b, models.BulkCancel))
-		require.ErrorIs(t, s.SendBulkRow(ctx, rows[3], f.envelope(nil)), store.ErrBulkRowTaken)
+		require.ErrorIs(t, s.SendBulkRow(ctx, rows[3], f.envelope(nil)), store.ErrBulkRowNotPending)
 		assert.Equal(t, models.BulkCounts{Sent: 2, Failed: 1, Canceled: 1}, f.counts(b))
 		for _, a := range []models.BulkAction{models.BulkPause, models.BulkResume, models.BulkRetry} {
 			assert.Equal(t, models.BulkStatus("bulk_send_cancelled"), change(b, a))

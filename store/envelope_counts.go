@@ -74,14 +74,14 @@ func (s *EnvelopeListRepository) count(ctx context.Context, app uuid.UUID, tenan
 	return sum.N, nil
 }
 
-// MaxTenants is the maximum number of an app's tenants that are listed.
-const MaxTenants = 1000
+// maxTenants is the maximum number of an app's tenants that are listed.
+const maxTenants = 1000
 
 // Tenants lists, in order, the tenants of an app that have envelopes.
 func (s *EnvelopeListRepository) Tenants(ctx context.Context, app uuid.UUID) (tenants []string, err error) {
 	of := func(table string) *gorm.DB { return s.db.Table(table).Select("tenant_id").Where("app_id = ?", app) }
 	err = s.db.WithContext(ctx).Table("(? UNION ?) AS tenants", of("envelope_counts"), of("envelope_count_changes")).
-		Order("tenant_id").Limit(MaxTenants).Pluck("tenant_id", &tenants).Error
+		Order("tenant_id").Limit(maxTenants).Pluck("tenant_id", &tenants).Error
 	return tenants, wrap(err, "list tenants")
 }
 

@@ -74,7 +74,7 @@ func TestEditDraft_SavesTheWholeDraft(t *testing.T) {
 		}
 		first, second := e.Documents[0].ID, e.Documents[1].ID
 		edit(func(e *models.Envelope) error {
-			_, err := e.EditDocument(f.act(), second, models.DocumentEdit{Order: models.Change[int]{Given: true, Value: 1}})
+			_, err := e.EditDocument(f.act(), second, models.DocumentEdit{Order: models.Change[int]{Present: true, Value: 1}})
 			return err
 		})
 		got := edit(func(e *models.Envelope) error { return e.RemoveField(f.act(), e.Fields[1].ID) })
@@ -102,7 +102,7 @@ func TestEditDraft_SavesTheWholeDraft(t *testing.T) {
 			assert.Equal(t, in.Email == "alan@third.example", slices.Contains(found("alan@third.example"), e.ID))
 		}
 		edit(func(e *models.Envelope) error {
-			return e.Edit(f.act(), models.EnvelopeEdit{Subject: models.Change[*string]{Given: true, Value: ptr("Sale of the barn")}})
+			return e.Edit(f.act(), models.EnvelopeEdit{Subject: models.Change[*string]{Present: true, Value: ptr("Sale of the barn")}})
 		})
 		assert.Equal(t, []uuid.UUID{e.ID}, found("barn"))
 		assert.Equal(t, []uuid.UUID{other.ID}, found("mill"))

@@ -42,7 +42,7 @@ func TestInbox_EnvelopesAreInOnePart(t *testing.T) {
 		})
 		soon := clock.Now().Add(2 * 24 * time.Hour)
 		do(expiring, func(e *models.Envelope) error {
-			return e.Patch(f.act(), models.EnvelopeEdit{ExpiresAt: models.Change[*time.Time]{Given: true, Value: &soon}})
+			return e.Patch(f.act(), models.EnvelopeEdit{ExpiresAt: models.Change[*time.Time]{Present: true, Value: &soon}})
 		})
 		do(voided, func(e *models.Envelope) error { return e.Void(f.act(), nil) })
 		mail := func(id string) {
@@ -67,7 +67,7 @@ func TestInbox_EnvelopesAreInOnePart(t *testing.T) {
 		mail("second")
 		later := clock.Now().Add(365 * 24 * time.Hour)
 		do(expiring, func(e *models.Envelope) error {
-			return e.Patch(f.act(), models.EnvelopeEdit{ExpiresAt: models.Change[*time.Time]{Given: true, Value: &later}})
+			return e.Patch(f.act(), models.EnvelopeEdit{ExpiresAt: models.Change[*time.Time]{Present: true, Value: &later}})
 		})
 		assert.Equal(t, []uuid.UUID{declined.ID}, in(store.InboxActionNeeded))
 		assert.Equal(t, []uuid.UUID{bounced.ID, expiring.ID, waiting.ID}, in(store.InboxWaiting))

@@ -187,7 +187,7 @@ func TestPurge_ReachesTheArchive(t *testing.T) {
 		require.NoError(t, s.Archive(ctx, f.ended[0]), "without values")
 		assert.Len(t, f.kept(), 2)
 
-		clock.Add(store.ReleasedArchivesKept - time.Hour)
+		clock.Add(store.ReleasedArchiveRetention - time.Hour)
 		released, err := s.ReleasedArchives(ctx, 9)
 		require.NoError(t, err)
 		assert.Empty(t, released)

@@ -35,8 +35,8 @@ var AllExpiredRows = []ExpiredRows{
 	ExpiredBulkData,
 }
 
-// embeddedSessionsKept is the time for which an embedded session is retained after it has ended.
-const embeddedSessionsKept = 30 * 24 * time.Hour
+// embeddedSessionRetention is the time for which an embedded session is retained after it has ended.
+const embeddedSessionRetention = 30 * 24 * time.Hour
 
 // RemoveExpired removes a batch of expired rows or their contents, oldest first, and returns their number. The number
 // is less than CleanupBatch if none remain.
@@ -56,7 +56,7 @@ func (s *MaintenanceRepository) RemoveExpired(ctx context.Context, rows ExpiredR
 	case ExpiredChallenges:
 		n, err = removeBatch(db, "console_challenges", "id", now)
 	case ExpiredEmbeddedSessions:
-		n, err = removeBatch(db, "embedded_sessions", "id", now.Add(-embeddedSessionsKept))
+		n, err = removeBatch(db, "embedded_sessions", "id", now.Add(-embeddedSessionRetention))
 	case ExpiredBuilderSessions:
 		n, err = removeBatch(db, "builder_sessions", "id", now)
 	case ExpiredDeliveries:

@@ -118,7 +118,7 @@ func (s *WebhookRepository) Resend(ctx context.Context, app *models.App, id uuid
 			return nil, err
 		}
 		if !has {
-			return nil, ErrPayloadPurged
+			return nil, errPayloadPurged
 		}
 		return d, s.requeueDeliveries(t, []*models.Delivery{d})
 	})
@@ -146,7 +146,7 @@ func (s *WebhookRepository) ResendSince(ctx context.Context, app *models.App, we
 		if err := hook.CanDeliver(); err != nil {
 			return nil, err
 		}
-		const resendable = "webhook_id = ? AND status = ? AND created_at >= ? AND " + settledAt + " >= ? AND run < ? AND EXISTS (SELECT 1 FROM webhook_events AS v WHERE v.id = event_id AND " + kept + ")"
+		const resendable = "webhook_id = ? AND status = ? AND created_at >= ? AND " + settledAt + " >= ? AND run < ? AND EXISTS (SELECT 1 FROM webhook_events AS v WHERE v.id = event_id AND " + withBody + ")"
 		which := []any{webhook, models.DeliveryFailed, since.UTC(), s.historyStart(), models.MaxRuns}
 		failed, err := find[*models.Delivery](ownDeliveries(s.locked(tx), app.ID, app.Tenants).Where(resendable, which...).Order("id").Limit(resendLimit))
 		if err != nil {
@@ -390,5 +390,5 @@ func purgeDeliveries(b *batch, envelope uuid.UUID, at time.Time) {
 	b.exec("UPDATE webhook_deliveries SET status = $2, failed_at = $3 WHERE event_id IN ("+events+") AND status = $4",
 		envelope, models.DeliveryFailed, at, models.DeliveryPending)
 	b.exec("UPDATE delivery_attempts SET body = NULL WHERE delivery_id IN ("+deliveries+") AND body IS NOT NULL", envelope)
-	b.exec("UPDATE webhook_events SET body = '', values_body = NULL WHERE envelope_id = $1 AND "+kept, envelope)
+	b.exec("UPDATE webhook_events SET body = '', values_body = NULL WHERE envelope_id = $1 AND "+withBody, envelope)
 }

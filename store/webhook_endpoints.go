@@ -54,7 +54,7 @@ func (s *WebhookRepository) CreateWebhook(
 		if err != nil {
 			return err
 		}
-		if err := models.RoomForWebhook(n); err != nil {
+		if err := models.CheckWebhookLimit(n); err != nil {
 			return err
 		}
 		return tx.Create(w).Error

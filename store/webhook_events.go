@@ -63,7 +63,7 @@ func (s *WebhookRepository) readEvents(ctx context.Context, q EventQuery) (*Even
 	if err != nil {
 		return nil, err
 	}
-	sel := db.Model(&models.WebhookEvent{}).Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ? AND "+kept, q.App, from, end, s.historyStart())
+	sel := db.Model(&models.WebhookEvent{}).Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ? AND "+withBody, q.App, from, end, s.historyStart())
 	sel = whereNonZero(sel, "name = ?", q.Name)
 	if len(q.Tenants) > 0 {
 		sel = sel.Where("tenant_id IN ?", q.Tenants)
@@ -234,14 +234,14 @@ func (s *WebhookRepository) insertionOrder() string {
 // historyStart returns the beginning of the history period. Earlier events cannot be read.
 func (s *WebhookRepository) historyStart() time.Time { return s.now().Add(-s.cfg.History).UTC() }
 
-// eventsKeptLonger is the additional time for which events are retained after the history period.
-const eventsKeptLonger = 24 * time.Hour
+// eventRetentionMargin is the additional time for which events are retained after the history period.
+const eventRetentionMargin = 24 * time.Hour
 
 // removeOldEvents deletes events a day after they can no longer be read. It keeps the events of deliveries, and the
 // newest event of each app, whose ID readers use as a cursor until the next event. Events in a monthly partition are
 // dropped together with the partition.
 func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
-	before := s.historyStart().Add(-eventsKeptLonger)
+	before := s.historyStart().Add(-eventRetentionMargin)
 	end, err := s.deletedBefore(db, eventTable, before)
 	if err != nil {
 		return 0, err
@@ -257,16 +257,16 @@ func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 	return result.RowsAffected, result.Error
 }
 
-// ErrPayloadPurged is returned if a delivery cannot be resent because its data was purged.
-var ErrPayloadPurged = models.Reject(models.KindGone, "payload_purged",
+// errPayloadPurged is returned if a delivery cannot be resent because its data was purged.
+var errPayloadPurged = models.Reject(models.KindGone, "payload_purged",
 	"What this delivery sent was deleted at the end of the envelope's retention.")
 
-// kept selects webhook events whose body was not removed. The body of an event is never empty otherwise.
-const kept = "length(body) > 0"
+// withBody selects webhook events whose body was not removed. The body of an event is never empty otherwise.
+const withBody = "length(body) > 0"
 
 // hasBody reports whether a webhook event still has its body.
 func hasBody(tx *gorm.DB, event uuid.UUID) (bool, error) {
-	n, err := count(tx.Model(&models.WebhookEvent{}).Where("id = ? AND "+kept, event))
+	n, err := count(tx.Model(&models.WebhookEvent{}).Where("id = ? AND "+withBody, event))
 	return n > 0, err
 }
 

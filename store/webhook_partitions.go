@@ -28,9 +28,9 @@ var (
 const (
 	// monthsAhead is the number of months after the current one for which partitions are created.
 	monthsAhead = 2
-	// keptRows is the maximum number of rows to retain when a month is dropped. If there are more, the month is not
+	// maxRetainedRows is the maximum number of rows to retain when a month is dropped. If there are more, the month is not
 	// dropped, and its rows are deleted individually.
-	keptRows = 10_000
+	maxRetainedRows = 10_000
 	// partitionLock is the advisory lock that lets only one process at a time create and drop partitions.
 	partitionLock = 7_518_019
 	// lockWait is the maximum time to wait for a table, because later queries have to wait as well.

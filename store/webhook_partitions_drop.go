@@ -22,7 +22,7 @@ func (s *WebhookRepository) dropPartitions(ctx context.Context) (dropped []strin
 		table partitionedTable
 		start time.Time
 		drop  func(context.Context, partition, time.Time) ([]string, error)
-	}{{deliveryTable, start, s.dropDeliveries}, {eventTable, start.Add(-eventsKeptLonger), s.dropEvents}} {
+	}{{deliveryTable, start, s.dropDeliveries}, {eventTable, start.Add(-eventRetentionMargin), s.dropEvents}} {
 		there, err := s.partitions(s.db.WithContext(ctx), of.table)
 		if err != nil {
 			return dropped, err
@@ -52,8 +52,8 @@ func isUndefinedTable(err error) bool {
 // cannot be resent.
 func (s *WebhookRepository) dropDeliveries(ctx context.Context, p partition, start time.Time) (dropped []string, err error) {
 	var stay []uuid.UUID
-	err = s.db.WithContext(ctx).Table(p.name).Where("status = ? OR "+settledAt+" >= ?", models.DeliveryPending, start).Limit(keptRows+1).Pluck("id", &stay).Error
-	if err != nil || len(stay) > keptRows {
+	err = s.db.WithContext(ctx).Table(p.name).Where("status = ? OR "+settledAt+" >= ?", models.DeliveryPending, start).Limit(maxRetainedRows+1).Pluck("id", &stay).Error
+	if err != nil || len(stay) > maxRetainedRows {
 		return nil, err
 	}
 	err = s.partitionChange(ctx, func(tx *gorm.DB) error {
@@ -82,8 +82,8 @@ func (s *WebhookRepository) dropDeliveries(ctx context.Context, p partition, sta
 func (s *WebhookRepository) dropEvents(ctx context.Context, p partition, _ time.Time) (dropped []string, err error) {
 	db := s.db.WithContext(ctx)
 	var stay, newest []uuid.UUID
-	err = db.Model(&models.Delivery{}).Distinct("event_id").Where("event_id >= ? AND event_id < ?", p.from, p.to).Limit(keptRows+1).Pluck("event_id", &stay).Error
-	if err != nil || len(stay) > keptRows {
+	err = db.Model(&models.Delivery{}).Distinct("event_id").Where("event_id >= ? AND event_id < ?", p.from, p.to).Limit(maxRetainedRows+1).Pluck("event_id", &stay).Error
+	if err != nil || len(stay) > maxRetainedRows {
 		return nil, err
 	}
 	// SQL: catalog and tables of PostgreSQL.

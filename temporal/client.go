@@ -142,7 +142,7 @@ func MissingAttributes(ctx context.Context, c client.Client, namespace string) (
 		return nil, fmt.Errorf("search attributes of namespace %s: %w", namespace, err)
 	}
 	var missing []string
-	for _, k := range SearchAttributes {
+	for _, k := range searchAttributes {
 		if res.GetCustomAttributes()[k.GetName()] != enums.INDEXED_VALUE_TYPE_KEYWORD {
 			missing = append(missing, k.GetName())
 		}

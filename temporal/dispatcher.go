@@ -51,7 +51,7 @@ const (
 	leaseDuration = 20 * time.Second // exceeds callTimeout; a row claimed by a crashed process is retried after it
 	callTimeout   = 8 * time.Second
 	pollInterval  = time.Second // in case a wake-up is missed
-	lookAgain     = 20 * time.Millisecond
+	shortInterval = 20 * time.Millisecond
 	maxWait       = 30 * time.Second
 )
 
@@ -68,7 +68,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		}
 		switch {
 		case n > 0:
-			pause = lookAgain
+			pause = shortInterval
 			continue
 		case err != nil:
 			pause = pollInterval
@@ -80,7 +80,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 			pause = min(2*pause, pollInterval)
 		case <-d.Outbox.Wake():
 			// The claim can return no rows because another process has locked them. Repeat it soon.
-			pause = lookAgain
+			pause = shortInterval
 		}
 		timer.Stop()
 	}
@@ -230,7 +230,7 @@ func (d *Dispatcher) envelopeOptions(row models.OutboxRow, start EnvelopeStart) 
 		status = start.Plan.Status
 	}
 	opts := options(row, EnvelopeWorkflowID(row.Key), "") // the ID already serves as the summary
-	opts.TypedSearchAttributes = sdktemporal.NewSearchAttributes(opts.TypedSearchAttributes.Copy(), AttrEnvelopeStatus.ValueSet(ShownStatus(status)))
+	opts.TypedSearchAttributes = sdktemporal.NewSearchAttributes(opts.TypedSearchAttributes.Copy(), AttrEnvelopeStatus.ValueSet(StatusAttribute(status)))
 	return opts
 }
 

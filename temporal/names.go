@@ -68,14 +68,14 @@ var (
 	// AttrEnvelopeID contains the ID of the envelope that a delivery or another workflow belongs to. An envelope's own
 	// workflow does not have it, because the workflow ID already contains the envelope ID.
 	AttrEnvelopeID = sdktemporal.NewSearchAttributeKeyKeyword("EnvelopeId")
-	// AttrEnvelopeStatus is the status returned by ShownStatus, or sealing_failed.
+	// AttrEnvelopeStatus is the status returned by StatusAttribute, or sealing_failed.
 	AttrEnvelopeStatus = sdktemporal.NewSearchAttributeKeyKeyword("EnvelopeStatus")
 	// AttrStuck names a task that a workflow has been retrying for minutes. It is unset while all tasks succeed.
 	AttrStuck = sdktemporal.NewSearchAttributeKeyKeyword("Stuck")
 )
 
-// SearchAttributes lists the search attributes that the namespace must have.
-var SearchAttributes = []sdktemporal.SearchAttributeKeyKeyword{AttrAppID, AttrTenantID, AttrEnvelopeID, AttrEnvelopeStatus, AttrStuck}
+// searchAttributes lists the search attributes that the namespace must have.
+var searchAttributes = []sdktemporal.SearchAttributeKeyKeyword{AttrAppID, AttrTenantID, AttrEnvelopeID, AttrEnvelopeStatus, AttrStuck}
 
 // EnvelopeWorkflowID returns the ID of an envelope's workflow.
 func EnvelopeWorkflowID(envelope uuid.UUID) string { return "envelope/" + envelope.String() }
@@ -159,9 +159,9 @@ type Plan struct {
 	RenewAt *time.Time `json:"renewAt,omitempty"`
 }
 
-// ShownStatus returns the value of AttrEnvelopeStatus for a status: "open" while signers can act, otherwise the status
+// StatusAttribute returns the value of AttrEnvelopeStatus for a status: "open" while signers can act, otherwise the status
 // itself. A workflow receives no signal when a link is opened, so it cannot distinguish sent from in_progress.
-func ShownStatus(s models.Status) string {
+func StatusAttribute(s models.Status) string {
 	if s.Open() {
 		return "open"
 	}

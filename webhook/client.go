@@ -157,12 +157,12 @@ func (c *Client) exchange(outer context.Context, req Request) Result {
 		return Result{Err: ErrURL}
 	}
 	if len(req.Secrets) == 0 {
-		return Result{Err: ErrNoSecret}
+		return Result{Err: errNoSecret}
 	}
 	post.Header = StandardHeaders(req.EventID, req.At, req.Body, req.Secrets...)
 	post.Header.Set(SignatureHeader, Sign(req.Secrets[len(req.Secrets)-1], req.Body))
 	if len(req.Secrets) > 1 {
-		post.Header.Set(NextSignatureHeader, Sign(req.Secrets[0], req.Body))
+		post.Header.Set(nextSignatureHeader, Sign(req.Secrets[0], req.Body))
 	}
 	post.Header.Set("Content-Type", "application/json")
 	post.Header.Set("User-Agent", c.userAgent)

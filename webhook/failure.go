@@ -14,7 +14,7 @@ import (
 // and display.
 var (
 	ErrURL               = errors.New("the URL cannot be used")
-	ErrNoSecret          = errors.New("no secret to sign with")
+	errNoSecret          = errors.New("no secret to sign with")
 	ErrAddressNotAllowed = errors.New("address not allowed")
 	ErrTimeout           = errors.New("timeout")
 	ErrNameNotFound      = errors.New("name not found")

@@ -16,13 +16,13 @@ import (
 // SignatureHeader is the header that contains the result of Sign.
 const SignatureHeader = "X-Service-Signature"
 
-// NextSignatureHeader is the header that contains the result of Sign with the new secret while a secret is being
+// nextSignatureHeader is the header that contains the result of Sign with the new secret while a secret is being
 // replaced.
-const NextSignatureHeader = "X-Service-Signature-Next"
+const nextSignatureHeader = "X-Service-Signature-Next"
 
 // The headers of the Standard Webhooks specification.
 const (
-	StandardIDHeader        = "Webhook-Id"
+	standardIDHeader        = "Webhook-Id"
 	StandardTimestampHeader = "Webhook-Timestamp"
 	StandardSignatureHeader = "Webhook-Signature"
 )
@@ -46,7 +46,7 @@ func StandardHeaders(id string, at time.Time, body []byte, secrets ...[]byte) ht
 		sigs = append(sigs, "v1,"+base64.StdEncoding.EncodeToString(sum))
 	}
 	return http.Header{
-		StandardIDHeader:        {id},
+		standardIDHeader:        {id},
 		StandardTimestampHeader: {ts},
 		StandardSignatureHeader: {strings.Join(sigs, " ")},
 	}

@@ -42,11 +42,11 @@ const (
 	copyLimit      = 8
 )
 
-// mailSlots and mailSlotsPerApp are the maximum numbers of activities that send email concurrently, for the process and
+// mailConcurrency and mailConcurrencyPerApp are the maximum numbers of activities that send email concurrently, for the process and
 // for one app. The lower limit leaves slots for other apps if the emails of several apps hang.
 const (
-	mailSlots       = 100
-	mailSlotsPerApp = 16
+	mailConcurrency       = 100
+	mailConcurrencyPerApp = 16
 )
 
 // bulkBatches is the number of batches of bulk sends that a process handles concurrently. The remaining processor time
@@ -107,7 +107,7 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 		a.CopyLimit = limit.New(copyLimit)
 	}
 	if a.MailLimit == nil {
-		a.MailLimit = activities.NewMailLimit(mailSlotsPerApp, a.Now)
+		a.MailLimit = activities.NewMailLimit(mailConcurrencyPerApp, a.Now)
 	}
 	Register(main, a)
 	sealing := sdkworker.New(c, temporal.QueueSeal, options(sealingPerCore*runtime.GOMAXPROCS(0), sealGrace))
@@ -119,7 +119,7 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 	forBulk.ActivityTaskPollerBehavior = nil // the SDK's default number of pollers is enough for two activities
 	bulk := sdkworker.New(c, temporal.QueueBulk, forBulk)
 	bulk.RegisterActivity(a.SendBulkRows)
-	mail := sdkworker.New(c, temporal.QueueMail, options(mailSlots, mainGrace))
+	mail := sdkworker.New(c, temporal.QueueMail, options(mailConcurrency, mainGrace))
 	for _, activity := range []any{a.Invite, a.Remind, a.SendCopies, a.SendClosing, a.SendCopiesAgain, a.RemindDeletion, a.NotifySender, a.SendDigest} {
 		mail.RegisterActivity(activity)
 	}

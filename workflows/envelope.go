@@ -132,7 +132,7 @@ func (w *envelope) load(ctx workflow.Context, plan *temporal.Plan) error {
 		return fmt.Errorf("register query: %w", err)
 	}
 	if plan != nil {
-		w.plan, w.shown = *plan, temporal.ShownStatus(plan.Status)
+		w.plan, w.shown = *plan, temporal.StatusAttribute(plan.Status)
 	} else if w.plan, err = w.readPlan(ctx); err != nil {
 		return err
 	}
@@ -278,10 +278,10 @@ func (w *envelope) showStatus(ctx workflow.Context, status string, others ...sdk
 		return nil
 	}
 	updates := []sdktemporal.SearchAttributeUpdate{temporal.AttrEnvelopeStatus.ValueSet(status)}
-	if w.stuck.shown {
+	if w.stuck.reported {
 		updates = append(updates, temporal.AttrStuck.ValueUnset())
 	}
-	w.stuck = stuckTracker{shown: len(others) > 0, changed: w.stuck.changed}
+	w.stuck = stuckTracker{reported: len(others) > 0, changed: w.stuck.changed}
 	if err := workflow.UpsertTypedSearchAttributes(ctx, append(updates, others...)...); err != nil {
 		return fmt.Errorf("show status: %w", err)
 	}

@@ -39,10 +39,10 @@ type task struct {
 
 // stuckTracker sets the search attribute Stuck while tasks of a workflow are failing. It costs no Temporal action if no task fails.
 type stuckTracker struct {
-	failing []string // names of failing tasks, longest failing first
-	message string   // the latest error message, shown to operators
-	shown   bool     // whether Stuck is set
-	changed func()   // called when a task starts to fail or recovers; may be nil
+	failing  []string // names of failing tasks, longest failing first
+	message  string   // the latest error message, shown to operators
+	reported bool     // whether Stuck is set
+	changed  func()   // called when a task starts to fail or recovers; may be nil
 }
 
 // run runs a task until it succeeds or fails permanently. After stuckAfterAttempts failed attempts, the search
@@ -81,13 +81,13 @@ func (t *stuckTracker) update(ctx workflow.Context, failing []string) error {
 	var update sdktemporal.SearchAttributeUpdate
 	switch {
 	case len(failing) == 0:
-		t.message, t.shown = "", false
+		t.message, t.reported = "", false
 		update = temporal.AttrStuck.ValueUnset()
 	case len(was) > 0 && was[0] == failing[0]:
 		return nil
 	default:
 		workflow.GetLogger(ctx).Warn("workflow is stuck", "in", failing[0])
-		t.shown = true
+		t.reported = true
 		update = temporal.AttrStuck.ValueSet(failing[0])
 	}
 	if err := workflow.UpsertTypedSearchAttributes(ctx, update); err != nil {

@@ -16,11 +16,11 @@ import (
 
 // question is a confirmation request that the person has not answered yet.
 type question struct {
-	call     [sha256.Size]byte // digest of the tool and its arguments
-	envelope uuid.UUID
-	tag      string     // version of the envelope that was displayed
-	remind   []reminded // signers to remind
-	asked    time.Time
+	call      [sha256.Size]byte // digest of the tool and its arguments
+	envelope  uuid.UUID
+	tag       string     // version of the envelope that was displayed
+	remind    []reminded // signers to remind
+	createdAt time.Time
 }
 
 // withConfirmation returns a handler for a tool that the client calls twice. The first call runs ask, which requests
@@ -46,13 +46,13 @@ const (
 )
 
 var (
-	errNoElicitation = errors.New("not done: this action requires a person's confirmation, which this client does not support (no form elicitation). A person can perform it in the console or with the countersign command line")
-	errNotConfirmed  = errors.New("not done: the person did not confirm the action")
-	errNotAsked      = errors.New("not done: the answer matches no open question with these arguments; call the tool again without an answer")
+	errNoElicitation  = errors.New("not done: this action requires a person's confirmation, which this client does not support (no form elicitation). A person can perform it in the console or with the countersign command line")
+	errNotConfirmed   = errors.New("not done: the person did not confirm the action")
+	errNoOpenQuestion = errors.New("not done: the answer matches no open question with these arguments; call the tool again without an answer")
 )
 
-// canAsk reports whether the client can display forms to a person.
-func canAsk(req *mcp.CallToolRequest) bool {
+// supportsForms reports whether the client can display forms to a person.
+func supportsForms(req *mcp.CallToolRequest) bool {
 	caps := req.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil {
 		return false
@@ -60,17 +60,17 @@ func canAsk(req *mcp.CallToolRequest) bool {
 	return caps.Elicitation.Form != nil || caps.Elicitation.URL == nil // in early versions of the protocol, an empty capability means forms
 }
 
-// ask makes the client request confirmation from the person, and call the tool again with the answer.
-func (s *server) ask(req *mcp.CallToolRequest, q question, text []string, button string) (*mcp.CallToolResult, error) {
-	if !canAsk(req) {
+// requestConfirmation makes the client request confirmation from the person, and call the tool again with the answer.
+func (s *server) requestConfirmation(req *mcp.CallToolRequest, q question, text []string, button string) (*mcp.CallToolResult, error) {
+	if !supportsForms(req) {
 		return nil, errNoElicitation
 	}
-	q.call, q.asked = callDigest(req), s.Now()
+	q.call, q.createdAt = callDigest(req), s.Now()
 	state := rand.Text()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k, old := range s.questions {
-		if q.asked.Sub(old.asked) > answerWithin {
+		if q.createdAt.Sub(old.createdAt) > answerWithin {
 			delete(s.questions, k)
 		}
 	}
@@ -97,11 +97,11 @@ func (s *server) confirmed(req *mcp.CallToolRequest) (question, error) {
 	delete(s.questions, req.Params.RequestState)
 	s.mu.Unlock()
 	switch {
-	case !canAsk(req):
+	case !supportsForms(req):
 		return q, errNoElicitation
 	case !ok || q.call != callDigest(req):
-		return q, errNotAsked
-	case s.Now().Sub(q.asked) > answerWithin:
+		return q, errNoOpenQuestion
+	case s.Now().Sub(q.createdAt) > answerWithin:
 		return q, errors.New("not done: the question has expired; call the tool again")
 	}
 	answer, ok := req.Params.InputResponses[answerKey].(*mcp.ElicitResult)

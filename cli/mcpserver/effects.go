@@ -63,13 +63,13 @@ func (s *server) status(e *countersign.Envelope) map[string]any {
 	return map[string]any{"envelopeId": e.ID, "status": e.Status, "page": s.page(e.ID)}
 }
 
-// maxShown is the maximum length of text sent to other people, in bytes. The person who confirms the action must see
-// the complete text.
-const maxShown = 2000
+// maxConfirmedText is the maximum length of text sent to other people, in bytes. The person who confirms the action must
+// see the complete text.
+const maxConfirmedText = 2000
 
-func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sendInput) (any, error) {
-	if len(in.Message) > maxShown {
-		return nil, fmt.Errorf("message: it must have at most %d bytes", maxShown)
+func (s *server) confirmSend(ctx context.Context, req *mcp.CallToolRequest, in sendInput) (any, error) {
+	if len(in.Message) > maxConfirmedText {
+		return nil, fmt.Errorf("message: it must have at most %d bytes", maxConfirmedText)
 	}
 	e, tag, err := s.envelope(ctx, in.EnvelopeID)
 	if err != nil {
@@ -94,9 +94,9 @@ func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sen
 		message = *e.Message
 	}
 	if message != "" {
-		text = append(text, fmt.Sprintf("Message: %q", clean(message, maxShown)))
+		text = append(text, fmt.Sprintf("Message: %q", clean(message, maxConfirmedText)))
 	}
-	return s.ask(req, question{envelope: e.ID, tag: tag}, text, "Send it to these people")
+	return s.requestConfirmation(req, question{envelope: e.ID, tag: tag}, text, "Send it to these people")
 }
 
 // reminded is a signer to be reminded, as displayed to the person who confirmed the reminder.
@@ -155,7 +155,7 @@ func awaited(g *api.Signer) string {
 	return ""
 }
 
-func (s *server) askToRemind(ctx context.Context, req *mcp.CallToolRequest, in idInput) (any, error) {
+func (s *server) confirmReminder(ctx context.Context, req *mcp.CallToolRequest, in idInput) (any, error) {
 	e, _, err := s.envelope(ctx, in.EnvelopeID)
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (s *server) askToRemind(ctx context.Context, req *mcp.CallToolRequest, in i
 	if len(q.remind) == 0 {
 		return nil, fmt.Errorf("no signer can sign now: the envelope is %s", e.Status)
 	}
-	return s.ask(req, q, text, "Remind these people")
+	return s.requestConfirmation(req, q, text, "Remind these people")
 }
 
 type voidInput struct {
@@ -188,9 +188,9 @@ func (s *server) voidEnvelope(ctx context.Context, q question, in voidInput) (an
 	return s.status(e), nil
 }
 
-func (s *server) askToVoid(ctx context.Context, req *mcp.CallToolRequest, in voidInput) (any, error) {
-	if len(in.Reason) > maxShown {
-		return nil, fmt.Errorf("reason: it must have at most %d bytes", maxShown)
+func (s *server) confirmVoid(ctx context.Context, req *mcp.CallToolRequest, in voidInput) (any, error) {
+	if len(in.Reason) > maxConfirmedText {
+		return nil, fmt.Errorf("reason: it must have at most %d bytes", maxConfirmedText)
 	}
 	e, tag, err := s.envelope(ctx, in.EnvelopeID)
 	if err != nil {
@@ -203,7 +203,7 @@ func (s *server) askToVoid(ctx context.Context, req *mcp.CallToolRequest, in voi
 	}
 	text := append([]string{heading("Void", e), "This cannot be undone."}, signerLines(e)...)
 	if reason := strings.TrimSpace(in.Reason); reason != "" {
-		text = append(text, fmt.Sprintf("Reason: %q", clean(reason, maxShown)))
+		text = append(text, fmt.Sprintf("Reason: %q", clean(reason, maxConfirmedText)))
 	}
-	return s.ask(req, question{envelope: e.ID, tag: tag}, text, "Void the envelope")
+	return s.requestConfirmation(req, question{envelope: e.ID, tag: tag}, text, "Void the envelope")
 }

@@ -73,9 +73,9 @@ func New(cfg Config) (*mcp.Server, error) {
 		add(m, adds, "download_document", "Save the sealed or the original PDF of an envelope as a new file in the shared folder.", s.downloadDocument)
 	}
 	reaches := &mcp.ToolAnnotations{}
-	add(m, reaches, "send_envelope", "Send a draft: invite the first signers. Requires the person's confirmation.", withConfirmation(s, s.askToSend, s.sendEnvelope))
-	add(m, reaches, "remind_signers", "Email a reminder with the existing link to every signer who can sign now. At most once an hour for each signer. Requires the person's confirmation.", withConfirmation(s, s.askToRemind, s.remindSigners))
-	add(m, reaches, "void_envelope", "Void an envelope and notify its signers. This cannot be undone. Requires the person's confirmation.", withConfirmation(s, s.askToVoid, s.voidEnvelope))
+	add(m, reaches, "send_envelope", "Send a draft: invite the first signers. Requires the person's confirmation.", withConfirmation(s, s.confirmSend, s.sendEnvelope))
+	add(m, reaches, "remind_signers", "Email a reminder with the existing link to every signer who can sign now. At most once an hour for each signer. Requires the person's confirmation.", withConfirmation(s, s.confirmReminder, s.remindSigners))
+	add(m, reaches, "void_envelope", "Void an envelope and notify its signers. This cannot be undone. Requires the person's confirmation.", withConfirmation(s, s.confirmVoid, s.voidEnvelope))
 	return m, nil
 }
 

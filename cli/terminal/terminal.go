@@ -20,8 +20,8 @@ func Say(format string, args ...any) error {
 	return err
 }
 
-// Tell prints a line to standard error.
-func Tell(format string, args ...any) {
+// Inform prints a line to standard error.
+func Inform(format string, args ...any) {
 	_, _ = fmt.Fprintf(os.Stderr, format+"\n", args...) // informational only
 }
 
@@ -31,8 +31,8 @@ func PrintJSON(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
 // Is reports whether f is a terminal.
 func Is(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// Ask prompts the user and reads a line from standard input. If secret is set, a terminal does not echo it.
-func Ask(in *bufio.Reader, prompt string, secret bool) (string, error) {
+// Prompt prompts the user and reads a line from standard input. If secret is set, a terminal does not echo it.
+func Prompt(in *bufio.Reader, prompt string, secret bool) (string, error) {
 	if Is(os.Stdin) {
 		_, _ = fmt.Fprint(os.Stderr, prompt) // continue even if the prompt cannot be displayed
 		if secret {
@@ -53,14 +53,14 @@ func Ask(in *bufio.Reader, prompt string, secret bool) (string, error) {
 
 // Bar is a progress bar on standard error. It is drawn only if Shown is set.
 type Bar struct {
-	Shown bool
-	last  int64 // last percentage drawn, plus 1; 0 if nothing has been drawn
+	Visible bool
+	last    int64 // last percentage drawn, plus 1; 0 if nothing has been drawn
 }
 
 // Show draws the progress if the percentage has changed.
 func (b *Bar) Show(done, all int64) {
 	percent := min(done*100/max(all, 1), 100)
-	if !b.Shown || percent+1 == b.last {
+	if !b.Visible || percent+1 == b.last {
 		return
 	}
 	b.last = percent + 1
@@ -69,7 +69,7 @@ func (b *Bar) Show(done, all int64) {
 
 // End ends the line of the progress bar.
 func (b *Bar) End() {
-	if b.Shown && b.last > 0 {
+	if b.Visible && b.last > 0 {
 		_, _ = fmt.Fprintln(os.Stderr)
 	}
 }

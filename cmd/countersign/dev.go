@@ -285,9 +285,9 @@ func (d devCommand) greetTemporal(ctx context.Context, err error, took time.Dura
 	switch {
 	case ctx.Err() != nil: // dev was stopped while the server was starting
 	case err != nil:
-		terminal.Tell("  Temporal is not running: %v. No emails are sent and nothing is sealed until you run \"make dev\" again.\n", err)
+		terminal.Inform("  Temporal is not running: %v. No emails are sent and nothing is sealed until you run \"make dev\" again.\n", err)
 	default:
-		terminal.Tell("  Temporal is ready (%.0f s): emails are sent.\n", took.Seconds())
+		terminal.Inform("  Temporal is ready (%.0f s): emails are sent.\n", took.Seconds())
 	}
 }
 

@@ -50,7 +50,7 @@ func (c setupCommand) Run() error {
 			return fmt.Errorf("%s has no docker-compose.yml: set its directory with --dir, or use --host for a service without containers", dir)
 		}
 	}
-	if err := c.ask(); err != nil {
+	if err := c.prompt(); err != nil {
 		return err
 	}
 	base, err := c.check()
@@ -101,8 +101,8 @@ func (c setupCommand) places() (dir, envFile, secrets string) {
 	return dir, filepath.Join(dir, ".env"), filepath.Join(dir, "deploy", "secrets")
 }
 
-// ask prompts for all required values that were not set by flags.
-func (c *setupCommand) ask() error {
+// prompt prompts for all required values that were not set by flags.
+func (c *setupCommand) prompt() error {
 	in := bufio.NewReader(os.Stdin)
 	for _, q := range []struct {
 		value        *string
@@ -115,7 +115,7 @@ func (c *setupCommand) ask() error {
 		if *q.value != "" {
 			continue
 		}
-		answer, err := terminal.Ask(in, q.prompt, false)
+		answer, err := terminal.Prompt(in, q.prompt, false)
 		if err != nil {
 			return fmt.Errorf("%s is missing: set the flag, or answer the prompt on a terminal", q.flag)
 		}

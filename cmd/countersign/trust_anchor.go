@@ -58,13 +58,13 @@ func (a *app) ensureSchedules(ctx context.Context) error {
 	return nil
 }
 
-// scheduleLook is the interval at which a worker checks that the schedules exist.
-const scheduleLook = 30 * time.Second
+// scheduleInterval is the interval at which a worker checks that the schedules exist.
+const scheduleInterval = 30 * time.Second
 
 // keepSchedules runs until ctx ends. It recreates the search attributes and schedules if Temporal has lost its data.
 // Without the schedule reconcile, lost workflows would never be restarted.
 func (a *app) keepSchedules(ctx context.Context) {
-	ticker := time.NewTicker(scheduleLook)
+	ticker := time.NewTicker(scheduleInterval)
 	defer ticker.Stop()
 	missing := false
 	for {
@@ -74,7 +74,7 @@ func (a *app) keepSchedules(ctx context.Context) {
 		case <-ticker.C:
 		}
 		// Temporal may be busy after a restart, so allow the creation to take until the next check.
-		try, cancel := context.WithTimeout(ctx, scheduleLook)
+		try, cancel := context.WithTimeout(ctx, scheduleInterval)
 		there, _, err := temporal.ScheduleState(try, a.client, temporal.ScheduleReconcile)
 		missing = missing || err == nil && !there
 		if err == nil && missing {

@@ -143,15 +143,15 @@ func sayAppearance(record *verify.Record, shown *manifest.Appearance, finished i
 		names[s.ID] = s.Name
 	}
 	for _, s := range shown.Signers {
-		if err := terminal.Say("  %s: %s", names[s.SignerID], shownPages(s)); err != nil {
+		if err := terminal.Say("  %s: %s", names[s.SignerID], describePages(s)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// shownPages returns a description of the pages that were displayed to a signer as images.
-func shownPages(s manifest.SignerPages) string {
+// describePages returns a description of the pages that were displayed to a signer as images.
+func describePages(s manifest.SignerPages) string {
 	var levels []string
 	for _, l := range s.Levels {
 		if l.Level == 0 {

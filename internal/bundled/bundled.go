@@ -134,7 +134,7 @@ func (s *Server) Kill() error {
 // tail stores the last bytes written to it.
 type tail struct {
 	mu   sync.Mutex
-	kept []byte
+	text []byte
 }
 
 const tailSize = 4 << 10
@@ -142,15 +142,15 @@ const tailSize = 4 << 10
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.kept = append(t.kept, p...)
-	t.kept = t.kept[max(0, len(t.kept)-tailSize):]
+	t.text = append(t.text, p...)
+	t.text = t.text[max(0, len(t.text)-tailSize):]
 	return len(p), nil
 }
 
 func (t *tail) lastLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lines := strings.Split(strings.TrimSpace(string(t.kept)), "\n")
+	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
 	if last := lines[len(lines)-1]; last != "" {
 		return last
 	}

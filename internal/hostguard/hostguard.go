@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Allowed reports whether a request for the host is accepted. The host must be an IP address, because DNS rebinding
+// allowed reports whether a request for the host is accepted. The host must be an IP address, because DNS rebinding
 // requires a name. It can also be localhost, a subdomain of localhost, or one of names.
-func Allowed(host string, names ...string) bool {
+func allowed(host string, names ...string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
@@ -27,7 +27,7 @@ func Allowed(host string, names ...string) bool {
 // Handler returns a handler that rejects requests for other hosts with 421 Misdirected Request (RFC 9110 §15.5.20).
 func Handler(next http.Handler, names ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !Allowed(r.Host, names...) {
+		if !allowed(r.Host, names...) {
 			http.Error(w, "This server does not answer for that host name.", http.StatusMisdirectedRequest)
 			return
 		}

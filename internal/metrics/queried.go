@@ -7,28 +7,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// askLimit limits the duration of the database query.
-const askLimit = 3 * time.Second
+// queryTimeout limits the duration of the database query.
+const queryTimeout = 3 * time.Second
 
-// askedGauges is a set of gauges whose values are queried at each scrape. If the query fails, the gauges are absent
+// queriedGauges is a set of gauges whose values are queried at each scrape. If the query fails, the gauges are absent
 // rather than zero, so that an alert can detect the failure.
-type askedGauges struct {
+type queriedGauges struct {
 	gauges []*prometheus.Desc
-	ask    func(context.Context) ([]float64, error) // returns one value for each gauge
+	query  func(context.Context) ([]float64, error) // returns one value for each gauge
 }
 
 // Describe implements prometheus.Collector.
-func (a askedGauges) Describe(ch chan<- *prometheus.Desc) {
+func (a queriedGauges) Describe(ch chan<- *prometheus.Desc) {
 	for _, g := range a.gauges {
 		ch <- g
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (a askedGauges) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
+func (a queriedGauges) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
 	defer cancel()
-	values, err := a.ask(ctx)
+	values, err := a.query(ctx)
 	if err != nil {
 		ch <- prometheus.NewInvalidMetric(a.gauges[0], err)
 		return
@@ -47,7 +47,7 @@ func (m *Metrics) Outbox(depth func(context.Context) (rows int64, oldest time.Du
 	if m == nil {
 		return
 	}
-	m.registry.MustRegister(askedGauges{[]*prometheus.Desc{
+	m.registry.MustRegister(queriedGauges{[]*prometheus.Desc{
 		gaugeDesc("outbox_rows", "Outbox rows that were not delivered to Temporal yet."),
 		gaugeDesc("outbox_oldest_age_seconds", "Age of the oldest of them."),
 	}, func(ctx context.Context) ([]float64, error) {
@@ -61,7 +61,7 @@ func (m *Metrics) Unsealed(count func(context.Context) (int64, error)) {
 	if m == nil {
 		return
 	}
-	m.registry.MustRegister(askedGauges{[]*prometheus.Desc{
+	m.registry.MustRegister(queriedGauges{[]*prometheus.Desc{
 		gaugeDesc("unsealed_envelopes", "Envelopes that all have signed and whose documents cannot be sealed."),
 	}, func(ctx context.Context) ([]float64, error) {
 		n, err := count(ctx)
@@ -80,7 +80,7 @@ func (m *Metrics) Lag(count func(context.Context) (Lag, error)) {
 	if m == nil {
 		return
 	}
-	m.registry.MustRegister(askedGauges{[]*prometheus.Desc{
+	m.registry.MustRegister(queriedGauges{[]*prometheus.Desc{
 		gaugeDesc("overdue_envelopes", "Envelopes that are open more than 2 minutes after their deadline."),
 		gaugeDesc("sealing_late_envelopes", "Envelopes that are not sealed 5 minutes after the last signature."),
 		gaugeDesc("late_deliveries", "Webhook deliveries whose next attempt was due more than 5 minutes ago, at most 10000."),
@@ -106,7 +106,7 @@ func (m *Metrics) Anchor(last func(context.Context) (time.Time, error)) {
 	if m == nil {
 		return
 	}
-	m.registry.MustRegister(askedGauges{[]*prometheus.Desc{
+	m.registry.MustRegister(queriedGauges{[]*prometheus.Desc{
 		gaugeDesc("audit_anchor_seconds", "When the audit trail was last time-stamped, in Unix time; 0 for never."),
 	}, func(ctx context.Context) ([]float64, error) {
 		at, err := last(ctx)

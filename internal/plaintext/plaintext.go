@@ -10,7 +10,7 @@ import (
 // Hidden reports whether a character is invisible and can change the meaning of a text. These are control characters,
 // line and paragraph separators, bidirectional overrides and isolates (UAX #9 §2), and the characters for which
 // Invisible returns true.
-func Hidden(r rune) bool { return breaks(r) || directs(r) || Invisible(r) }
+func Hidden(r rune) bool { return breaks(r) || directs(r) || invisible(r) }
 
 // breaks reports whether r is a control character or a line separator.
 func breaks(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
@@ -18,10 +18,10 @@ func breaks(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == 
 // directs reports whether r changes the direction of the surrounding text.
 func directs(r rune) bool { return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' }
 
-// Invisible reports whether r is invisible and can make two different texts look the same, such as zero-width spaces,
+// invisible reports whether r is invisible and can make two different texts look the same, such as zero-width spaces,
 // direction marks, fillers and tags. It returns false for the zero-width joiner and non-joiner, which Persian, Indic
 // names and emoji need, and for variation selectors, which select forms of CJK characters and emoji.
-func Invisible(r rune) bool { return unicode.Is(invisibles, r) }
+func invisible(r rune) bool { return unicode.Is(invisibles, r) }
 
 // invisibles contains characters with the Unicode property Default_Ignorable_Code_Point, and format controls without
 // a visible form.
@@ -51,7 +51,7 @@ var invisibles = &unicode.RangeTable{
 }
 
 // Visible returns s without invisible characters, which people often paste unknowingly.
-func Visible(s string) string { return without(s, Invisible) }
+func Visible(s string) string { return without(s, invisible) }
 
 // Strip returns s as valid UTF-8 without hidden characters, for records and log messages.
 func Strip(s string) string {
@@ -77,7 +77,7 @@ func Line(s string) string {
 		switch {
 		case breaks(r):
 			return ' '
-		case directs(r), Invisible(r):
+		case directs(r), invisible(r):
 			return -1
 		}
 		return r

@@ -24,26 +24,26 @@ func TestWhatIsAskedFor(t *testing.T) {
 		sign := Invitation{Language: tag, RecipientName: "Ann", SenderName: "Acme", SigningURL: "https://s.example/x", ExpiresAt: &at, DocumentNames: []string{"lease.pdf"}}
 		signed, err := sign.Render()
 		require.NoError(t, err)
-		subjects, messages := map[string]Ask{signed.Subject: ""}, map[string]Ask{sign.SMS(): ""}
-		for _, ask := range []Ask{AskApprove, AskRead, AskHost, AskWitness} {
+		subjects, messages := map[string]Request{signed.Subject: ""}, map[string]Request{sign.SMS(): ""}
+		for _, ask := range []Request{RequestApproval, RequestReading, RequestHosting, RequestWitnessing} {
 			in := sign
-			in.Ask, in.SignerName = ask, "Ines Person"
+			in.Request, in.SignerName = ask, "Ines Person"
 			got, err := in.Render()
 			require.NoError(t, err)
 			name := tag + " " + string(ask)
 			assert.NotContains(t, subjects, got.Subject, name)
 			assert.Contains(t, got.Subject, "Acme", name)
 			assert.NotContains(t, got.HTML, p.InviteHeading, name)
-			assert.Equal(t, ask == AskHost || ask == AskWitness, strings.Contains(got.Text, "Ines Person"), name)
-			assert.Equal(t, ask == AskWitness, strings.Contains(got.Text, p.YoursAlone), "%s: a witness signs", name)
-			assert.Equal(t, ask == AskWitness, strings.Contains(got.Text, p.SignButton), name)
+			assert.Equal(t, ask == RequestHosting || ask == RequestWitnessing, strings.Contains(got.Text, "Ines Person"), name)
+			assert.Equal(t, ask == RequestWitnessing, strings.Contains(got.Text, p.YoursAlone), "%s: a witness signs", name)
+			assert.Equal(t, ask == RequestWitnessing, strings.Contains(got.Text, p.SignButton), name)
 			assert.Empty(t, braces.FindAllString(got.Subject+got.Text, -1), name)
 			again, err := Reminder(in).Render()
 			require.NoError(t, err)
 			assert.Contains(t, again.Subject, strings.NewReplacer("\u2068", "", "\u2069", "").Replace(got.Subject), "%s: a reminder names the same", name)
 			assert.NotContains(t, again.HTML, p.ReminderHeading, name)
 			nobody := in
-			nobody.SenderName, nobody.Ask = "", ask
+			nobody.SenderName, nobody.Request = "", ask
 			plain, err := nobody.Render()
 			require.NoError(t, err)
 			assert.NotEqual(t, p.InviteNobody, plain.Subject, name)
@@ -79,11 +79,11 @@ func TestWordsForThoseWhoDoNotSign(t *testing.T) {
 	}
 	for _, tag := range locales.Tags() {
 		p := phrasesIn(tag)
-		code := Code{Language: tag, SenderName: "Acme", Code: "402913", ValidFor: 10 * time.Minute, Ask: AskApprove}
+		code := Code{Language: tag, SenderName: "Acme", Code: "402913", ValidFor: 10 * time.Minute, Request: RequestApproval}
 		assert.NotContains(t, render(code), p.CodeHeading, tag)
 		assert.Contains(t, render(code), p.CodeIntroOther, tag)
 		assert.Equal(t, p.fill(p.SMSCodeOther, as("code", "402913"), as("duration", p.minutes(10*time.Minute))), code.SMS(), tag)
-		code.Ask = AskWitness
+		code.Request = RequestWitnessing
 		assert.Contains(t, render(code), p.CodeIntro, "%s: a witness signs", tag)
 
 		done := Completed{Language: tag, Subject: "Lease", CompletedAt: at, Documents: []CompletedDocument{{Name: "a.pdf"}}}
@@ -91,7 +91,7 @@ func TestWordsForThoseWhoDoNotSign(t *testing.T) {
 		done.NotAllSigned = true
 		assert.NotContains(t, render(done), p.CompletedHeading, tag)
 
-		closed := Closed{Language: tag, Subject: "Lease", Kind: Declined, ByName: "Ann", ByAsk: AskRead, At: at}
+		closed := Closed{Language: tag, Subject: "Lease", Kind: Declined, ByName: "Ann", ByRequest: RequestReading, At: at}
 		assert.NotContains(t, render(closed), p.DeclinedHeading, tag)
 		assert.Contains(t, render(closed), p.LinksEnded, tag)
 		closed.Copy = true
@@ -101,7 +101,7 @@ func TestWordsForThoseWhoDoNotSign(t *testing.T) {
 		for _, kind := range []NoticeKind{NoticeDeclined, NoticeBounced} {
 			notice := Notice{Language: tag, Subject: "Lease", Kind: kind, ByName: "Ann", ByAddress: "ann@example.com", At: at}
 			signs := render(notice)
-			notice.ByAsk = AskNothing
+			notice.ByRequest = RequestNothing
 			other := render(notice)
 			assert.NotEqual(t, signs, other, tag)
 			assert.Contains(t, other, "Ann", tag)

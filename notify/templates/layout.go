@@ -91,13 +91,13 @@ func quoted(from, text string) block {
 	return block{}
 }
 
-// maxShown is the length of the longest address that is shown below a button. A longer address would take up a third
+// maxDisplayedURL is the length of the longest address that is shown below a button. A longer address would take up a third
 // of a phone's screen.
-const maxShown = 100
+const maxDisplayedURL = 100
 
 func action(label, url string) block {
 	b := &button{Label: label, URL: url}
-	if len(url) <= maxShown {
+	if len(url) <= maxDisplayedURL {
 		b.Short = url
 	}
 	return block{Button: b}

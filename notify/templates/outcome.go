@@ -80,7 +80,7 @@ func (d Closed) Render() (Content, error) {
 	switch d.Kind {
 	case Declined:
 		subject, l.Heading, someone, nobody = p.DeclinedSubject, p.DeclinedHeading, p.DeclinedBy, p.Declined
-		if !d.ByAsk.signs() {
+		if !d.ByRequest.signs() {
 			l.Heading, someone = p.about(subject, what), p.DeclinedByOther
 		}
 	case Voided:
@@ -131,12 +131,12 @@ func (d Notice) Render() (Content, error) {
 	switch d.Kind {
 	case NoticeDeclined:
 		subject, l.Heading, text, last = p.DeclinedSubject, p.DeclinedHeading, p.DeclinedBy, p.LinksEnded
-		if !d.ByAsk.signs() {
+		if !d.ByRequest.signs() {
 			l.Heading, text = p.about(subject, what), p.DeclinedByOther
 		}
 	case NoticeBounced:
 		subject, l.Heading, text, last = p.BouncedSubject, p.BouncedHeading, p.Bounced, p.BouncedNote
-		if !d.ByAsk.signs() {
+		if !d.ByRequest.signs() {
 			l.Heading, text, last = p.about(subject, what), p.BouncedOther, p.BouncedNoteOther
 		}
 	case NoticeDelegated:

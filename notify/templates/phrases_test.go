@@ -117,7 +117,7 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 		untitled := invitation
 		untitled.Subject = ""
 		approve, read, host := invitation, invitation, invitation
-		approve.Ask, read.Ask, host.Ask, host.SignerName = AskApprove, AskRead, AskHost, "Ines Person"
+		approve.Request, read.Request, host.Request, host.SignerName = RequestApproval, RequestReading, RequestHosting, "Ines Person"
 		for name, m := range map[string]interface{ Render() (Content, error) }{
 			"invitation": invitation, "approve": approve, "read": read, "host": host, "remind-host": Reminder(host), "untitled": untitled, "reminder": Reminder(invitation), "code": Code{Language: tag, RecipientName: "Ada", SenderName: "Acme GmbH", Subject: "Lease 12b", Code: "402913", ValidFor: 10 * time.Minute},
 			"completed": Completed{

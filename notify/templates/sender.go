@@ -41,10 +41,10 @@ type Notification struct {
 
 	Subject      string // name of the envelope
 	Kind         NotificationKind
-	ByName       string // who acted or could not be reached
-	ByAddress    string // address that could not be reached
-	ByAsk        Ask    // the request to that person
-	ReasonText   string // the signer's reason, or the mail server's (optional)
+	ByName       string  // who acted or could not be reached
+	ByAddress    string  // address that could not be reached
+	ByRequest    Request // the request to that person
+	ReasonText   string  // the signer's reason, or the mail server's (optional)
 	At           time.Time
 	NotAllSigned bool     // for completed: some recipients approved or read
 	Waiting      []string // names of the recipients who have not acted
@@ -105,7 +105,7 @@ func (d Notification) Render() (Content, error) {
 		}
 	case NotificationDeclined:
 		l.Heading, text, last = p.DeclinedHeading, p.DeclinedBy, p.LinksEnded
-		if !d.ByAsk.signs() {
+		if !d.ByRequest.signs() {
 			l.Heading, text = p.about(p.DeclinedSubject, what), p.DeclinedByOther
 		}
 		waiting = ""
@@ -113,7 +113,7 @@ func (d Notification) Render() (Content, error) {
 		l.Heading, text, waiting = p.ExpiredHeading, p.Expired, p.Missing
 	case NotificationBounced:
 		l.Heading, text, last = p.BouncedHeading, p.Bounced, p.BouncedNote
-		if !d.ByAsk.signs() {
+		if !d.ByRequest.signs() {
 			l.Heading, text, last = p.about(p.BouncedSubject, what), p.BouncedOther, p.BouncedNoteOther
 		}
 		waiting = ""
@@ -123,7 +123,7 @@ func (d Notification) Render() (Content, error) {
 		l.Heading, text = p.OpenedHeading, p.Opened
 	case NotificationSigned:
 		l.Heading, text = p.SignedHeading, p.SignedBy
-		if !d.ByAsk.signs() {
+		if !d.ByRequest.signs() {
 			l.Heading, text = l.Subject, p.SignedByOther
 		}
 	default:

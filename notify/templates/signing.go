@@ -8,7 +8,7 @@ func (d Invitation) Render() (Content, error) {
 	l := d.letter(p)
 	l.Subject = cmp.Or(d.named(), d.request(p))
 	l.Heading = cmp.Or(d.other(p).heading, p.InviteHeading)
-	l.Preheader = p.text(d.asks(p))
+	l.Preheader = p.text(d.requestSentence(p))
 	return l.render()
 }
 
@@ -19,7 +19,7 @@ func (d Reminder) Render() (Content, error) {
 	l := inv.letter(p)
 	l.Subject = p.about(p.ReminderSubject, cmp.Or(inv.named(), inv.request(p)))
 	l.Heading = cmp.Or(inv.other(p).heading, p.ReminderHeading)
-	l.Preheader = p.fill(p.ReminderOf, as("sentence", p.text(inv.asks(p))))
+	l.Preheader = p.fill(p.ReminderOf, as("sentence", p.text(inv.requestSentence(p))))
 	return l.render()
 }
 
@@ -32,16 +32,16 @@ type asking struct{ sentence, subject, heading string }
 
 // other returns the texts for a recipient who is not an ordinary signer. It is empty for an ordinary signer.
 func (d Invitation) other(p *phrases) asking {
-	switch d.Ask {
-	case AskApprove:
+	switch d.Request {
+	case RequestApproval:
 		return asking{p.AsksApprove, p.InviteSubjectApprove, p.AnswerHeading}
-	case AskRead:
+	case RequestReading:
 		return asking{p.AsksRead, p.InviteSubjectRead, p.AnswerHeading}
-	case AskHost:
+	case RequestHosting:
 		return asking{p.AsksHost, "{sender}: " + p.HostHeading, p.HostHeading}
-	case AskWitness:
+	case RequestWitnessing:
 		return asking{p.AsksWitness, "{sender}: " + p.WitnessHeading, p.WitnessHeading}
-	case AskNothing:
+	case RequestNothing:
 	}
 	return asking{}
 }
@@ -55,8 +55,8 @@ func (d Invitation) request(p *phrases) string {
 	return cmp.Or(other.heading, p.InviteNobody)
 }
 
-// asks returns the sentence that states the sender and the request.
-func (d Invitation) asks(p *phrases) []span {
+// requestSentence returns the sentence that states the sender and the request.
+func (d Invitation) requestSentence(p *phrases) []span {
 	if phrase := d.other(p).sentence; phrase != "" {
 		return fill(phrase, asStrong("sender", brand(d.SenderName)), asStrong("document", d.what(p)), asStrong("name", line(d.SignerName, maxName)))
 	}
@@ -83,7 +83,7 @@ func (d Invitation) letter(p *phrases) letter {
 		from = p.fill(p.MessageFrom, asStrong("sender", sender))
 	}
 	label, until, alone := p.SignButton, p.SignBy, p.YoursAlone
-	if !d.Ask.signs() {
+	if !d.Request.signs() {
 		label, until, alone = p.OpenButton, p.LinkUntil, p.YoursAloneOther
 	}
 	sign := action(label, d.SigningURL)
@@ -91,7 +91,7 @@ func (d Invitation) letter(p *phrases) letter {
 		sign.Button.Short = d.ShortURL
 	}
 	l := p.letter(d.Look, d.SenderName, d.RecipientName)
-	l.Blocks = []block{paragraph(d.asks(p)...), quoted(from, d.Message), {Documents: documentNames(p, d.DocumentNames)}, sign}
+	l.Blocks = []block{paragraph(d.requestSentence(p)...), quoted(from, d.Message), {Documents: documentNames(p, d.DocumentNames)}, sign}
 	if d.ExpiresAt != nil {
 		l.Blocks = append(l.Blocks, paragraph(fill(until, asStrong("time", p.moment(*d.ExpiresAt)))...))
 	}
@@ -120,7 +120,7 @@ func (d Code) Render() (Content, error) {
 	l := p.letter(d.Look, d.SenderName, d.RecipientName)
 	l.Heading, l.Preheader = p.CodeHeading, p.fill(p.CodePreheader, asStrong("code", code), as("duration", valid))
 	intro, introFor := p.CodeIntro, p.CodeIntroFor
-	if !d.Ask.signs() {
+	if !d.Request.signs() {
 		l.Heading, intro, introFor = p.CodeHeadingOther, p.CodeIntroOther, p.CodeIntroOther
 		l.Preheader = p.fill("{code}. "+p.CodeValid, asStrong("code", code), as("duration", valid))
 	}

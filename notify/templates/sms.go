@@ -19,7 +19,7 @@ const (
 func (d Invitation) SMS() string {
 	p := phrasesIn(d.Language)
 	sender, subject := line(d.SenderName, 40), line(d.Subject, 60)
-	if d.Ask != "" {
+	if d.Request != "" {
 		return d.otherSMS(p, subject)
 	}
 	withSubject, plainly, nobody := p.SMSLinkFor, p.SMSLink, p.SMSLinkNobody
@@ -58,7 +58,7 @@ func (d Invitation) otherSMS(p *phrases, subject string) string {
 func (d Code) SMS() string {
 	p := phrasesIn(d.Language)
 	values := []value{as("code", line(d.Code, 20)), as("duration", p.minutes(d.ValidFor)), as("document", line(d.Subject, 60))}
-	if !d.Ask.signs() {
+	if !d.Request.signs() {
 		return p.fill(p.SMSCodeOther, values...)
 	}
 	forms := []string{p.fill(p.SMSCode, values...)}

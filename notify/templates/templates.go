@@ -21,26 +21,26 @@ type Invitation struct {
 	ShortURL      string // a shorter link, shown below the button (optional)
 	ExpiresAt     *time.Time
 	DocumentNames []string
-	// Ask is the request, unless the recipient is an ordinary signer.
-	Ask        Ask
-	SignerName string // the in-person signer for AskHost, or the witnessed signer for AskWitness
+	// Request is the request, unless the recipient is an ordinary signer.
+	Request    Request
+	SignerName string // the in-person signer for RequestHosting, or the witnessed signer for RequestWitnessing
 }
 
-// Ask is the request in an invitation. An empty string requests a signature.
-type Ask string
+// Request is the request in an invitation. An empty string requests a signature.
+type Request string
 
 // The requests other than for an ordinary signature.
 const (
-	AskApprove Ask = "approver"
-	AskRead    Ask = "viewer"
-	AskHost    Ask = "in_person"
-	AskWitness Ask = "witness"
-	// AskNothing is used for recipients who receive only copies.
-	AskNothing Ask = "copy"
+	RequestApproval   Request = "approver"
+	RequestReading    Request = "viewer"
+	RequestHosting    Request = "in_person"
+	RequestWitnessing Request = "witness"
+	// RequestNothing is used for recipients who receive only copies.
+	RequestNothing Request = "copy"
 )
 
 // signs reports whether the recipient is asked for a signature of their own.
-func (a Ask) signs() bool { return a == "" || a == AskWitness }
+func (a Request) signs() bool { return a == "" || a == RequestWitnessing }
 
 // Reminder reminds a signer to sign.
 type Reminder Invitation
@@ -52,7 +52,7 @@ type Code struct {
 	RecipientName string
 	SenderName    string
 	Subject       string
-	Ask           Ask // the request for which the code is needed
+	Request       Request // the request for which the code is needed
 	Code          string
 	ValidFor      time.Duration
 }
@@ -109,8 +109,8 @@ type Closed struct {
 	ByName        string // who declined or voided the envelope (optional)
 	ReasonText    string // that person's reason (optional)
 	At            time.Time
-	Copy          bool // the recipient receives only copies
-	ByAsk         Ask  // the request to the person who declined
+	Copy          bool    // the recipient receives only copies
+	ByRequest     Request // the request to the person who declined
 }
 
 // DeletionReminder announces that the sealed files will be deleted.
@@ -141,10 +141,10 @@ type Notice struct {
 	SenderName string
 	Subject    string // name of the envelope
 	Kind       NoticeKind
-	ByName     string // who declined, could not be reached, or delegated
-	ByAddress  string // address that could not be reached, or of the person delegated to
-	ByAsk      Ask    // the request to that person
-	ReasonText string // the signer's reason, or the mail server's (optional)
+	ByName     string  // who declined, could not be reached, or delegated
+	ByAddress  string  // address that could not be reached, or of the person delegated to
+	ByRequest  Request // the request to that person
+	ReasonText string  // the signer's reason, or the mail server's (optional)
 	At         time.Time
 	ConsoleURL string
 }

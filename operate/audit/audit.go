@@ -138,7 +138,7 @@ func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[
 	if err := models.VerifyChain(events, e.AuditSeq, e.AuditHead); err != nil {
 		r.add("%s", err)
 	}
-	if err := models.CheckShown(events); err != nil {
+	if err := models.CheckDisplayedDigests(events); err != nil {
 		r.add("%s", err)
 	}
 	checkStatus(r, e, events)
@@ -235,7 +235,7 @@ func (v Verifier) original(ctx context.Context, r *Report, e *models.Envelope, e
 	if errors.Is(err, fs.ErrNotExist) {
 		return v.missing(ctx, r, e, d, "document")
 	}
-	if err == nil || errors.Is(err, blob.ErrAltered) {
+	if err == nil || errors.Is(err, blob.ErrModified) {
 		r.Originals++
 	}
 	if err != nil {
@@ -278,7 +278,7 @@ func (v Verifier) prepared(ctx context.Context, r *Report, e *models.Envelope, e
 // addUnreadable adds a problem if the error concerns a recorded file, and returns any other error.
 func (r *Report) addUnreadable(err error, what string, id uuid.UUID) error {
 	switch {
-	case errors.Is(err, blob.ErrAltered):
+	case errors.Is(err, blob.ErrModified):
 		r.add("%s %s is recorded with another hash than its file has, or as encrypted and its file is not", what, id)
 	case errors.Is(err, blob.ErrDamaged):
 		r.add("%s %s: %s", what, id, blob.ErrDamaged)
@@ -306,7 +306,7 @@ func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, event
 		return nil
 	}
 	f, err := blob.OpenRecorded(ctx, v.Blobs, store.FileRecord(d))
-	if errors.Is(err, blob.ErrAltered) {
+	if errors.Is(err, blob.ErrModified) {
 		_ = r.addUnreadable(err, "sealed document", d.ID)
 		f, err = v.Blobs.Open(ctx, d.BlobKey) // open it anyway, to report its other problems as well
 	}

@@ -137,7 +137,7 @@ func TestOtherPrograms(t *testing.T) {
 			words := wordsOf(p)
 			for _, w := range want[i] {
 				n++
-				if !taken(words, w) {
+				if !takeWord(words, w) {
 					lost++
 				}
 			}
@@ -151,8 +151,8 @@ func TestOtherPrograms(t *testing.T) {
 	require.LessOrEqual(t, missing*20, all, "%d of %d words", missing, all)
 }
 
-// taken searches for a word, and marks it as used by emptying it.
-func taken(words []word, w word) bool {
+// takeWord searches for a word, and marks it as used by emptying it.
+func takeWord(words []word, w word) bool {
 	for i, m := range words {
 		if m.Text == strings.ReplaceAll(w.Text, "\u00ad", "-") && (near(m.Box, w.Box, false) || near(m.Box, w.Box, true)) {
 			words[i].Text = ""

@@ -12,8 +12,8 @@ import (
 //nolint:gochecknoglobals // a constant
 var identity = pdf.Matrix{1, 0, 0, 1}
 
-// toShown returns the matrix from user space to points from the top left corner of the displayed page.
-func toShown(g pdf.Geometry) pdf.Matrix {
+// displayMatrix returns the matrix from user space to points from the top left corner of the displayed page.
+func displayMatrix(g pdf.Geometry) pdf.Matrix {
 	m := g.ToUser()
 	det := m[0]*m[3] - m[1]*m[2]
 	inverse := pdf.Matrix{m[3] / det, -m[1] / det, -m[2] / det, m[0] / det, 0, 0}
@@ -104,10 +104,10 @@ func (r *Reader) interpret(ctx context.Context, p *pdf.Page) (*Page, error) {
 		return nil, err
 	}
 	w := &walk{ctx: ctx, r: r, page: out, left: maxContent - len(data), active: make(map[pdf.Ref]bool), others: make(map[pdf.Ref]bool)}
-	if err := w.run(data, 0, newResources(r.f, p.Resources), newState(toShown(g)), 0); err != nil {
+	if err := w.run(data, 0, newResources(r.f, p.Resources), newState(displayMatrix(g)), 0); err != nil {
 		return nil, fmt.Errorf("page %d: %w", p.Index+1, err)
 	}
-	if err := w.annotations(p, newState(toShown(g))); err != nil {
+	if err := w.annotations(p, newState(displayMatrix(g))); err != nil {
 		return nil, fmt.Errorf("page %d: annotations: %w", p.Index+1, err)
 	}
 	r.runs = out.runs
@@ -143,9 +143,9 @@ func (r *Reader) Content(p *pdf.Page) ([]byte, error) {
 	return data, nil
 }
 
-// Shown converts a box from user space to the displayed page.
-func Shown(g pdf.Geometry, b pdf.Box) Box {
-	m := toShown(g)
+// DisplayBox converts a box from user space to the displayed page.
+func DisplayBox(g pdf.Geometry, b pdf.Box) Box {
+	m := displayMatrix(g)
 	x0, y0 := m.Apply(b.X0, b.Y0)
 	x1, y1 := m.Apply(b.X1, b.Y1)
 	return Box{min(x0, x1), min(y0, y1), math.Abs(x1 - x0), math.Abs(y1 - y0)}

@@ -151,7 +151,7 @@ func (w *writer) eventKeys(v pdf.Value) []string {
 		}
 	}
 	if isRef {
-		if len(w.keys) >= maxKept {
+		if len(w.keys) >= maxCachedAnswers {
 			clear(w.keys)
 		}
 		w.keys[ref] = keys

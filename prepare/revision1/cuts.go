@@ -22,11 +22,11 @@ func (w *writer) numberClones() error {
 			continue
 		}
 		if c.Page != 0 || c.Clone != len(w.clones)+1 {
-			return fmt.Errorf("%w: clone %d", ErrPlan, c.Clone)
+			return fmt.Errorf("%w: clone %d", errPlan, c.Clone)
 		}
 		for _, use := range c.Uses {
 			if use[1] >= c.Clone { // the clone would paint itself
-				return fmt.Errorf("%w: clone %d", ErrPlan, c.Clone)
+				return fmt.Errorf("%w: clone %d", errPlan, c.Clone)
 			}
 		}
 		w.clones[c.Clone] = w.out.Reserve()
@@ -67,7 +67,7 @@ func (w *writer) apply(c Cut, content []byte, v pdf.Value) (changed []byte, reso
 		for _, use := range c.Uses {
 			clone, ok := w.clones[use[1]]
 			if !ok {
-				return nil, nil, fmt.Errorf("%w: there is no clone %d", ErrPlan, use[1])
+				return nil, nil, fmt.Errorf("%w: there is no clone %d", errPlan, use[1])
 			}
 			name := "Clone" + strconv.Itoa(use[1])
 			for v := forms.Get(name); v != nil && !bytes.Equal(v, clone.Value()); v = forms.Get(name) {
@@ -96,7 +96,7 @@ func (w *writer) forms() error {
 			ref = w.clones[c.Clone]
 		}
 		if c.Page != 0 || !o.IsStream() || w.streams[ref] != nil {
-			return fmt.Errorf("%w: cut of page %d, object %d", ErrPlan, c.Page, c.Form)
+			return fmt.Errorf("%w: cut of page %d, object %d", errPlan, c.Page, c.Form)
 		}
 		content, err := w.f.StreamData(o)
 		if err != nil {
@@ -144,7 +144,7 @@ func (w *writer) texts() error {
 			return err
 		}
 		if o.IsStream() || left >= 0 || place[1] < 0 {
-			return fmt.Errorf("%w: object %d", ErrPlan, place[0])
+			return fmt.Errorf("%w: object %d", errPlan, place[0])
 		}
 		w.changed[ref] = bytes.Clone(out)
 	}

@@ -26,8 +26,8 @@ type question struct {
 	what string
 }
 
-// maxKept is the maximum number of cached results.
-const maxKept = 1 << 16
+// maxCachedAnswers is the maximum number of cached results.
+const maxCachedAnswers = 1 << 16
 
 // NewFinder returns a Finder for a file.
 func NewFinder(f *pdf.File) *Finder {
@@ -341,7 +341,7 @@ func (n *Finder) is(v pdf.Value, what string, ask func(pdf.Value) (bool, error))
 		return false, err
 	}
 	yes, err := ask(v)
-	if len(n.known) >= maxKept {
+	if len(n.known) >= maxCachedAnswers {
 		clear(n.known)
 	}
 	n.known[question{ref, what}] = yes
@@ -363,7 +363,7 @@ func (n *Finder) name(v pdf.Value) (string, error) {
 	}
 	v, err := n.f.Resolve(v)
 	name, _ := v.Name()
-	if len(n.names) >= maxKept {
+	if len(n.names) >= maxCachedAnswers {
 		clear(n.names)
 	}
 	if err == nil {

@@ -84,14 +84,14 @@ const (
 	RightsRemoved     = "usage_rights_removed"
 )
 
-// MaxSize is the maximum size of a revision, in bytes.
-const MaxSize = 24 << 20
+// maxSize is the maximum size of a revision, in bytes.
+const maxSize = 24 << 20
 
-// ErrPlan reports that a plan does not match its file.
-var ErrPlan = errors.New("prepare: the plan does not fit the document")
+// errPlan reports that a plan does not match its file.
+var errPlan = errors.New("prepare: the plan does not fit the document")
 
 // Write returns the bytes to append to the file, and the resulting changes by kind and page. It returns no bytes if the
-// plan removes nothing. hash is the file's SHA-256 hash. It returns ErrPlan, pagetext.ErrReplacedText, pdf.ErrLimit,
+// plan removes nothing. hash is the file's SHA-256 hash. It returns errPlan, pagetext.ErrReplacedText, pdf.ErrLimit,
 // the context's error, or an error from reading the file.
 func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) ([]byte, []Change, error) {
 	w := &writer{
@@ -132,15 +132,15 @@ func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) 
 	for _, ref := range refs {
 		size += len(w.changed[ref]) + len(w.streams[ref]) + 128
 	}
-	w.out.Grow(len(refs), min(size, MaxSize))
+	w.out.Grow(len(refs), min(size, maxSize))
 	for _, ref := range slices.Compact(refs) {
 		if data, ok := w.streams[ref]; ok {
 			w.putStream(ref, w.changed[ref], data)
 		} else {
 			w.out.Put(ref, w.changed[ref])
 		}
-		if len(w.out.Bytes()) > MaxSize {
-			return nil, nil, fmt.Errorf("%w: the prepared revision has more than %d MB", pdf.ErrLimit, MaxSize>>20)
+		if len(w.out.Bytes()) > maxSize {
+			return nil, nil, fmt.Errorf("%w: the prepared revision has more than %d MB", pdf.ErrLimit, maxSize>>20)
 		}
 	}
 	if err := w.out.Finish(root, nil, hash[:16]); err != nil {

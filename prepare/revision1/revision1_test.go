@@ -166,7 +166,7 @@ func TestPlansThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestTooLarge checks that a revision of more than MaxSize bytes is rejected.
+// TestTooLarge checks that a revision of more than maxSize bytes is rejected.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	long := "(" + strings.Repeat("a", 12<<20) + ") Tj"

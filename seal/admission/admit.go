@@ -99,7 +99,7 @@ func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached 
 	if attached || lim.Renderer == nil {
 		return info, nil
 	}
-	return info, checkShown(ctx, r, size, lim, info)
+	return info, checkRendering(ctx, r, size, lim, info)
 }
 
 // RefusalOf converts errors from reading files, tags and forms to a *refusal.Error. It returns other errors unchanged.

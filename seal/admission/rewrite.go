@@ -75,7 +75,7 @@ func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cau
 	}
 	same, err := lim.Renderer.SameAppearance(rewriting, u.File, u.Size, bytes.NewReader(saved), int64(len(saved)))
 	if err == nil && !same {
-		err = errLooksDifferent
+		err = errAppearanceDiffers
 	}
 	if err != nil {
 		return Info{}, nil, notRepaired(cause, err)
@@ -105,7 +105,7 @@ func signers(all []manifest.Signature) string {
 	return string(text[:min(len(text), maxSigners)])
 }
 
-var errLooksDifferent = refusal.New(refusal.PDFNeedsRepair, "A page would look different.")
+var errAppearanceDiffers = refusal.New(refusal.PDFNeedsRepair, "A page would look different.")
 
 // notRepaired adds the reason that the file was not repaired to a rejection. If err is not a rejection, it returns err.
 func notRepaired(cause *refusal.Error, err error) error {

@@ -12,9 +12,9 @@ import (
 	"countersign/seal/refusal"
 )
 
-// checkShown rejects a document if the renderer interprets its pages differently than our parser, if a page is too large
+// checkRendering rejects a document if the renderer interprets its pages differently than our parser, if a page is too large
 // for a legible picture, or if it contains text that the renderer cannot draw, because signers would not see it.
-func checkShown(ctx context.Context, r io.ReaderAt, size int64, lim Limits, info Info) error {
+func checkRendering(ctx context.Context, r io.ReaderAt, size int64, lim Limits, info Info) error {
 	ctx, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
 	fonts := slices.ContainsFunc(info.Warnings, func(w Warning) bool { return w.Code == WarnFont })

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// MaxCopiedPages is the maximum number of pages in a document that is saved again, because each page is rendered
+	// maxCopiedPages is the maximum number of pages in a document that is saved again, because each page is rendered
 	// twice.
-	MaxCopiedPages = 2000
+	maxCopiedPages = 2000
 	// comparedPages is the maximum number of pages that one task compares.
 	comparedPages = 200
 	// maxCopy is the maximum size of a saved document, in bytes.
@@ -48,8 +48,8 @@ func (o *output) write(b []byte) bool {
 
 // Save writes the document to a new, unencrypted file with a single revision and the same objects.
 func (d *Document) Save() ([]byte, error) {
-	if d.pages > MaxCopiedPages {
-		return nil, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("Only PDFs of up to %d pages are repaired; this one has %d.", MaxCopiedPages, d.pages))
+	if d.pages > maxCopiedPages {
+		return nil, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("Only PDFs of up to %d pages are repaired; this one has %d.", maxCopiedPages, d.pages))
 	}
 	for page := 1; page <= d.pages; page++ {
 		_, closePage, err := d.page(page)
@@ -119,8 +119,8 @@ func (e *Engine) hashes(ctx context.Context, file io.ReaderAt, size int64, from 
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	if d.pages > MaxCopiedPages {
-		return nil, d.pages, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("Only PDFs of up to %d pages are repaired; this one has %d.", MaxCopiedPages, d.pages))
+	if d.pages > maxCopiedPages {
+		return nil, d.pages, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("Only PDFs of up to %d pages are repaired; this one has %d.", maxCopiedPages, d.pages))
 	}
 	for page := from; page <= min(d.pages, from+pagesPerInstance-1); page++ {
 		p, err := d.Render(page, 1)
@@ -142,7 +142,7 @@ type pair struct {
 
 func newPair(a io.ReaderAt, size int64, b io.ReaderAt, from int) *pair {
 	p := &pair{a: a, b: b, size: size}
-	binary.BigEndian.PutUint32(p.head[8:], uint32(from)) //nolint:gosec // at most MaxCopiedPages
+	binary.BigEndian.PutUint32(p.head[8:], uint32(from)) //nolint:gosec // at most maxCopiedPages
 	binary.BigEndian.PutUint64(p.head[:], uint64(size))  //nolint:gosec // a size
 	return p
 }

@@ -50,8 +50,8 @@ type Statement struct {
 // TokenSize is the space reserved for the time-stamp, in bytes.
 const TokenSize = 16 << 10
 
-// HashSize is the length of a hash, in bytes.
-const HashSize = 32
+// hashSize is the length of a hash, in bytes.
+const hashSize = 32
 
 // NonceSize is the length of the random part of an increment, in bytes.
 const NonceSize = 16
@@ -70,7 +70,7 @@ const limit = 9_999_999_999 // a larger offset does not fit in a cross-reference
 
 // Write returns the increment, with space reserved for the time-stamp. issuers is the hash of the certificates that the
 // time-stamp contains in addition to its authority's own. Otherwise no signature would cover them.
-func Write(r Revision, e Evidence, nonce [NonceSize]byte, issuers [HashSize]byte) (Increment, error) {
+func Write(r Revision, e Evidence, nonce [NonceSize]byte, issuers [hashSize]byte) (Increment, error) {
 	w := writer{base: r.Size, next: r.Next}
 	certs, ocsps, crls := r.Certs, r.OCSPs, r.CRLs
 	for _, der := range e.Certs {

@@ -120,15 +120,15 @@ func TestMatchRefusesEveryOtherByte(t *testing.T) {
 				continue
 			}
 			_, _, err := archive1.Match(f, size, v.revision, v.evidence)
-			require.ErrorIs(t, err, archive1.ErrNotOurs, "%s: byte %d of %q", v.name, at, inc.Bytes[max(0, at-20):at+1])
+			require.ErrorIs(t, err, archive1.ErrForeign, "%s: byte %d of %q", v.name, at, inc.Bytes[max(0, at-20):at+1])
 		}
 		short := file{v.revision.Size, inc.Bytes[:len(inc.Bytes)-1]}
 		_, _, err := archive1.Match(short, size-1, v.revision, v.evidence)
-		require.ErrorIs(t, err, archive1.ErrNotOurs)
+		require.ErrorIs(t, err, archive1.ErrForeign)
 		upper := bytes.Clone(inc.Bytes)
 		copy(upper[inc.Contents+1:], strings.ToUpper("abcdef"))
 		_, _, err = archive1.Match(file{v.revision.Size, upper}, size, v.revision, v.evidence)
-		require.ErrorIs(t, err, archive1.ErrNotOurs, "digits of the time-stamp have one form")
+		require.ErrorIs(t, err, archive1.ErrForeign, "digits of the time-stamp have one form")
 	}
 }
 
@@ -162,12 +162,12 @@ func TestScanIsBounded(t *testing.T) {
 		"42 0 obj\n<</Filter/ASCIIHexDecode/Length 03>>\nstream\n30>", "42 0 obj\n<</Filter/ASCIIHexDecode/Length 3>>\nstream\n30>\nendstream\nendob",
 	} {
 		_, err := archive1.Scan(file{r.Size, []byte(head)}, r.Size+int64(len(head)), r, 1000)
-		require.ErrorIs(t, err, archive1.ErrNotOurs, head)
+		require.ErrorIs(t, err, archive1.ErrForeign, head)
 	}
 	var many strings.Builder
 	for n := range 300 {
 		many.WriteString(strings.Replace("42 0 obj\n<</Filter/ASCIIHexDecode/Length 3>>\nstream\n30>\nendstream\nendobj\n", "42", strconv.Itoa(42+n), 1))
 	}
 	_, err := archive1.Scan(file{r.Size, []byte(many.String())}, r.Size+int64(many.Len()), r, 1000)
-	require.ErrorIs(t, err, archive1.ErrNotOurs)
+	require.ErrorIs(t, err, archive1.ErrForeign)
 }

@@ -9,11 +9,11 @@ import (
 	"strconv"
 )
 
-// ErrNotOurs is wrapped by errors about bytes that were not written by Write.
-var ErrNotOurs = errors.New("not written by this service")
+// ErrForeign is wrapped by errors about bytes that were not written by Write.
+var ErrForeign = errors.New("not written by this service")
 
-func errNotOursAt(at int64, what string) error {
-	return fmt.Errorf("%s, at byte %d: %w", what, at, ErrNotOurs)
+func foreignAt(at int64, what string) error {
+	return fmt.Errorf("%s, at byte %d: %w", what, at, ErrForeign)
 }
 
 const maxStreams = 256 // maximum number of streams in one increment
@@ -34,16 +34,16 @@ func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) 
 		digits, _, ok := bytes.Cut(rest, []byte(">"))
 		n, err := strconv.Atoi(string(digits))
 		if !ok || err != nil || n < 1 || n%2 == 0 || n > 2*budget+1 || len(out) >= maxStreams {
-			return nil, errNotOursAt(at, "validation data of an unexpected size")
+			return nil, foreignAt(at, "validation data of an unexpected size")
 		}
 		begin := strconv.Itoa(num) + " 0 obj\n" + streamHead(n/2)
 		if !bytes.HasPrefix(head, []byte(begin)) {
-			return nil, errNotOursAt(at, "validation data")
+			return nil, foreignAt(at, "validation data")
 		}
 		at += int64(len(begin))
 		end := streamTail + "\nendobj\n"
 		if at+int64(n-1+len(end)) > size {
-			return nil, errNotOursAt(at, "truncated validation data")
+			return nil, foreignAt(at, "truncated validation data")
 		}
 		b := make([]byte, n-1+len(end))
 		if _, err := in.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
@@ -51,7 +51,7 @@ func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) 
 		}
 		der := make([]byte, (n-1)/2)
 		if _, err := hex.Decode(der, b[:n-1]); err != nil || string(b[n-1:]) != end {
-			return nil, errNotOursAt(at, "validation data")
+			return nil, foreignAt(at, "validation data")
 		}
 		out = append(out, der)
 		budget -= len(der)
@@ -62,7 +62,7 @@ func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) 
 // Found contains the parts of an increment that can be read only from the file.
 type Found struct {
 	Contents []byte         // content of the time-stamp's placeholder, a token followed by zeros
-	Issuers  [HashSize]byte // see Write
+	Issuers  [hashSize]byte // see Write
 }
 
 // Match compares the content of a file after a revision with the output of Write for the same evidence.
@@ -74,17 +74,17 @@ func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, Found
 		return blank, found, err
 	}
 	if size-r.Size < int64(len(blank.Bytes)) {
-		return blank, found, errNotOursAt(r.Size, "fewer bytes than an increment with this validation data requires")
+		return blank, found, foreignAt(r.Size, "fewer bytes than an increment with this validation data requires")
 	}
 	got := make([]byte, len(blank.Bytes))
 	if _, err := in.ReadAt(got, r.Size); err != nil && !errors.Is(err, io.EOF) {
 		return blank, found, err
 	}
 	if _, err := hex.Decode(nonce[:], got[blank.Nonce:blank.Nonce+2*NonceSize]); err != nil {
-		return blank, found, errNotOursAt(r.Size+int64(firstDifference(got, blank.Bytes)), "a byte that this service does not write")
+		return blank, found, foreignAt(r.Size+int64(firstDifference(got, blank.Bytes)), "a byte that this service does not write")
 	}
-	if _, err := hex.Decode(found.Issuers[:], got[blank.Issuers:blank.Issuers+2*HashSize]); err != nil {
-		return blank, found, errNotOursAt(r.Size+int64(firstDifference(got, blank.Bytes)), "a byte that this service does not write")
+	if _, err := hex.Decode(found.Issuers[:], got[blank.Issuers:blank.Issuers+2*hashSize]); err != nil {
+		return blank, found, foreignAt(r.Size+int64(firstDifference(got, blank.Bytes)), "a byte that this service does not write")
 	}
 	want, err := Write(r, e, nonce, found.Issuers)
 	if err != nil {
@@ -93,11 +93,11 @@ func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, Found
 	found.Contents = make([]byte, TokenSize)
 	hole := got[want.Contents+1 : want.End-1]
 	if _, err := hex.Decode(found.Contents, hole); err != nil || !bytes.Equal(hex.AppendEncode(nil, found.Contents), hole) {
-		return want, found, errNotOursAt(r.Size+int64(want.Contents), "a time-stamp in a different form than this service writes")
+		return want, found, foreignAt(r.Size+int64(want.Contents), "a time-stamp in a different form than this service writes")
 	}
 	copy(want.Bytes[want.Contents+1:], hole)
 	if !bytes.Equal(got, want.Bytes) {
-		return want, found, errNotOursAt(r.Size+int64(firstDifference(got, want.Bytes)), "a byte that this service does not write")
+		return want, found, foreignAt(r.Size+int64(firstDifference(got, want.Bytes)), "a byte that this service does not write")
 	}
 	return want, found, nil
 }

@@ -40,7 +40,7 @@ func FetchStatement(ctx context.Context, client *http.Client, c, issuer *x509.Ce
 	var err error
 	switch byOCSP, byCRL := RevocationSources(c); {
 	case byOCSP:
-		if b, err = askOCSP(ctx, client, c, issuer); err == nil {
+		if b, err = queryOCSP(ctx, client, c, issuer); err == nil {
 			s.OCSP, err = normalizeOCSP(b, c, issuer)
 		}
 	case byCRL:
@@ -172,7 +172,7 @@ func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 // maxEvidence is the maximum size of one OCSP response or revocation list, in bytes.
 const maxEvidence = 4 << 20
 
-func askOCSP(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) ([]byte, error) {
+func queryOCSP(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) ([]byte, error) {
 	req, err := ocsp.CreateRequest(c, issuer, &ocsp.RequestOptions{Hash: crypto.SHA256})
 	if err != nil {
 		return nil, fmt.Errorf("cms: OCSP: %w", err)

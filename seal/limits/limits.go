@@ -7,10 +7,10 @@ import "unicode/utf8"
 // The seal record is one stream of the sealed file. It contains a JWS, whose base64 payload lists the documents, the
 // signers, the values and the complete audit trail.
 const (
-	// Record limits the seal record, in bytes. Verification does not read more than that from one stream of a PDF.
-	Record = 16 << 20
+	// record limits the seal record, in bytes. Verification does not read more than that from one stream of a PDF.
+	record = 16 << 20
 	// payload limits the record before base64 encoding. The rest of the JWS is smaller than 8 KiB.
-	payload = (Record - 8<<10) / 4 * 3
+	payload = (record - 8<<10) / 4 * 3
 	// Texts limits the values entered by signers into the fields of an envelope, in bytes of JSON.
 	Texts = 2 << 20
 	// Appearances limits the record's data about the pages shown to signers, in bytes of JSON.

@@ -21,7 +21,7 @@ const (
 
 // Page sizes in points. Without a usable resolution, the page is as large as fits on portrait or landscape A4.
 const (
-	keptPage        = 12_000_000 // maximum number of pixels; larger pictures are scaled down
+	maxStoredPage   = 12_000_000 // maximum number of pixels; larger pictures are scaled down
 	a4Short, a4Long = 595.0, 842.0
 	maxPage         = 1300.0 // maximum side, more than A3
 	minPage         = 72.0
@@ -46,7 +46,7 @@ func Page(b []byte) ([]byte, error) {
 		return nil, err
 	}
 	full := img.Bounds().Size()
-	img = fitPhoto(img, keptPage)
+	img = fitPhoto(img, maxStoredPage)
 	orientation, dpi := 1, pngResolution(b)
 	if format == "jpeg" {
 		orientation, dpi = exifOrientation(b), jpegResolution(b)

@@ -17,7 +17,7 @@ import (
 const (
 	maxPhotoSide   = 16_384
 	maxPhotoPixels = 50_000_000
-	keptPhoto      = 8_000_000 // maximum number of pixels; larger photos are scaled down
+	maxStoredPhoto = 8_000_000 // maximum number of pixels; larger photos are scaled down
 	photoQuality   = 88
 )
 
@@ -28,7 +28,7 @@ func Photo(b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	img = fitPhoto(img, keptPhoto)
+	img = fitPhoto(img, maxStoredPhoto)
 	var out bytes.Buffer
 	if format == "jpeg" {
 		err = jpeg.Encode(&out, turn(img, exifOrientation(b)), &jpeg.Options{Quality: photoQuality})

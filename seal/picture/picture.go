@@ -19,10 +19,10 @@ import (
 
 // Limits for a signature picture.
 const (
-	maxPNGBytes  = 2 << 20
-	maxPNGSide   = 8192
-	maxPNGPixels = 8 << 20 // maximum before scaling down
-	keptPixels   = 1 << 20 // maximum after Check, 300 dpi at 11 by 1 inches
+	maxPNGBytes     = 2 << 20
+	maxPNGSide      = 8192
+	maxPNGPixels    = 8 << 20 // maximum before scaling down
+	maxStoredPixels = 1 << 20 // maximum after Check, 300 dpi at 11 by 1 inches
 )
 
 // Check decodes a picture within limits and returns it re-encoded with its transparency. It scales the picture down if
@@ -33,9 +33,9 @@ func Check(b []byte) (Picture, error) {
 		return Picture{}, err
 	}
 	r := img.Bounds()
-	if n := r.Dx() * r.Dy(); n > keptPixels {
+	if n := r.Dx() * r.Dy(); n > maxStoredPixels {
 		k := 1.0
-		for float64(n)*k*k > keptPixels {
+		for float64(n)*k*k > maxStoredPixels {
 			k *= 0.95
 		}
 		img = scaled(img, k, xdraw.ApproxBiLinear)

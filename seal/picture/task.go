@@ -27,7 +27,7 @@ func Memory(b []byte) int64 {
 	if wide(cfg.ColorModel) {
 		perPixel = 12
 	}
-	return pixels*perPixel + min(pixels, keptPixels)*5 + encoding
+	return pixels*perPixel + min(pixels, maxStoredPixels)*5 + encoding
 }
 
 // pixelWeight returns the factor by which a pixel of a color model counts, according to its memory use.

@@ -9,15 +9,15 @@ import (
 )
 
 // For a task with InParts, the file stays in this process. To request a part of the file, the sandboxed process writes one octet
-// (askRange), followed by the offset in eight octets and the length in four octets, both big-endian. It receives the part on standard
+// (requestRange), followed by the offset in eight octets and the length in four octets, both big-endian. It receives the part on standard
 // input.
 const (
-	askRange  = 'r'
-	maxRange  = 1 << 20 // maximum size of a part in bytes
-	rangeHead = 1 + 8 + 4
+	requestRange = 'r'
+	maxRange     = 1 << 20 // maximum size of a part in bytes
+	rangeHead    = 1 + 8 + 4
 	// Size and maximum number of the blocks cached by the process.
-	blockSize  = 64 << 10
-	keptBlocks = 64
+	blockSize    = 64 << 10
+	cachedBlocks = 64
 )
 
 var errRange = errors.New("seal: the validator requested bytes outside the file")
@@ -27,7 +27,7 @@ func serveRanges(out *bufio.Reader, in io.Writer, file *dataSource, r io.ReaderA
 	buf := make([]byte, maxRange)
 	for {
 		first, err := out.Peek(1)
-		if err != nil || first[0] != askRange {
+		if err != nil || first[0] != requestRange {
 			return err
 		}
 		var head [rangeHead]byte
@@ -98,7 +98,7 @@ func (r *ranges) block(number int64) ([]byte, error) {
 	if err := r.fetch(b, at); err != nil {
 		return nil, err
 	}
-	if len(r.order) == keptBlocks {
+	if len(r.order) == cachedBlocks {
 		delete(r.blocks, r.order[0])
 		r.order = r.order[1:]
 	}
@@ -108,7 +108,7 @@ func (r *ranges) block(number int64) ([]byte, error) {
 }
 
 func (r *ranges) fetch(b []byte, at int64) error {
-	head := append(make([]byte, 0, rangeHead), askRange)
+	head := append(make([]byte, 0, rangeHead), requestRange)
 	head = binary.BigEndian.AppendUint64(head, uint64(at))     //nolint:gosec // within the file
 	head = binary.BigEndian.AppendUint32(head, uint32(len(b))) //nolint:gosec // at most maxRange
 	if _, err := r.out.Write(head); err != nil {

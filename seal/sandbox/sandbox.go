@@ -54,8 +54,8 @@ const maxFile = 100 << 20 // maximum file size in bytes
 
 // Default limits for a process and one file.
 const (
-	DefaultMemory = 512 << 20
-	DefaultCPU    = 20 * time.Second
+	defaultMemory = 512 << 20
+	defaultCPU    = 20 * time.Second
 )
 
 // Task processes a file within the limits of the process. The result is sent as JSON.
@@ -93,12 +93,12 @@ func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size
 		return err
 	}
 	known := p.files > 0
-	line, err := p.ask(ctx, task, r, size, most)
+	line, err := p.exchange(ctx, task, r, size, most)
 	if errors.Is(err, errValidatorEnded) && known && ctx.Err() == nil { // possibly not caused by this file
 		if p, err = v.start(ctx, p.bounds); err != nil {
 			return err
 		}
-		line, err = p.ask(ctx, task, r, size, most)
+		line, err = p.exchange(ctx, task, r, size, most)
 	}
 	switch {
 	case ctx.Err() != nil: // not caused by the file, because its processor time is limited separately
@@ -209,8 +209,8 @@ var (
 	errValidatorTime  = errors.New("seal: the validator took too long")
 )
 
-// ask sends one file to the process and reads the response. If it returns an error, the process has ended.
-func (p *validator) ask(ctx context.Context, task byte, r io.ReaderAt, size int64, most int) (line []byte, err error) {
+// exchange sends one file to the process and reads the response. If it returns an error, the process has ended.
+func (p *validator) exchange(ctx context.Context, task byte, r io.ReaderAt, size int64, most int) (line []byte, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
 	defer func() {
 		if !stop() && err == nil {
@@ -288,7 +288,7 @@ func (a *Answer) Set(err error) {
 // the exit status when in ends. It exits the process when a file exceeds the memory or processor time limit in its
 // environment.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task) int {
-	b := Bounds{DefaultMemory, DefaultCPU}
+	b := Bounds{defaultMemory, defaultCPU}
 	if n, err := strconv.ParseInt(os.Getenv(validatorMemory), 10, 64); err == nil && n > 0 {
 		b.Memory = n
 	}

@@ -46,26 +46,26 @@ func parseCRL(der []byte) (*x509.RevocationList, error) {
 // answerOfCRL returns the status of a certificate according to a revocation list. It returns an error if the list is
 // not complete for this certificate, such as a delta or indirect list, or a list limited to some reasons or other
 // certificates.
-func answerOfCRL(list *x509.RevocationList, c, issuer *x509.Certificate, may *checks) (Answer, error) {
+func answerOfCRL(list *x509.RevocationList, c, issuer *x509.Certificate, may *checks) (answer, error) {
 	if !bytes.Equal(list.RawIssuer, c.RawIssuer) || !bytes.Equal(c.RawIssuer, issuer.RawSubject) {
-		return Answer{}, errOther
+		return answer{}, errOther
 	}
 	if err := checkScope(list, c); err != nil {
-		return Answer{}, err
+		return answer{}, err
 	}
 	if err := may.take(); err != nil {
-		return Answer{}, err
+		return answer{}, err
 	}
 	if err := list.CheckSignatureFrom(issuer); err != nil {
-		return Answer{}, errors.New("the revocation list is not signed by the certificate's issuer")
+		return answer{}, errors.New("the revocation list is not signed by the certificate's issuer")
 	}
-	a := Answer{Updated: list.ThisUpdate.UTC()}
+	a := answer{Updated: list.ThisUpdate.UTC()}
 	for i := range list.RevokedCertificateEntries {
 		e := &list.RevokedCertificateEntries[i]
 		for _, x := range e.Extensions {
 			known := x.Id.Equal(oidReasonCode) || x.Id.Equal(oidInvalidityDate)
 			if x.Id.Equal(oidCertificateIssuer) || x.Critical && !known {
-				return Answer{}, errors.New("the revocation list covers certificates of other authorities")
+				return answer{}, errors.New("the revocation list covers certificates of other authorities")
 			}
 		}
 		if e.SerialNumber.Cmp(c.SerialNumber) == 0 {
@@ -113,7 +113,7 @@ func (p *issuingDistributionPoint) check(c *x509.Certificate) error {
 }
 
 // revoke records a revocation. If the key became unsafe earlier (invalidityDate), that date applies.
-func (a *Answer) revoke(at time.Time, reason int, extensions []pkix.Extension) {
+func (a *answer) revoke(at time.Time, reason int, extensions []pkix.Extension) {
 	for _, x := range extensions {
 		var since time.Time
 		if !x.Id.Equal(oidInvalidityDate) {

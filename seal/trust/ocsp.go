@@ -131,8 +131,8 @@ func encodes(v any, der []byte) bool {
 
 // about returns the response's statement about a certificate. The response must be signed by the certificate's issuer,
 // or by a responder that this issuer has certified for OCSP (RFC 6960, section 4.2.2.2).
-func (o *ocspAnswer) about(c, issuer *x509.Certificate, may *checks) (Answer, error) {
-	var a Answer
+func (o *ocspAnswer) about(c, issuer *x509.Certificate, may *checks) (answer, error) {
+	var a answer
 	found := false
 	for i := range o.basic.Data.Responses {
 		r := &o.basic.Data.Responses[i]
@@ -140,14 +140,14 @@ func (o *ocspAnswer) about(c, issuer *x509.Certificate, may *checks) (Answer, er
 			continue
 		}
 		if hasCritical(r.Extensions) {
-			return Answer{}, errCritical
+			return answer{}, errCritical
 		}
 		switch {
 		case bool(r.Good):
 		case !r.Revoked.At.IsZero():
 			a.revoke(r.Revoked.At, int(r.Revoked.Reason), r.Extensions)
 		default:
-			return Answer{}, errors.New("the OCSP responder does not know the certificate")
+			return answer{}, errors.New("the OCSP responder does not know the certificate")
 		}
 		if !found || r.ThisUpdate.Before(a.Updated) {
 			a.Updated = r.ThisUpdate.UTC()
@@ -155,10 +155,10 @@ func (o *ocspAnswer) about(c, issuer *x509.Certificate, may *checks) (Answer, er
 		found = true
 	}
 	if !found {
-		return Answer{}, errOther
+		return answer{}, errOther
 	}
 	if hasCritical(o.basic.Data.Extensions) {
-		return Answer{}, errCritical
+		return answer{}, errCritical
 	}
 	return a, o.checkSignature(issuer, may)
 }

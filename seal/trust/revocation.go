@@ -11,8 +11,8 @@ import (
 // Evidence is the collected revocation data: OCSP responses and revocation lists, all in DER.
 type Evidence struct{ OCSPs, CRLs [][]byte }
 
-// Answer is the status of one certificate in one valid statement.
-type Answer struct {
+// answer is the status of one certificate in one valid statement.
+type answer struct {
 	Updated time.Time  // time to which the statement applies (thisUpdate)
 	Revoked *RevokedAt // nil if not revoked
 }
@@ -101,7 +101,7 @@ func (s statements) status(c, issuer *x509.Certificate) RevocationStatus {
 	if done {
 		return k
 	}
-	weigh := func(a Answer, err error) {
+	weigh := func(a answer, err error) {
 		switch {
 		case err != nil: // no valid statement about this certificate
 		case a.Revoked == nil:

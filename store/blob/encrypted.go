@@ -71,9 +71,9 @@ func anonymousFile() (*os.File, error) {
 	return f, nil
 }
 
-// keptPlain reports whether a file is never encrypted. This applies to anchors, which must be verifiable without keys.
+// neverEncrypted reports whether a file is never encrypted. This applies to anchors, which must be verifiable without keys.
 // Their lists and tokens contain only IDs, numbers and hashes.
-func keptPlain(key string) bool { return strings.HasPrefix(key, Anchors) }
+func neverEncrypted(key string) bool { return strings.HasPrefix(key, Anchors) }
 
 // Keep implements Store.
 func (s *Encrypted) Keep(ctx context.Context, f *os.File, key string) error {
@@ -97,7 +97,7 @@ func (s *Encrypted) Keep(ctx context.Context, f *os.File, key string) error {
 
 // fill writes the content to be stored under key to out.
 func (s *Encrypted) fill(out io.Writer, in io.Reader, key string) error {
-	if keptPlain(key) {
+	if neverEncrypted(key) {
 		_, err := io.Copy(out, in)
 		return err
 	}
@@ -254,7 +254,7 @@ func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted 
 	switch {
 	case err != nil:
 		return false, false, fmt.Errorf("rewrap %s: %w", key, err)
-	case keptPlain(key):
+	case neverEncrypted(key):
 		if encryptedKey == nil {
 			return false, false, nil
 		}

@@ -19,8 +19,8 @@ type Record struct {
 	Encrypted bool   // whether the file was encrypted; if so, an unencrypted file is rejected
 }
 
-// ErrAltered means that a file differs from its record.
-var ErrAltered = errors.New("the file differs from the recorded one")
+// ErrModified means that a file differs from its record.
+var ErrModified = errors.New("the file differs from the recorded one")
 
 // Encrypts reports whether s encrypts new files.
 func Encrypts(s Store) bool {
@@ -29,7 +29,7 @@ func Encrypts(s Store) bool {
 }
 
 // OpenRecorded opens a file and compares its complete content with its record before returning it, so that a file that
-// was substituted is never read. The error for such a file is ErrAltered or ErrDamaged.
+// was substituted is never read. The error for such a file is ErrModified or ErrDamaged.
 func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	h := sha256.New()
 	var (
@@ -45,12 +45,12 @@ func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	switch {
 	case err != nil, encrypted: // an encrypted file was already hashed
 	case r.Encrypted:
-		err = fmt.Errorf("%w: it was encrypted", ErrAltered)
+		err = fmt.Errorf("%w: it was encrypted", ErrModified)
 	default:
 		_, err = io.Copy(h, io.NewSectionReader(f, 0, f.Size))
 	}
 	if err == nil && hex.EncodeToString(h.Sum(nil)) != r.SHA256 {
-		err = ErrAltered
+		err = ErrModified
 	}
 	if err != nil {
 		if f != nil {
@@ -72,19 +72,19 @@ const (
 type Reader struct {
 	store Store
 
-	mu   sync.Mutex
-	kept map[Record]*sharedFile
+	mu    sync.Mutex
+	files map[Record]*sharedFile
 }
 
 // NewReader returns a Reader for the files in s.
-func NewReader(s Store) *Reader { return &Reader{store: s, kept: make(map[Record]*sharedFile)} }
+func NewReader(s Store) *Reader { return &Reader{store: s, files: make(map[Record]*sharedFile)} }
 
 // sharedFile is an open file that can have several readers.
 type sharedFile struct {
 	file    *File
 	state   fileState // state at the time of the comparison with the record
 	readers int
-	kept    bool
+	listed  bool
 }
 
 // Content is the content of an open file. Each Content has its own read position.
@@ -118,7 +118,7 @@ func (r *Reader) Open(ctx context.Context, rec Record) (*Content, error) {
 func (r *Reader) lookup(rec Record) *sharedFile {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.kept[rec]
+	s := r.files[rec]
 	if s == nil {
 		return nil
 	}
@@ -133,14 +133,14 @@ func (r *Reader) lookup(rec Record) *sharedFile {
 func (r *Reader) remember(rec Record, s *sharedFile) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.kept[rec] != nil || len(r.kept) >= maxOpenFiles {
+	if r.files[rec] != nil || len(r.files) >= maxOpenFiles {
 		return
 	}
-	r.kept[rec], s.kept = s, true
+	r.files[rec], s.listed = s, true
 	time.AfterFunc(openFileTTL, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.kept[rec] == s {
+		if r.files[rec] == s {
 			r.release(rec)
 		}
 	})
@@ -149,9 +149,9 @@ func (r *Reader) remember(rec Record, s *sharedFile) {
 // release removes a file from the files that are kept open, and closes it if it has no readers. The caller must hold
 // mu.
 func (r *Reader) release(rec Record) {
-	s := r.kept[rec]
-	delete(r.kept, rec)
-	s.kept = false
+	s := r.files[rec]
+	delete(r.files, rec)
+	s.listed = false
 	if s.readers == 0 {
 		_ = s.file.Close() // only read
 	}
@@ -163,7 +163,7 @@ func (r *Reader) content(s *sharedFile) *Content {
 		once.Do(func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			if s.readers--; s.readers == 0 && !s.kept {
+			if s.readers--; s.readers == 0 && !s.listed {
 				err = s.file.Close()
 			}
 		})

@@ -57,7 +57,7 @@ func TestRecordedFiles(t *testing.T) {
 		require.NoError(t, err, "from before files were encrypted")
 		assert.Equal(t, text, got)
 		_, err = open(s, sealed)
-		require.ErrorIs(t, err, blob.ErrAltered, "plain text where an encrypted file was")
+		require.ErrorIs(t, err, blob.ErrModified, "plain text where an encrypted file was")
 	}
 	put(encrypted, key, text)
 	for _, s := range []blob.Store{encrypted, reading} {
@@ -68,15 +68,15 @@ func TestRecordedFiles(t *testing.T) {
 		}
 	}
 	_, err = open(plain, record)
-	require.ErrorIs(t, err, blob.ErrAltered)
+	require.ErrorIs(t, err, blob.ErrModified)
 
 	// The first attacker can write to the store. The second one also has the master key.
 	put(plain, key, other)
 	_, err = open(encrypted, record)
-	require.ErrorIs(t, err, blob.ErrAltered)
+	require.ErrorIs(t, err, blob.ErrModified)
 	put(encrypted, key, other)
 	_, err = open(encrypted, sealed)
-	require.ErrorIs(t, err, blob.ErrAltered)
+	require.ErrorIs(t, err, blob.ErrModified)
 	put(encrypted, "envelopes/2/original/b.pdf", text)
 	moved, err := os.ReadFile(filepath.Join(root, "envelopes/2/original/b.pdf"))
 	require.NoError(t, err)
@@ -132,7 +132,7 @@ func TestReader_ComparesOnce(t *testing.T) {
 		if err == nil {
 			require.NoError(t, c.Close())
 		}
-		return errors.Is(err, blob.ErrAltered)
+		return errors.Is(err, blob.ErrModified)
 	}, 5*time.Second, time.Millisecond, "written to in its place")
 	keep(t, plain, key, text)
 	require.Equal(t, text, content())

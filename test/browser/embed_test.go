@@ -54,7 +54,7 @@ func (s *embeddingSite) shows(t *testing.T, e envelope) (session string) {
 	return made.SessionID
 }
 
-func (b *tab) told(e envelope, event string) {
+func (b *tab) awaitEvent(e envelope, event string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf(`told.some((m) => m.event === "service.signer.%s" && m.envelopeId === %q && m.signerId === %q)`, event, e.ID, e.Signers[0].ID))
 }
@@ -87,9 +87,9 @@ func TestEmbed(t *testing.T) {
 	s.shows(t, e)
 	b := open(t, desktop)
 	b.visit(s.allowed)
-	b.told(e, "ready")
-	b.told(e, "viewed")
-	b.told(e, "resize")
+	b.awaitEvent(e, "ready")
+	b.awaitEvent(e, "viewed")
+	b.awaitEvent(e, "resize")
 	b.framed("Sign electronically")
 	colour, err := inFrame[string](b, `getComputedStyle([...document.querySelectorAll("button")].find((x) => x.textContent === "I agree")).backgroundColor`)
 	require.NoError(t, err)
@@ -97,11 +97,11 @@ func TestEmbed(t *testing.T) {
 	b.accessibleInFrame()
 	b.pictures("embed-consent")
 	b.frameButton("I agree")
-	b.told(e, "consentAccepted")
+	b.awaitEvent(e, "consentAccepted")
 	b.frameButton("Start")
 	b.frameButton("Initials")
 	b.frameButton("Use these initials")
-	b.told(e, "signatureApplied")
+	b.awaitEvent(e, "signatureApplied")
 	b.frameButton("Sign here")
 	b.accessibleInFrame()
 	b.pictures("embed-adopt")
@@ -111,7 +111,7 @@ func TestEmbed(t *testing.T) {
 	b.pictures("embed-filled")
 	b.frameButton("Review and sign")
 	b.frameButton("Sign")
-	b.told(e, "completed")
+	b.awaitEvent(e, "completed")
 	b.framed("Your sealed copy is ready")
 	b.accessibleInFrame()
 	b.pictures("embed-done")
@@ -143,13 +143,13 @@ func TestEmbedDecline(t *testing.T) {
 	s.options = "autoHeight: true,"
 	b := open(t, phone)
 	b.visit(s.allowed)
-	b.told(e, "ready")
+	b.awaitEvent(e, "ready")
 	b.framed("Sign electronically")
 	const grown = `document.querySelector("iframe").clientHeight === Math.max(560, told.findLast((m) => m.event === "service.signer.resize")?.height)`
 	b.until(grown)
 	b.frameButton("Decline to sign")
 	b.frameButton("Decline")
-	b.told(e, "declined")
+	b.awaitEvent(e, "declined")
 	b.framed("You declined")
 	b.until(grown)
 }
@@ -165,11 +165,11 @@ func TestEmbedHandOver(t *testing.T) {
 	s.shows(t, e)
 	b := open(t, phone)
 	b.visit(s.allowed)
-	b.told(e, "ready")
+	b.awaitEvent(e, "ready")
 	b.framed("Hand this device to")
 	require.False(t, eval[bool](b, `told.some((m) => m.event === "service.signer.handedOver")`), "nobody has taken the device yet")
 	b.frameButton("I'm \u2068Ines\u2069: continue")
-	b.told(e, "handedOver")
+	b.awaitEvent(e, "handedOver")
 	b.framed("Sign electronically")
 	b.frameButton("Assign to someone else")
 	b.framed("Your link will stop working")
@@ -178,7 +178,7 @@ func TestEmbedHandOver(t *testing.T) {
 		require.NoError(t, err)
 	}
 	b.frameButton("Send invitation")
-	b.told(e, "delegated")
+	b.awaitEvent(e, "delegated")
 	b.framed("Reassigned")
 	require.Equal(t, []string{"ready", "handedOver", "viewed", "delegated"}, eval[[]string](b, `told.map((m) => m.event.replace("service.signer.", "")).filter((n) => n !== "resize")`))
 	require.Equal(t, "https://shop.example/done", eval[string](b, `told.find((m) => m.event === "service.signer.delegated").returnUrl`))
@@ -193,19 +193,19 @@ func TestEmbedRevoked(t *testing.T) {
 	session := s.shows(t, e)
 	b := open(t, desktop)
 	b.visit(s.allowed)
-	b.told(e, "ready")
+	b.awaitEvent(e, "ready")
 	svc.json(t, http.MethodDelete, "/v1/embedded/signing-sessions/"+session, nil, nil)
 	b.frameButton("I agree")
-	b.told(e, "error")
+	b.awaitEvent(e, "error")
 	require.Equal(t, "session_invalid", eval[string](b, `told.find((m) => m.event === "service.signer.error").code`))
 	b.framed("Invalid link")
 	b.pictures("embed-revoked")
 	// If an ended session is opened again, its application is notified as well.
 	b.visit(s.allowed)
-	b.told(e, "error")
+	b.awaitEvent(e, "error")
 	b.framed("Invalid link")
 	require.Equal(t, "session_invalid", eval[string](b, `told.find((m) => m.event === "service.signer.error").code`))
-	b.told(e, "resize")
+	b.awaitEvent(e, "resize")
 }
 
 // TestEmbedLongFile checks that a frame that grows displays a long file from its top, with the toolbar visible.
@@ -217,7 +217,7 @@ func TestEmbedLongFile(t *testing.T) {
 	for _, l := range []look{phone, desktop} {
 		b := open(t, l)
 		b.visit(s.allowed)
-		b.told(e, "ready")
+		b.awaitEvent(e, "ready")
 		if l.touch {
 			b.frameButton("I agree")
 		}
@@ -272,7 +272,7 @@ func TestEmbedOnAForeignOrigin(t *testing.T) {
 	// The same session works on the allowed origin, which proves that the origin was the reason for the rejection.
 	a := open(t, desktop)
 	a.visit(s.allowed)
-	a.told(e, "ready")
+	a.awaitEvent(e, "ready")
 	require.Zero(t, eval[int](b, "told.length"))
 	// The session does not open outside of a frame with a foreign referrer either.
 	b.visit(svc.base + "/embed/nonsense")

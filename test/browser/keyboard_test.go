@@ -190,7 +190,7 @@ func TestEveryKindByKeyboard(t *testing.T) {
 		s.shows(t, e)
 		b := open(t, desktop)
 		b.visit(s.allowed)
-		b.told(e, "ready")
+		b.awaitEvent(e, "ready")
 		p := b.framedSigning()
 		p.everyKind()
 		p.goTo(next)
@@ -208,7 +208,7 @@ func TestEveryKindByKeyboard(t *testing.T) {
 		})
 		p.goTo(buttonOf("Sign"))
 		b.keys("\r")
-		b.told(e, "completed")
+		b.awaitEvent(e, "completed")
 		b.framed("You signed")
 	})
 }

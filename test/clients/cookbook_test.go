@@ -19,16 +19,16 @@ import (
 
 // recipe is a task in docs/build/cookbook.md.
 type recipe struct {
-	number  int
-	title   string
-	given   string            // name of the fixture that the task requires
-	code    map[string]string // code by language: sh, go, ts
-	printed string            // output of the code in every language; … matches any word
+	number       int
+	title        string
+	precondition string            // name of the fixture that the task requires
+	code         map[string]string // code by language: sh, go, ts
+	printed      string            // output of the code in every language; … matches any word
 }
 
 var (
-	heading = regexp.MustCompile(`^## (?:(\d+)\. )?(.+)$`)
-	given   = regexp.MustCompile(`^<!-- given: (\w+) -->$`)
+	heading          = regexp.MustCompile(`^## (?:(\d+)\. )?(.+)$`)
+	preconditionLine = regexp.MustCompile(`^<!-- given: (\w+) -->$`)
 )
 
 // readCookbook returns the tasks on the page. The first one has number 0 and contains the code with which all others
@@ -41,7 +41,7 @@ func readCookbook(t *testing.T, path string) []*recipe {
 	language := ""
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSuffix(line, "\n")
-		m, g := heading.FindStringSubmatch(line), given.FindStringSubmatch(line)
+		m, g := heading.FindStringSubmatch(line), preconditionLine.FindStringSubmatch(line)
 		switch fence, isFence := strings.CutPrefix(line, "```"); {
 		case isFence && language == "":
 			require.NotEmpty(t, fence, "%s: a block without a language", path)
@@ -57,7 +57,7 @@ func readCookbook(t *testing.T, path string) []*recipe {
 			require.Equal(t, len(all), number, "%s is out of order", line)
 			all = append(all, &recipe{number: number, title: m[2], code: map[string]string{}})
 		case g != nil:
-			all[len(all)-1].given = g[1]
+			all[len(all)-1].precondition = g[1]
 		}
 	}
 	for _, r := range all {
@@ -82,8 +82,8 @@ func TestCookbook(t *testing.T) {
 	for _, r := range all[1:] { //nolint:paralleltest // some read all events of the app
 		for _, language := range []string{"sh", "go", "ts"} {
 			t.Run(fmt.Sprintf("%d %s", r.number, language), func(t *testing.T) {
-				require.Contains(t, f.makers, r.given)
-				state := f.makers[r.given](t, language)
+				require.Contains(t, f.makers, r.precondition)
+				state := f.makers[r.precondition](t, language)
 				cmd := exec.CommandContext(t.Context(), programs[language][0], append(programs[language][1:], strconv.Itoa(r.number))...)
 				cmd.Dir = f.dir(t, state.files)
 				cmd.Env = append(f.s.env(), state.env...)

@@ -247,8 +247,8 @@ func (r *recorder) sent(email string) (envelope, signer, token string) {
 	return envelope, signer, link[strings.LastIndexByte(link, '/')+1:]
 }
 
-// shown loads the image of a page as soon as the renderer is ready.
-func (r *recorder) shown(picture string) {
+// showPicture loads the image of a page as soon as the renderer is ready.
+func (r *recorder) showPicture(picture string) {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {
 		res, b := r.do(get, picture, "", nil)
@@ -315,7 +315,7 @@ func (r *recorder) run() {
 	require.Eventually(t, func() bool { codes = mailedCodes(t, r.s, email); return len(codes) > 0 }, time.Minute, 50*time.Millisecond)
 	r.json(post, signing+"/otp/verify", member{"code": codes[0]})
 	r.json(post, signing+"/consent", member{"version": context["consent"].(member)["version"]})
-	r.shown(signing + "/documents/" + context["documents"].([]any)[0].(member)["documentId"].(string) + "/pages/1?level=1")
+	r.showPicture(signing + "/documents/" + context["documents"].([]any)[0].(member)["documentId"].(string) + "/pages/1?level=1")
 	r.json(get, signing+"/shown", nil)
 	signed := r.json(post, signing+"/sign", member{"fields": []member{{
 		"fieldId": context["fields"].([]any)[0].(member)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature()),

@@ -95,7 +95,7 @@ func newSamples(t *testing.T) *samples {
 	s := &samples{fixtures: f, r: &recorder{t: t, s: f.s}}
 	s.r.token = s.r.login(f.s.ClientID, f.s.ClientSecret)
 	e := f.sent(t)
-	s.r.shown("/v1/signing/" + signingToken(e.Signers[0].SigningURL) + "/documents/" + e.Documents[0].ID.String() + "/pages/1")
+	s.r.showPicture("/v1/signing/" + signingToken(e.Signers[0].SigningURL) + "/documents/" + e.Documents[0].ID.String() + "/pages/1")
 	sign(t, f.s, e)
 	_, err := f.c.WaitUntilCompleted(contextFor(t), e.ID)
 	require.NoError(t, err)

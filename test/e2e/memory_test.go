@@ -268,7 +268,7 @@ func (a *attack) round(t *testing.T, requests []hostile) map[int]int {
 
 func (a *attack) send(ctx context.Context, h hostile, arrived func(), release <-chan struct{}) int {
 	r, n := h.body()
-	req, err := http.NewRequestWithContext(ctx, h.method, a.s.BaseURL+h.path, &held{r: r, left: n, arrived: arrived, release: release})
+	req, err := http.NewRequestWithContext(ctx, h.method, a.s.BaseURL+h.path, &heldBody{r: r, left: n, arrived: arrived, release: release})
 	if err != nil {
 		return -1
 	}
@@ -286,15 +286,15 @@ func (a *attack) send(ctx context.Context, h hostile, arrived func(), release <-
 	return res.StatusCode
 }
 
-// held is a body that withholds its last byte until release is closed.
-type held struct {
+// heldBody is a body that withholds its last byte until release is closed.
+type heldBody struct {
 	r       io.Reader
 	left    int64
 	arrived func()
 	release <-chan struct{}
 }
 
-func (b *held) Read(p []byte) (int, error) {
+func (b *heldBody) Read(p []byte) (int, error) {
 	if b.left == 1 {
 		b.arrived()
 		<-b.release

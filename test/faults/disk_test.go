@@ -89,9 +89,9 @@ func TestDiskFull(t *testing.T) {
 		eventually(t, failed, "no seal fails")
 		if !disk.real || leave == 0 {
 			for probe, want := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/readyz?for=uploads": http.StatusServiceUnavailable, "/readyz?for=requests": http.StatusOK} {
-				assert.Equal(t, want, w.asked(http.MethodGet, probe, "", nil).StatusCode, probe)
+				assert.Equal(t, want, w.request(http.MethodGet, probe, "", nil).StatusCode, probe)
 			}
-			res := w.asked(http.MethodPost, "/v1/envelopes/"+draft.id+"/document", "application/pdf", onePage)
+			res := w.request(http.MethodPost, "/v1/envelopes/"+draft.id+"/document", "application/pdf", onePage)
 			assert.Equal(t, http.StatusServiceUnavailable, res.StatusCode, "an upload may be repeated when there is room")
 			assert.NotEmpty(t, res.Header.Get("Retry-After"))
 		}

@@ -82,7 +82,7 @@ func TestLinearizableKinds(t *testing.T) {
 				known[p] = e.signers[p].token
 				firsts[i].link[p], firsts[i].consent[p] = identity(known[p]), true
 			}
-			ask := func(in partCall, link *string) (partSeen, error) { return e.askPart(in, link, document) }
+			ask := func(in partCall, link *string) (partSeen, error) { return e.callPart(in, link, document) }
 			seen, err := ask(partCall{what: "get"}, nil)
 			require.NoError(t, err)
 			firsts[i].deadline, firsts[i].copyTo = seen.deadline, seen.copyTo
@@ -152,8 +152,8 @@ func (w *scenario) sendParts() (*envelope, string, error) {
 	return e, view.Documents[0].ID, w.sendDraft(e)
 }
 
-// askPart makes a call of the model through the API.
-func (e *envelope) askPart(in partCall, link *string, document string) (partSeen, error) {
+// callPart makes a call of the model through the API.
+func (e *envelope) callPart(in partCall, link *string, document string) (partSeen, error) {
 	own := "/v1/envelopes/" + e.id
 	signer, signing := own+"/signers/"+e.signers[in.part].id, ""
 	if link != nil {
@@ -230,15 +230,15 @@ func TestLinearizableKindsInTheStore(t *testing.T) {
 					}
 					known[p] = "." + g.LinkID.String()
 					first.link[p], first.consent[p] = identity(known[p]), true
-					seen, err := d.ask(t, partCall{what: "consent", part: p}, &known[p])
+					seen, err := d.call(t, partCall{what: "consent", part: p}, &known[p])
 					require.NoError(t, err)
 					require.Equal(t, http.StatusOK, seen.code)
 				}
-				seen, err := d.ask(t, partCall{what: "get"}, nil)
+				seen, err := d.call(t, partCall{what: "get"}, nil)
 				require.NoError(t, err)
 				first.deadline, first.copyTo = seen.deadline, seen.copyTo
 				var wg sync.WaitGroup
-				ask := func(in partCall, link *string) (partSeen, error) { return d.ask(t, in, link) }
+				ask := func(in partCall, link *string) (partSeen, error) { return d.call(t, in, link) }
 				h := racesOfParts(t, rnd, ask, known, 4, 12, &wg)
 				wg.Wait()
 				checkParts(t, d.id.String(), first, *h)
@@ -291,8 +291,8 @@ func (d *storedParts) send(t *testing.T) error {
 	return d.s.Create(t.Context(), e)
 }
 
-// ask makes a call of the model. Its response contains the status that the API would return.
-func (d *storedParts) ask(t *testing.T, in partCall, link *string) (partSeen, error) {
+// call makes a call of the model. Its response contains the status that the API would return.
+func (d *storedParts) call(t *testing.T, in partCall, link *string) (partSeen, error) {
 	t.Helper()
 	if in.what == "get" {
 		e, err := d.s.Envelope(t.Context(), d.app, d.id)
@@ -314,7 +314,7 @@ func (d *storedParts) ask(t *testing.T, in partCall, link *string) (partSeen, er
 		switch in.what {
 		case "edit":
 			subject := "Another"
-			err = e.Patch(act, models.EnvelopeEdit{Subject: models.Change[*string]{Given: true, Value: &subject}})
+			err = e.Patch(act, models.EnvelopeEdit{Subject: models.Change[*string]{Present: true, Value: &subject}})
 		case "void":
 			err = e.Void(act, nil)
 		case "extend":
@@ -322,7 +322,7 @@ func (d *storedParts) ask(t *testing.T, in partCall, link *string) (partSeen, er
 			if parseErr != nil {
 				return parseErr
 			}
-			err = e.Patch(act, models.EnvelopeEdit{ExpiresAt: models.Change[*time.Time]{Given: true, Value: &at}})
+			err = e.Patch(act, models.EnvelopeEdit{ExpiresAt: models.Change[*time.Time]{Present: true, Value: &at}})
 		case "replace":
 			_, err = e.Replace(act, id, person)
 		case "replaceCopy":

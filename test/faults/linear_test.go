@@ -129,7 +129,7 @@ func TestLinearizable(t *testing.T) {
 							in.what = "void"
 						}
 						op := porcupine.Operation{ClientId: c, Input: in, Call: int64(time.Since(start))}
-						out, err := e.ask(in)
+						out, err := e.call(in)
 						op.Output, op.Return = out, int64(time.Since(start))
 						if !noError(t, err) {
 							return
@@ -155,8 +155,8 @@ func TestLinearizable(t *testing.T) {
 	})
 }
 
-// ask makes a call of the model.
-func (e *envelope) ask(in call) (response, error) {
+// call makes a call of the model.
+func (e *envelope) call(in call) (response, error) {
 	var a answer
 	var err error
 	switch in.what {

@@ -63,7 +63,7 @@ func (w *scenario) checkEnvelope(e *envelope, paths []string) {
 	require.NoError(t, err)
 	require.NoError(t, models.VerifyChain(events, env.AuditSeq, env.AuditHead), "envelope %s", e.id)
 
-	checkShown(t, e.id, events)
+	checkDisplayed(t, e.id, events)
 
 	n := map[string]int{}
 	var ends []models.Status

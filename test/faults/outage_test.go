@@ -12,8 +12,8 @@ import (
 	"countersign/temporal"
 )
 
-// asked sends one request to an API, without retries.
-func (w *scenario) asked(method, path, contentType string, body []byte) *http.Response {
+// request sends one request to an API, without retries.
+func (w *scenario) request(method, path, contentType string, body []byte) *http.Response {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), method, w.apis[0]+path, bytes.NewReader(body))
 	require.NoError(w.t, err)
@@ -51,20 +51,20 @@ func TestPostgresIsDown(t *testing.T) {
 				{http.MethodPost, "/oauth/token", form, "grant_type=client_credentials&client_id=" + w.clientID + "&client_secret=" + w.secret},
 				{http.MethodPost, "/v1/console/login", json, `{"email":"a@example.com","password":"a long password"}`},
 			} {
-				res := w.asked(c.method, c.path, c.contentType, []byte(c.body))
+				res := w.request(c.method, c.path, c.contentType, []byte(c.body))
 				assert.Equal(t, http.StatusServiceUnavailable, res.StatusCode, "%s %s", c.method, c.path)
 				assert.NotEmpty(t, res.Header.Get("Retry-After"), "%s %s", c.method, c.path)
 			}
 		}
 		for _, probe := range []string{"/readyz", "/readyz?for=requests", "/readyz?for=uploads"} {
-			assert.Equal(t, http.StatusServiceUnavailable, w.asked(http.MethodGet, probe, "", nil).StatusCode, probe)
+			assert.Equal(t, http.StatusServiceUnavailable, w.request(http.MethodGet, probe, "", nil).StatusCode, probe)
 		}
 		late := &process{w: w, args: []string{"worker"}}
 		late.start()
 		eventually(t, func() bool { return w.logged("waiting for the database") }, "a process that starts meanwhile waits")
 		require.NoError(t, server.Restart(t.Context()))
 		eventually(t, func() bool {
-			return w.asked(http.MethodGet, "/v1/envelopes/"+e.id, "", nil).StatusCode == http.StatusOK
+			return w.request(http.MethodGet, "/v1/envelopes/"+e.id, "", nil).StatusCode == http.StatusOK
 		}, "the API does not recover")
 		c := w.temporalClient()
 		eventually(t, func() bool {

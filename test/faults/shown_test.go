@@ -60,13 +60,13 @@ func (e *envelope) agree(i int, shown [signers]bool) (answer, error) {
 		if shown != [signers]bool{} {
 			return answer{}, fmt.Errorf("nobody was shown %v", shown)
 		}
-		digest = shownDigest(e.id, nil)
+		digest = displayedDigest(e.id, nil)
 	}
 	return e.act(fmt.Sprintf("sign %d", i), e.path(i, "/sign"), object{"fields": e.signers[i].fields, "shown": digest})
 }
 
-// shownDigest computes the digest as documented. The valuesSha256 of each signer is in values.
-func shownDigest(envelope string, values map[string]string) string {
+// displayedDigest computes the digest as documented. The valuesSha256 of each signer is in values.
+func displayedDigest(envelope string, values map[string]string) string {
 	list := []object{}
 	for id, hash := range values {
 		list = append(list, object{"signerId": id, "valuesSha256": hash})
@@ -83,10 +83,10 @@ func shownDigest(envelope string, values map[string]string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checkShown checks that every signature is recorded with the values that were displayed to the signer. The digest
+// checkDisplayed checks that every signature is recorded with the values that were displayed to the signer. The digest
 // must cover the values, in the audit chain, of signers who signed earlier, and of all of them if the signer sent the
 // digest.
-func checkShown(t *testing.T, envelope string, events []models.Event) {
+func checkDisplayed(t *testing.T, envelope string, events []models.Event) {
 	t.Helper()
 	before := map[string]string{}
 	for _, ev := range events {
@@ -102,7 +102,7 @@ func checkShown(t *testing.T, envelope string, events []models.Event) {
 					covered[s] = before[s]
 				}
 			}
-			assert.Equal(t, shownDigest(envelope, covered), ev.Detail["shown"], "what signer %s of %s was shown", id, envelope)
+			assert.Equal(t, displayedDigest(envelope, covered), ev.Detail["shown"], "what signer %s of %s was shown", id, envelope)
 			if ev.Detail["shownConfirmed"] == true {
 				assert.Equal(t, before, covered, "signer %s of %s agreed to all that was there", id, envelope)
 			}

@@ -100,13 +100,13 @@ func signedByAnother(g *genuine, subFilter, look string) []byte {
 	fillRange(out, h, len(out))
 	h = holes(out, len(g.bytes))[0]
 	digest := h.digest(out)
-	s := signature{contentType: oidData, digest: digest[:], signer: selfMade("Mallory")}
+	s := signature{contentType: oidData, digest: digest[:], signer: selfSigned("Mallory")}
 	s.certificates = [][]byte{s.signer.cert.Raw}
 	return h.put(out, s.encode())
 }
 
-// selfMade returns a self-signed certificate.
-func selfMade(name string) *identity {
+// selfSigned returns a self-signed certificate.
+func selfSigned(name string) *identity {
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	c := &x509.Certificate{
 		SerialNumber: nextSerial(), Subject: pkix.Name{CommonName: name, Organization: []string{name}},

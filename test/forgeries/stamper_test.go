@@ -29,7 +29,7 @@ func timestampForgeries() []forgery {
 	foreign := func(*fakeIssuer) *identity { return newRoot("Time-stamp root") }
 	return []forgery{
 		by("root-of-the-same-name", untrusted, under(foreign, forStamping)),
-		by("self-made", untrusted, func(*fakeIssuer) *identity { return selfMade("Time-stamp authority") }),
+		by("self-made", untrusted, func(*fakeIssuer) *identity { return selfSigned("Time-stamp authority") }),
 		by("under-the-sealing-root", untrusted, under(sealRoot, forStamping)),
 		by("usage-not-critical", untrusted, under(tsaRoot, func(c *x509.Certificate) {
 			c.ExtraExtensions = []pkix.Extension{extendedUsage(false, usageStamping)}

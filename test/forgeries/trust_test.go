@@ -99,7 +99,7 @@ func sealerForgeries() []forgery {
 				return g.restated(h.network.statusOf(h.sealRoot, h.sealRoot, h.sealRoot.issue("Mallory", forSealing).cert.SerialNumber))
 			},
 		},
-		sealedBy("self-made", untrusted, func(*fakeIssuer) *identity { return selfMade("Countersign") }),
+		sealedBy("self-made", untrusted, func(*fakeIssuer) *identity { return selfSigned("Countersign") }),
 		sealedBy("root-of-the-same-name", untrusted, under(foreign, forSealing)),
 		sealedBy("tls-certificate-of-stamp-root", untrusted, under(tsaRoot, usage(usageServer))),
 		sealedBy("sealing-certificate-of-stamp-root", untrusted, under(tsaRoot, forSealing)),

@@ -3,7 +3,7 @@
 //
 // The servers are specified by the environment variables COUNTERSIGN_TEST_POSTGRES and COUNTERSIGN_TEST_TEMPORAL. If
 // a variable is not set, the first test of a test binary starts a private server, which stops when the binary exits
-// for any reason. If a server is not available, the test fails. It is skipped only if the variable contains NoServer
+// for any reason. If a server is not available, the test fails. It is skipped only if the variable contains noServer
 // instead of a server ("make quick").
 package kit
 
@@ -28,16 +28,16 @@ const PostgresVariable = "COUNTERSIGN_TEST_POSTGRES"
 // is empty if there is no PgBouncer.
 const DirectVariable = "COUNTERSIGN_TEST_POSTGRES_DIRECT"
 
-// NoServer, as the value of PostgresVariable or TemporalVariable, means that this machine has no such server. Tests
+// noServer, as the value of PostgresVariable or TemporalVariable, means that this machine has no such server. Tests
 // that need it are skipped.
-const NoServer = "none"
+const noServer = "none"
 
-// Needs skips the test if the environment variable has the value NoServer. Every function that provides a server
+// Needs skips the test if the environment variable has the value noServer. Every function that provides a server
 // calls it. A test that starts its own server must call it first.
 func Needs(tb testing.TB, variable string) {
 	tb.Helper()
-	if os.Getenv(variable) == NoServer {
-		tb.Skipf("needs a server, and %s is %q", variable, NoServer)
+	if os.Getenv(variable) == noServer {
+		tb.Skipf("needs a server, and %s is %q", variable, noServer)
 	}
 }
 

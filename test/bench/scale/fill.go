@@ -17,8 +17,8 @@ const wholeOf = 10
 // Envelope g is created g × secondsApart seconds after startSeconds, which is a Unix time.
 const startSeconds, secondsApart = 1_700_000_000, 3
 
-// madeAt is the SQL expression for the creation time of row g.
-var madeAt = fmt.Sprintf("to_timestamp(%d + g * %d)", startSeconds, secondsApart)
+// createdAt is the SQL expression for the creation time of row g.
+var createdAt = fmt.Sprintf("to_timestamp(%d + g * %d)", startSeconds, secondsApart)
 
 // uuidOf returns the SQL expression for a version 7 UUID of row g that is derived from its creation time. The digit
 // identifies the table.
@@ -36,9 +36,9 @@ var inserts = []struct{ table, sql string }{
 		CASE WHEN g % 100 < 80 THEN 'completed' WHEN g % 100 < 88 THEN 'declined' WHEN g % 100 < 92 THEN 'in_progress' WHEN g % 100 < 96 THEN 'draft' ELSE 'sent' END,
 		'Contract ' || g, 'order-' || g, 'bench', ` + uuidOf("d") + `, t, t, t,
 		CASE WHEN g % 100 BETWEEN 80 AND 87 AND g % 24 = 0 THEN now() ELSE t END, CASE WHEN g % 100 BETWEEN 88 AND 91 OR g % 100 > 95 THEN now() + make_interval(days => g::int % 30 + 1) END, NULL, 3, repeat('0', 64), 5
-	FROM generate_series(1, $2::bigint) AS g CROSS JOIN LATERAL (SELECT ` + madeAt + ` AS t) AS at`},
+	FROM generate_series(1, $2::bigint) AS g CROSS JOIN LATERAL (SELECT ` + createdAt + ` AS t) AS at`},
 	{"signers", `INSERT INTO signers (id, envelope_id, position, name, email, mailbox, routing_order, status, auth_method, signed_at, ip, user_agent)
-	SELECT ` + uuidOf("5") + `, ` + uuidOf("a") + `, 0, 'Ada Byron', '', 0, 1, CASE WHEN g % 100 BETWEEN 88 AND 91 OR g % 100 > 95 THEN 'sent' ELSE 'signed' END, 'none', ` + madeAt + `, '192.0.2.1', repeat('u', 90)
+	SELECT ` + uuidOf("5") + `, ` + uuidOf("a") + `, 0, 'Ada Byron', '', 0, 1, CASE WHEN g % 100 BETWEEN 88 AND 91 OR g % 100 > 95 THEN 'sent' ELSE 'signed' END, 'none', ` + createdAt + `, '192.0.2.1', repeat('u', 90)
 	FROM generate_series(1, $2::bigint) AS g WHERE $1::text <> ''`},
 	{"documents", `INSERT INTO documents (id, envelope_id, kind, name, mime_type, sha256, size, page_count, pages, document_order, blob_key, purge_status, created_at)
 	SELECT ` + uuidOf("d") + `, ` + uuidOf("a") + `, 'original', 'contract.pdf', 'application/pdf', repeat('0', 64), 1000, 1, '[]', 1, 'k', 'active', now()
@@ -51,9 +51,9 @@ var inserts = []struct{ table, sql string }{
 	FROM generate_series(1, $2::bigint, ` + fmt.Sprint(wholeOf) + `) AS g WHERE $1::text <> ''`},
 	{"mails", `INSERT INTO mails (id, envelope_id, signer_id, kind, attempts, created_at, sent_at, failed_at, error)
 	SELECT 'm' || g, ` + uuidOf("a") + `, ` + uuidOf("5") + `, 'invitation', 1, t, CASE WHEN g % 500 <> 91 THEN t END, CASE WHEN g % 500 = 91 THEN t END, CASE WHEN g % 500 = 91 THEN '550 5.1.1' ELSE '' END
-	FROM generate_series(1, $2::bigint, ` + fmt.Sprint(wholeOf) + `) AS g CROSS JOIN LATERAL (SELECT ` + madeAt + ` AS t) AS at WHERE $1::text <> ''`},
+	FROM generate_series(1, $2::bigint, ` + fmt.Sprint(wholeOf) + `) AS g CROSS JOIN LATERAL (SELECT ` + createdAt + ` AS t) AS at WHERE $1::text <> ''`},
 	{"audit_events", `INSERT INTO audit_events (id, envelope_id, seq, name, timestamp, actor, prev_hash, hash)
-	SELECT md5('e' || s || g)::uuid, ` + uuidOf("a") + `, s, 'envelope.created', ` + madeAt + `, 'system', repeat('0', 64), repeat('0', 64)
+	SELECT md5('e' || s || g)::uuid, ` + uuidOf("a") + `, s, 'envelope.created', ` + createdAt + `, 'system', repeat('0', 64), repeat('0', 64)
 	FROM generate_series(1, $2::bigint, ` + fmt.Sprint(wholeOf) + `) AS g CROSS JOIN generate_series(1, 3) AS s WHERE $1::text <> ''`},
 	{"envelope_counts", `INSERT INTO envelope_counts (app_id, tenant_id, status, n)
 	SELECT app_id, tenant_id, status, count(*) FROM envelopes WHERE app_id = $1::uuid AND $2::bigint > 0 GROUP BY 1, 2, 3`},

@@ -74,12 +74,12 @@ func SignatureOf(t *testing.T, b []byte) (covered, der []byte) {
 	require.True(t, bytes.HasSuffix(b[:n[0]], []byte("/Contents")), "the gap is exactly /Contents")
 	der, err := hex.DecodeString(string(b[n[0]+1 : n[1]-1]))
 	require.NoError(t, err)
-	der = TrimPadding(t, der)
+	der = trimPadding(t, der)
 	return append(append([]byte(nil), b[:n[0]]...), b[n[1]:]...), der
 }
 
-// TrimPadding returns b up to the encoded length of its DER value. The rest must be zero.
-func TrimPadding(t *testing.T, b []byte) []byte {
+// trimPadding returns b up to the encoded length of its DER value. The rest must be zero.
+func trimPadding(t *testing.T, b []byte) []byte {
 	t.Helper()
 	require.Equal(t, []byte{0x30, 0x82}, b[:2])
 	n := int(b[2])<<8 + int(b[3]) + 4
