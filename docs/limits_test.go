@@ -47,8 +47,8 @@ func TestTheImageIsHealthyWithoutTemporal(t *testing.T) {
 	assert.Contains(t, string(b), `cfg.Listen, "/readyz?for=requests"`)
 }
 
-// TestProxiesLetWhatIsVerifiedThrough compares what POST /v1/verify takes with what the documents say of it, and with what the
-// proxies let through that come with the service.
+// TestProxiesLetWhatIsVerifiedThrough compares the maximum body size of POST /v1/verify with the documents and with the limits
+// of the shipped proxy configurations.
 func TestProxiesLetWhatIsVerifiedThrough(t *testing.T) {
 	t.Parallel()
 	read := func(file string) string {
@@ -66,9 +66,9 @@ func TestProxiesLetWhatIsVerifiedThrough(t *testing.T) {
 	beside := number("api/rest_body.go", `besideOriginal = (\d+) << 20`)
 	form := number("api/rest_body.go", `besideFile += (\d+) << 20`)
 	upload := number("config/config.go", `UploadLimit: (\d+) << 20`)
-	assert.Contains(t, read("docs/run/settings.md"), fmt.Sprintf("`POST /v1/verify` takes %d MiB more", beside))
-	assert.Contains(t, read("docs/run/production.md"), fmt.Sprintf("`UPLOAD_LIMIT` and %d MiB (`POST /v1/verify`; %d MiB elsewhere)", beside+form, form))
-	assert.Contains(t, read("docs/learn/verify.md"), fmt.Sprintf("`UPLOAD_LIMIT` and %d MiB", beside))
+	assert.Contains(t, read("docs/run/settings.md"), fmt.Sprintf("`POST /v1/verify` accepts %d MiB more", beside))
+	assert.Contains(t, read("docs/run/production.md"), fmt.Sprintf("`UPLOAD_LIMIT` plus %d MiB for `POST /v1/verify`, and plus %d MiB for other requests", beside+form, form))
+	assert.Contains(t, read("docs/learn/verify.md"), fmt.Sprintf("`UPLOAD_LIMIT` plus %d MiB", beside))
 	most := (upload + beside + form) << 20
 	assert.GreaterOrEqual(t, number("deploy/Caddyfile", `max_size (\d+)MB`)*1_000_000, most)
 	assert.GreaterOrEqual(t, number("deploy/kubernetes/countersign.yaml", `proxy-body-size: (\d+)m`)<<20, most)
