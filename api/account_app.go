@@ -68,14 +68,14 @@ func (s *appHandler) listClientSecrets(c *gin.Context, app caller) error {
 	}))
 }
 
-// The default and maximum number of hours for which the previous client secrets remain valid.
+// Default and maximum number of hours for which the previous client secrets remain valid.
 const (
 	defaultSecretOverlap = 7 * 24
 	maxSecretOverlap     = 30 * 24
 )
 
-// createClientSecret creates another client secret and returns it once. The user must confirm the password, because
-// the secret grants more than the session.
+// createClientSecret creates another client secret and returns it once. The user must confirm the password, because the
+// secret grants more access than the session.
 func (s *appHandler) createClientSecret(c *gin.Context, app caller, o *object) error {
 	overlap := secretOverlap(o, defaultSecretOverlap, maxSecretOverlap)
 	if err := s.signIns.reauthenticate(c, app, o); err != nil {

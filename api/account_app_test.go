@@ -58,7 +58,7 @@ func TestConsoleClientSecrets(t *testing.T) {
 		require.Nil(t, secrets()[0].(object)["expiresAt"])
 		require.NotNil(t, old["expiresAt"])
 
-		// The old secret ends when it expires or is revoked. The newest secret cannot be revoked.
+		// The old secret is valid until it expires or is revoked. The newest secret cannot be revoked.
 		end := func(id any) *answer {
 			return admin.post("/v1/console/client-secrets/"+id.(string)+"/end", object{"password": password})
 		}
@@ -84,8 +84,8 @@ func TestConsoleClientSecrets(t *testing.T) {
 	})
 }
 
-// TestClientSecrets_RequireSecondFactor checks that a user with a second factor must present it to manage secrets, and
-// that administrators without one are rejected if the console requires a second factor.
+// TestClientSecrets_RequireSecondFactor checks that a user with a second factor must use it to manage secrets, and that
+// administrators without one are rejected if the console requires a second factor.
 func TestClientSecrets_RequireSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -38,7 +38,7 @@ func filled(r image.Rectangle) *image.NRGBA {
 	return img
 }
 
-// TestBranding checks that the API returns a tenant's branding, that signing pages and emails use it, that each member
+// TestBranding checks that the API returns a tenant's branding, that signing pages and emails use it, that each setting
 // can be changed and reset, and that other tenants are unaffected.
 func TestBranding(t *testing.T) {
 	t.Parallel()
@@ -106,7 +106,7 @@ func TestBranding(t *testing.T) {
 	})
 }
 
-// TestBranding_RejectsInvalidValues checks that the response names every problem, including the insufficient contrast
+// TestBranding_RejectsInvalidValues checks that the response lists every problem, including the insufficient contrast
 // of a color, and that a rejected request changes nothing.
 func TestBranding_RejectsInvalidValues(t *testing.T) {
 	t.Parallel()

@@ -29,8 +29,8 @@ func viewContact(v *models.Contact) contactView {
 	return contactView{ID: v.ID, AppID: v.AppID, Name: v.Name, Email: v.Email, Phone: v.Phone, CreatedAt: v.CreatedAt.UTC()}
 }
 
-// listContacts responds with a page of contacts, sorted by name. X-Total-Count is the number of matches, and Link
-// contains the URL of the next page (RFC 8288).
+// listContacts responds with a page of contacts, sorted by name. The X-Total-Count header contains the number of
+// matches, and the Link header contains the URL of the next page (RFC 8288).
 func (s *contactHandler) listContacts(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	search := searchText(c, p)

@@ -145,7 +145,7 @@ func TestContacts_ReportTruncation(t *testing.T) {
 	require.Len(t, list(all), 5)
 	require.Equal(t, "5", all.header.Get("X-Total-Count"))
 	require.Empty(t, all.header.Get("Link"))
-	c.post("/v1/console/contacts", object{"name": "Bob", "email": "bob@elsewhere.org"}).want(200) // does not match the search below
+	c.post("/v1/console/contacts", object{"name": "Bob", "email": "bob@elsewhere.org"}).want(200) // does not match the search term below
 	var names []string
 	for path := "/v1/console/contacts?pageSize=2&search=example"; path != ""; {
 		a := c.get(path).want(200)

@@ -131,7 +131,7 @@ func TestSecondFactor_GuessingIsLimited(t *testing.T) {
 			login("wrong").refused(401, "invalid_code")
 		}
 		require.NotEmpty(t, login(s.code(t, secret)).refused(429, "rate_limited").header.Get("Retry-After"))
-		s.person(t, models.RoleViewer) // other users are not locked out
+		s.person(t, models.RoleViewer) // other users are unaffected
 		c.me().want(200)
 		s.clock.advance(time.Hour)
 		login(s.code(t, secret)).want(200)

@@ -61,7 +61,7 @@ func (s *notificationHandler) putNotifications(c *gin.Context, app caller) error
 	return answer(c, http.StatusOK, viewNotifications(app.user, &n))
 }
 
-// textOr returns an optional string, or otherwise if the member is absent.
+// textOr returns an optional string, or the default, otherwise, if the member is absent.
 func textOr(o *object, name, otherwise string) string {
 	if !o.has(name) {
 		return otherwise
@@ -80,7 +80,7 @@ func (s *notificationHandler) unsubscribePage(c *gin.Context) error {
 }
 
 // unsubscribe disables all notifications for the console user whose token is in the link (RFC 8058). Only the token
-// matters. The body is read up to its limit and ignored.
+// matters. The body is read up to the size limit, and ignored.
 func (s *notificationHandler) unsubscribe(c *gin.Context) error {
 	if _, err := io.Copy(io.Discard, c.Request.Body); err != nil {
 		return bodyError(err)

@@ -294,7 +294,7 @@ func (s *signInHandler) challengePasskeys(c *gin.Context, user *passkeyUser, ask
 	if len(user.rows) == 0 {
 		return errPasskeyNone
 	}
-	if s.relyingParty == nil { // passkeys were supported when it was registered
+	if s.relyingParty == nil { // passkeys must have been supported when the passkey was registered
 		return errNoPasskeys
 	}
 	options, session, err := s.relyingParty.BeginLogin(user, webauthn.WithUserVerification(protocol.VerificationRequired))

@@ -169,7 +169,7 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 		}
 		require.Equal(t, []string{"Laptop", "Phone"}, names)
 		c.registers(phone, "Again", object{"password": password, "code": recovery[1]}).refused(409, "passkey_exists")
-		copied := *phone // the copy contains its user handle
+		copied := *phone // the copy includes the user handle of the other user
 		s.person(t, models.RoleViewer).registers(&copied, "Another's", object{"password": password}).refused(409, "passkey_exists")
 
 		// An authenticator app can be enrolled in addition to passkeys.
@@ -195,7 +195,7 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 	})
 }
 
-// TestPasskeys_EachChangeNeedsAResponse checks that each change of the account requires a separate passkey response.
+// TestPasskeys_EachChangeNeedsAResponse checks that each change to the account requires a separate passkey response.
 func TestPasskeys_EachChangeNeedsAResponse(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

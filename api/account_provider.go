@@ -22,7 +22,7 @@ import (
 const (
 	// providerLifetime is the time within which a sign-in at the provider must be completed.
 	providerLifetime = 10 * time.Minute
-	// provedLifetime is the period after a sign-in at the provider in which the user can change the account without
+	// provedLifetime is the period after a sign-in at the provider during which the user can change the account without
 	// signing in again.
 	provedLifetime = 5 * time.Minute
 

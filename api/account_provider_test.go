@@ -409,8 +409,8 @@ func TestProviderSignIn_BelongsToItsBrowser(t *testing.T) {
 	})
 }
 
-// TestLinkProvider_IsLogged checks that linking an account to the provider logs the user's ID and role, but no email
-// address.
+// TestLinkProvider_IsLogged checks that linking an account to the provider logs the user's ID and role, but not the
+// email address.
 func TestLinkProvider_IsLogged(t *testing.T) {
 	t.Parallel()
 	s, p, log := withProvider(t, databases["sqlite"](t))
@@ -585,8 +585,8 @@ func TestProviderSignIn_ChoosesAnotherAccount(t *testing.T) {
 	}
 }
 
-// TestProviderUnavailable_Recovers checks that the service starts while its provider is unavailable, reports the fault,
-// and recovers.
+// TestProviderUnavailable_Recovers checks that the service starts while its provider is unavailable, reports the
+// failure, and recovers.
 func TestProviderUnavailable_Recovers(t *testing.T) {
 	t.Parallel()
 	s, p, log := withProvider(t, databases["sqlite"](t))

@@ -8,10 +8,10 @@ import (
 	"countersign/models"
 )
 
-// maxKnownPeople is the number of recipients that are suggested at once.
+// maxKnownPeople is the maximum number of suggested recipients in a response.
 const maxKnownPeople = 10
 
-// knownPersonView is a person who may be the recipient of an envelope.
+// knownPersonView represents a suggested recipient in API responses.
 type knownPersonView struct {
 	Name  string  `json:"name"`
 	Email string  `json:"email"`
@@ -23,7 +23,7 @@ func viewKnownPerson(v *models.Contact) knownPersonView {
 }
 
 // suggestRecipients responds with people whose name or address contains the search text: recipients of the envelopes
-// that the user sent lately, then saved contacts. The user is not suggested.
+// that the user recently sent, followed by saved contacts. It never suggests the user.
 func (s *contactHandler) suggestRecipients(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	search, tenant := searchText(c, p), optionalTenantQuery(c, p, app)

@@ -14,7 +14,7 @@ import (
 
 const recipientsPath = "/v1/console/recipients"
 
-// suggested returns the addresses of the recipients that are suggested to a user.
+// suggested returns the addresses of the recipients suggested to a user.
 func (c *client) suggested(query string) (emails []string) {
 	c.t.Helper()
 	for _, v := range rowsOf(c.get(recipientsPath + "?" + query).want(200)) {
@@ -23,7 +23,7 @@ func (c *client) suggested(query string) (emails []string) {
 	return emails
 }
 
-// sentTo sends an envelope of a tenant to people.
+// sentTo sends an envelope of a tenant to the given people.
 func (c *client) sentTo(tenant string, people ...object) *answer {
 	c.t.Helper()
 	data := contract()
@@ -35,8 +35,8 @@ func (c *client) sentTo(tenant string, people ...object) *answer {
 	return e
 }
 
-// TestSuggestRecipients_LearnsFromSends checks that the recipients of envelopes that a user sent in a tenant are
-// suggested to that user, newest first and before saved contacts, until the documents are deleted.
+// TestSuggestRecipients_LearnsFromSends checks that a user's suggestions include the recipients of envelopes that the
+// user sent in the tenant, newest first and before saved contacts, until the documents are deleted.
 func TestSuggestRecipients_LearnsFromSends(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -54,7 +54,7 @@ func TestSuggestRecipients_LearnsFromSends(t *testing.T) {
 		s.client(t).sentTo("acme", object{"name": "Ada Application", "email": "application@example.com"})
 		require.Empty(t, sam.suggested("search=application"), "an application sent it")
 
-		// A later envelope comes first, and its name counts.
+		// Recipients of a later envelope come first, under the name used in that envelope.
 		sam.sentTo("acme", object{"name": "Ada Lovelace", "email": "ADA@example.com"}, object{"name": "Ada Zwei", "email": "zwei@example.com", "phone": "+442079460958", "routingOrder": 2}, object{"name": "Me", "email": own, "routingOrder": 3})
 		sam.post("/v1/console/contacts", object{"name": "Ada Contact", "email": "saved@example.com"}).want(200)
 		sam.post("/v1/console/contacts", object{"name": "Ada Zwei", "email": "Zwei@example.com"}).want(200)
@@ -65,7 +65,7 @@ func TestSuggestRecipients_LearnsFromSends(t *testing.T) {
 		require.NotContains(t, sam.suggested(""), own)
 		require.Equal(t, []string{"saved@example.com", "Zwei@example.com"}, eve.suggested("search=ada"), "contacts are the app's")
 
-		// The deletion of an envelope's documents ends what was learned from it.
+		// When an envelope's documents are deleted, its recipients are no longer suggested.
 		gone := sam.sentTo("acme", object{"name": "Gone Girl", "email": "gone@example.com"})
 		require.Equal(t, []string{"gone@example.com"}, sam.suggested("search=gone"))
 		sam.signs(gone, strings.TrimPrefix(s.link(t, gone, 0), "/v1/signing/"))
@@ -79,8 +79,8 @@ func TestSuggestRecipients_LearnsFromSends(t *testing.T) {
 	})
 }
 
-// TestSuggestRecipients_IsLimited checks the number of suggestions, the tenants of a restricted client, and what is
-// rejected.
+// TestSuggestRecipients_IsLimited checks that the number of suggestions is limited, that a restricted client gets only
+// suggestions from tenants that it may access, and that invalid requests are rejected.
 func TestSuggestRecipients_IsLimited(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -108,7 +108,7 @@ func signInOf(user *models.ConsoleUser) string {
 	return "password"
 }
 
-// The maximum number of wrong second-factor codes for an account, and the period in which they are counted.
+// The maximum number of incorrect second-factor codes per account, and the period in which they are counted.
 const (
 	maxWrongCodes = 10
 	codeWindow    = time.Hour

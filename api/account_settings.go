@@ -24,8 +24,8 @@ func viewSettings(v models.Settings) settingsView {
 	return settingsView{v.DefaultExpiryDays, v.ReminderIntervalHours, v.RetentionDays, v.FieldOrigin, v.SenderName, v.Language, v.ReplyTo, v.NotifyEmail}
 }
 
-// settingsOf returns the tenant whose settings are requested. Without a tenantId, the request concerns the app's
-// settings, which a client restricted to certain tenants must not change.
+// settingsOf returns the tenant whose settings are requested. A request without a tenantId refers to the app's
+// settings, which a client restricted to certain tenants must not access.
 func settingsOf(c *gin.Context, app caller) (string, error) {
 	tenant := c.Query("tenantId")
 	return tenant, checkTenantQuery(models.Problems{}, app, tenant)
@@ -49,8 +49,8 @@ func (s *settingsHandler) showSettings(c *gin.Context, app caller, tenant string
 	return answer(c, http.StatusOK, gin.H{"tenantId": tenant, "own": viewSettings(own), "effective": viewSettings(effective)})
 }
 
-// putSettings updates a tenant's settings. A missing member keeps its value, and null resets it to the default of the
-// app or, if that has none, of the service.
+// putSettings updates a tenant's settings. A missing member keeps its value, and null resets it to the app's default
+// or, if the app has none, to the service's default.
 func (s *settingsHandler) putSettings(c *gin.Context, app caller) error {
 	tenant, err := settingsOf(c, app)
 	if err != nil {

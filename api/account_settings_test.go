@@ -41,7 +41,7 @@ func TestSettings_TakeEffect(t *testing.T) {
 	})
 }
 
-// TestSettings_ChangeOnlyNamedMembers checks that updating some settings does not reset the others.
+// TestSettings_ChangeOnlyNamedMembers checks that updating some settings does not reset other settings.
 func TestSettings_ChangeOnlyNamedMembers(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -36,7 +36,7 @@ func TestConsoleUsers_ChangedByAdministrators(t *testing.T) {
 		admin.del("/v1/console/users/"+me).refused(403, "own_account")
 		admin.post("/v1/console/users/"+me+"/password", object{"newPassword": "another long one"}).refused(403, "own_account")
 
-		// If a user forgot the password, an administrator sets a new one, which ends the user's sessions.
+		// If a user forgot the password, an administrator sets a new one, which also ends the user's sessions.
 		admin.post(at+"/password", object{"newPassword": "short"}).refused(400, "validation_error")
 		admin.post(at+"/password", object{"newPassword": "another long one"}).want(204)
 		other.me().refused(401, "unauthorized")
@@ -127,7 +127,7 @@ func TestConsoleUsersAndRoles(t *testing.T) {
 		require.True(t, strings.HasPrefix(log[len(log)-1].(object)["actor"].(string), "user:"), "the audit trail names the person")
 
 		// A console token is valid only for console operations.
-		admin.get("/v1/envelopes?tenantId=acme").want(200) // and for envelopes; see TestEnvelopes_Roles
+		admin.get("/v1/envelopes?tenantId=acme").want(200) // such as operations on envelopes; see TestEnvelopes_Roles
 		admin.get("/v1/webhooks").refused(401, "unauthorized")
 
 		made := admin.post("/v1/console/users", object{"email": "new@example.com", "name": "New", "password": password, "role": "viewer"}).want(201)

@@ -49,7 +49,7 @@ func viewBulkSend(b *store.BulkSendWithCounts) bulkSendView {
 // createBulkSend creates a bulk send from JSON rows, or from a CSV table with all other members in the query string. It
 // validates every row before it stores anything.
 func (s *bulkHandler) createBulkSend(c *gin.Context, app caller) error {
-	body, err := bodyOf(c).receive(c.Request.Body) // before acquiring the concurrency limit, because a client may send the body slowly
+	body, err := bodyOf(c).receive(c.Request.Body) // read before the concurrency limit is acquired, because a client may send the body slowly
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (s *bulkHandler) checkBulkRows(c *gin.Context, app caller, b *models.BulkSe
 		return nil, err
 	}
 	act, limits := s.actionContext(c, app.actor()), s.store.PlanLimits(app.Plan)
-	var out, clean []*models.BulkRow // all rows, and the rows that are valid by themselves
+	var out, clean []*models.BulkRow // all rows, and the rows that are individually valid
 	ids := make(map[string]int)
 	for n := 1; ; n++ {
 		m, err := rows.next(n, faults)

@@ -52,7 +52,7 @@ func setSigner(signer map[string]any, column, text string) {
 	}
 }
 
-// truthOrText returns the Boolean that text represents, in any case because spreadsheets write TRUE and FALSE. It
+// truthOrText returns the Boolean that text represents, ignoring case because spreadsheets write TRUE and FALSE. It
 // returns any other text unchanged, which is rejected later if a Boolean is required.
 func truthOrText(text string) any {
 	switch strings.ToLower(text) {
@@ -236,7 +236,7 @@ func (t *bulkTable) next(row int, faults *bulkFaults) (map[string]any, error) {
 	for i, c := range t.columns[:min(len(cells), len(t.columns))] {
 		text := cells[i]
 		if text == "" {
-			continue // treat as absent
+			continue // treat an empty cell as absent
 		}
 		switch {
 		case c.role != "":

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestBulkSends_AreListed checks that an app can list only its own bulk sends, newest first and with counts, and can
-// filter them by tenant and page through them.
+// TestBulkSends_AreListed checks that an app can list only its own bulk sends, newest first and with counts, and that
+// the list supports paging and filtering by tenant.
 func TestBulkSends_AreListed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -109,8 +109,8 @@ func (b *bulkBody) value(what string) error {
 	return nil
 }
 
-// readBulkObject parses a JSON body. It returns the members except for the rows, and a reader of the rows. It rejects a
-// body with too many rows as early as possible.
+// readBulkObject parses a JSON body. It returns the members except for the rows, and a reader for the rows. It rejects
+// a body with too many rows as early as possible.
 func readBulkObject(body io.ReadSeeker) (*object, *jsonRows, error) {
 	source := &allowance{r: body}
 	b := &bulkBody{source: source, dec: json.NewDecoder(source)}

@@ -51,7 +51,7 @@ var errorPage = sync.OnceValues(func() ([]byte, error) {
 	return page.Bytes(), nil
 })
 
-// withCode returns text as HTML, and formats the parts between backquotes as code.
+// withCode converts text to HTML, and formats the parts between backquotes as code.
 func withCode(text string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(text, "`") {

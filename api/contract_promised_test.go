@@ -29,9 +29,9 @@ import (
 // package.
 var untested = map[string]bool{
 	"VerifyReport.stampedAt":          true, // requires a time-stamp authority: test/conformance
-	"VerifiedRecord.attachments":      true, // package seal
-	"VerifiedRecord.signers.previous": true, // package seal
-	"PreparedFile.changes.detail":     true, // no kind of change has a detail yet
+	"VerifiedRecord.attachments":      true, // tested in package seal
+	"VerifiedRecord.signers.previous": true, // tested in package seal
+	"PreparedFile.changes.detail":     true, // tested in package prepare
 
 	// These require a busy renderer and sealed files: test/conformance and seal/appearance.
 	"POST /v1/verify/pages/{page} 409": true, "POST /v1/verify/pages/{page} 413": true,
@@ -41,7 +41,7 @@ var untested = map[string]bool{
 	"VerifiedRecord.appearance.finished": true, "VerifiedRecord.appearance.finished.documentId": true, "VerifiedRecord.appearance.finished.level": true,
 	"VerifiedRecord.appearance.finished.page": true, "VerifiedRecord.appearance.finished.sha256": true, "VerifiedRecord.appearance.finished.signerId": true,
 
-	// These lists are never divided into pages.
+	// these lists are never divided into pages
 	"ClientSecretList.nextCursor": true, "ConsoleSessionList.nextCursor": true, "ConsoleWebhookList.nextCursor": true, "PasskeyList.nextCursor": true,
 	"UserList.nextCursor": true,
 }

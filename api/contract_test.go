@@ -74,7 +74,7 @@ func checkContract(t *testing.T, req *http.Request, body []byte, res *http.Respo
 		return
 	}
 	if of := route.Operation.RequestBody; of != nil && !of.Value.Required && strings.TrimSpace(string(body)) == "null" {
-		known.Body = http.NoBody // as specified in the introduction of the contract
+		known.Body = http.NoBody // as specified in the contract's introduction
 	}
 	in := &openapi3filter.RequestValidationInput{
 		Request: known, PathParams: params, Route: route,

@@ -221,7 +221,7 @@ func (w *frameAncestorsWriter) WriteHeader(status int) {
 		}
 		h.Set("Content-Security-Policy", strings.Join(append(rest, "frame-ancestors "+w.ancestor), "; "))
 		if w.ancestor != "'none'" {
-			h.Del("X-Frame-Options") // cannot specify an origin, and would forbid framing that the policy allows
+			h.Del("X-Frame-Options") // this header cannot specify an origin, and would forbid framing that the policy allows
 		}
 		if w.status != 0 && status == http.StatusOK {
 			status = w.status

@@ -250,8 +250,8 @@ func TestTemplateBuilderSession_EditsItsTemplate(t *testing.T) {
 	})
 }
 
-// TestTemplateBuilderSession_HasTheTemplatesTenant checks that the tenant of a session must be that of the template.
-// Null means a template for all tenants.
+// TestTemplateBuilderSession_HasTheTemplatesTenant checks that a session must have the same tenant as its template.
+// Null indicates a template for all tenants.
 func TestTemplateBuilderSession_HasTheTemplatesTenant(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

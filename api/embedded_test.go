@@ -59,7 +59,7 @@ func TestEmbeddedSessions(t *testing.T) {
 		over = nobody.get("/v1/embedded/sessions/"+made.str("sessionToken")).refused(401, "session_invalid")
 		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "envelopeId": ended.str("id"), "signerId": ended.signer(0)["id"]}, over.body["details"])
 
-		// The signing token returned by a session expires together with the session.
+		// The signing token issued by a session expires with the session.
 		short := in()
 		short["expiresInMinutes"] = 1
 		made = c.post("/v1/embedded/signing-sessions", short).want(201)

@@ -104,7 +104,7 @@ func (s *envelopeHandler) addField(c *gin.Context, app caller) error {
 	var invalid error
 	for _, o := range objects {
 		ins = append(ins, fieldInput(o, e.FieldOrigin))
-		invalid = o.err() // includes the errors of all fields
+		invalid = o.err() // includes the errors for all fields
 	}
 	if invalid == nil && firstAnchor(ins) >= 0 {
 		if _, err := e.Status.Next(models.ActionAddField); err != nil {
@@ -136,7 +136,7 @@ func (s *documentHandler) getDocument(c *gin.Context, _ caller, e *models.Envelo
 	if given, ok := c.GetQuery("kind"); ok {
 		kind = models.DocumentKind(given)
 	} else if id != uuid.Nil {
-		kind = "" // documentId determines the kind
+		kind = "" // documentId determines the kind of file
 	}
 	switch kind {
 	case models.DocumentOriginal, models.DocumentSealed, kindPrepared:

@@ -68,7 +68,7 @@ type consoleRow struct {
 	LastActivity *activityView `json:"lastActivity"` // null if the envelope is archived
 }
 
-// ownerView contains the console users involved in an envelope.
+// ownerView lists the console users involved in an envelope.
 type ownerView struct {
 	OwnerID *uuid.UUID `json:"ownerId"` // null if the envelope was sent by an application
 	Users   []userName `json:"users"`   // the owner, and the users who caused the displayed events

@@ -13,20 +13,20 @@ import (
 	"countersign/prepare"
 )
 
-// coverKey identifies a place on a page of a file.
+// coverKey identifies an area on a page of a file.
 type coverKey struct {
 	sha256 string
 	place  prepare.Place
 }
 
-// coverCache caches whether places cover text, so that repeated requests for a draft do not read its files again.
+// coverCache caches whether areas cover text, so that repeated requests for a draft do not read its files again.
 type coverCache struct {
 	mu    sync.Mutex
 	known map[coverKey]bool
 }
 
 const (
-	// maxCovers is the maximum number of cached places.
+	// maxCovers is the maximum number of cached areas.
 	maxCovers = 10_000
 	// maxCoverFields is the maximum number of fields that are checked in one draft.
 	maxCoverFields = 200
@@ -87,7 +87,7 @@ func (s *envelopeHandler) coveringFields(ctx context.Context, e *models.Envelope
 	return covering
 }
 
-// findCovered determines which places in a document cover text, subject to the concurrency limit of examinations.
+// findCovered determines which areas in a document cover text, subject to the concurrency limit of examinations.
 func (s *envelopeHandler) findCovered(ctx context.Context, e *models.Envelope, d *models.Document, wanted map[prepare.Place]bool) error {
 	content, err := s.openFile(ctx, e, d.Presented())
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *envelopeHandler) findCovered(ctx context.Context, e *models.Envelope, d
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	for i, p := range places { // also after a failure, so that the file is not read again
+	for i, p := range places { // also after a failure, so that the file is not read repeatedly
 		s.covers.put(coverKey{d.Presented().SHA256, p}, err == nil && covered[i])
 	}
 	return err

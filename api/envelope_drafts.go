@@ -96,7 +96,7 @@ func (s *envelopeHandler) deleteEnvelope(c *gin.Context, app caller) error {
 	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) { return e.Delete(act) })
 }
 
-// removing changes a draft, and then deletes the files that are no longer referenced.
+// removing applies a change to a draft, and then deletes the files that are no longer referenced.
 func (s *envelopeHandler) removing(c *gin.Context, app caller, do func(*models.Envelope, models.ActionContext) ([]string, error)) error {
 	var files []string
 	err := change(s, c, app, nil, func(e *models.Envelope, act models.ActionContext) (_ []string, err error) {
@@ -184,7 +184,7 @@ func (s *envelopeHandler) partEdit(c *gin.Context, app caller, param string) (*o
 	return o, id, err
 }
 
-// again returns the same object without the problems recorded so far.
+// again returns a copy of o without the problems recorded so far.
 func (o *object) again() *object { return &object{m: o.m, path: o.path, p: models.Problems{}} }
 
 func (s *envelopeHandler) deleteSigner(c *gin.Context, app caller) error {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestDuplicateEnvelope_CreatesADraft checks that an envelope in any state can be duplicated, and that the copy is an
-// independent draft with everything that the sender entered.
+// independent draft that contains everything the sender entered.
 func TestDuplicateEnvelope_CreatesADraft(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

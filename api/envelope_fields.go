@@ -201,7 +201,7 @@ func viewOneField(f *models.Field) fieldView { return viewField(f, f.Extended())
 
 func placeOf(f *models.Field) placeView { return placeView{f.Page, f.X, f.Y, f.W, f.H} }
 
-// fitText reports whether the seal can draw a text in a field at a legible size. If not, it returns the number of
+// fitText reports whether the seal can draw a text in a field at a legible size. If not, it also returns the number of
 // characters that fit. A text that cannot be drawn at all is considered to fit, because other checks reject it.
 func fitText(f *models.Field, text string) (length int, fits bool) {
 	if fitsText(f, text) {

@@ -74,7 +74,7 @@ type documentStore interface {
 	PlanLimits(plan models.Plan) models.PlanLimits
 }
 
-// uploads examines, prepares and stores uploaded PDFs, and places fields on them.
+// uploads examines, prepares and stores uploaded PDFs, and adds fields to them.
 type uploads struct {
 	subject[uploadStore]
 

@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// TestConsoleHome_Counts checks that the home page contains the number of envelopes in each list, for the tenants that
+// TestConsoleHome_Counts checks that the home page contains the number of envelopes in each list for the tenants that
 // the caller may access.
 func TestConsoleHome_Counts(t *testing.T) {
 	t.Parallel()

@@ -74,8 +74,8 @@ func TestExternalID(t *testing.T) {
 	})
 }
 
-// TestListEnvelopes_FiltersAndCursors checks each filter, and checks that a cursor continues after the last page even
-// if envelopes are added and removed.
+// TestListEnvelopes_FiltersAndCursors checks each filter, and checks that a cursor continues after the previous page
+// even if envelopes are added or removed.
 func TestListEnvelopes_FiltersAndCursors(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -129,7 +129,8 @@ func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
 }
 
 // renderFirstPage renders the first page of an envelope in the background, as the signing page requests it once its
-// scripts have run. It handles one envelope at a time and ignores any other. It reports no errors: the request does.
+// scripts have run. It handles one envelope at a time, and ignores requests for others meanwhile. It reports no errors,
+// because the later request for the page reports them.
 func (s *pageFiles) renderFirstPage(ctx context.Context, e *models.Envelope) {
 	originals := e.Originals()
 	if len(originals) == 0 || !s.ahead.TryLock() {
@@ -139,7 +140,7 @@ func (s *pageFiles) renderFirstPage(ctx context.Context, e *models.Envelope) {
 		defer s.ahead.Unlock()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageLimit)
 		defer cancel()
-		for _, level := range []int{2, 1, models.TextLevel} { // a slow network requests level 1 first, but later
+		for _, level := range []int{2, 1, models.TextLevel} { // on a slow network, the page requests level 1 first, but later
 			r := pageRequest{e, originals[0].Presented(), cmp.Or(e.AppearanceProfile, models.AppearanceProfile), 1, level}
 			if p, err := s.store.PageFile(ctx, r.document.BlobKey, r.profile, r.page, level); p != nil || err != nil {
 				continue
@@ -240,7 +241,7 @@ func (s *pageFiles) pageText(ctx context.Context, f *blob.Content, p *store.Page
 	return content, err
 }
 
-// pageFails returns the error for a page that could not be rendered.
+// pageFails returns the client error for a page that could not be rendered.
 func pageFails(r pageRequest, err error) error {
 	if refused, ok := errors.AsType[*refusal.Error](err); ok {
 		return models.Reject(models.KindUnprocessable, refused.Code, "%s", refused.Message)
@@ -287,8 +288,8 @@ func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFil
 }
 
 // removeStray deletes the stored pages of a file if the file was deleted while one of them was being rendered. It
-// reports whether it did. The deletion of a file removes the last reference to it before it removes the pages, so
-// either the deletion or this function sees the new page.
+// reports whether it deleted any. The deletion of a file removes the last reference to the file before it removes the
+// pages, so either the deletion or this function finds the new page.
 func (s *pageFiles) removeStray(ctx context.Context, key string) (bool, error) {
 	gone, err := s.store.Unreferenced(ctx, key)
 	if err != nil || len(gone) == 0 {

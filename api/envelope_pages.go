@@ -6,8 +6,8 @@ import (
 	"countersign/models"
 )
 
-// envelopePage sends an image of a page of an original or sealed document. With the parameter entries, the image of an
-// original contains the values of all signers who have signed.
+// envelopePage sends an image of a page of an original or sealed document. If the parameter entries is set, the image
+// of an original contains the values of all signers who have signed.
 func (s *documentHandler) envelopePage(c *gin.Context, _ caller, e *models.Envelope) error {
 	level, err := pageLevel(c)
 	if err != nil {

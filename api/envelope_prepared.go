@@ -95,7 +95,7 @@ func optionsOf(get func(name string) (string, bool)) (preparing, error) {
 
 // queryOptions reads the preparation options for a raw upload.
 func queryOptions(c *gin.Context) (preparing, error) {
-	if _, given := c.GetQuery("password"); given { // query strings may be logged
+	if _, given := c.GetQuery("password"); given { // passwords are not accepted here, because query strings may be logged
 		return preparing{}, models.InvalidField("password", "must be in the header "+passwordHeader+", never in the URL")
 	}
 	out, err := optionsOf(c.GetQuery)

@@ -124,7 +124,8 @@ func TestDocumentOptions(t *testing.T) {
 	})
 }
 
-// TestDocumentOptions_Defaults checks that by default a file is presented as uploaded, except that scripts are removed.
+// TestDocumentOptions_Defaults checks that, by default, a file is presented as uploaded except for its scripts, which
+// are removed.
 func TestDocumentOptions_Defaults(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
@@ -135,7 +136,7 @@ func TestDocumentOptions_Defaults(t *testing.T) {
 	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").refused(404, "not_found")
 	got := app.get("/v1/envelopes/" + plain.str("id")).want(200)
 	require.Empty(t, got.events("document.prepared"))
-	// The prepared file of the second document is not confused with the first document, which has none.
+	// The prepared file of the second document is not mistaken for the first document's, which does not exist.
 	second := app.send(http.MethodPost, "/v1/envelopes/"+plain.str("id")+"/document", "application/pdf", preparable("Hello", script, "")).want(200).str("documentId")
 	app.get("/v1/envelopes/" + plain.str("id") + "/document?kind=prepared&documentId=" + second).want(200)
 	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").refused(404, "not_found")
@@ -351,8 +352,8 @@ func TestPrepare_MissingFile(t *testing.T) {
 	app.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/suggestions").refused(410, "document_purged")
 }
 
-// TestUpload_DamagedAndSignedFiles checks that the sender and the signers can see that they sign a new file, and the
-// reason for it.
+// TestUpload_DamagedAndSignedFiles checks that the sender and the signers can see that the file to be signed is a new
+// one, and why.
 func TestUpload_DamagedAndSignedFiles(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

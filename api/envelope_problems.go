@@ -17,7 +17,7 @@ import (
 	"countersign/temporal"
 )
 
-// The limits on lists of problems.
+// Limits on lists of problems.
 const (
 	problemLimit              = 50  // maximum number of entries in each list
 	lookedAfter               = 100 // newest open envelopes whose workflows are checked
@@ -67,8 +67,8 @@ type mailProblemView struct {
 type deliveryProblemView struct {
 	undeliveredView
 
-	NextAttemptAt *time.Time   `json:"nextAttemptAt"` // null if no automatic attempt follows
-	LastAttempt   *attemptView `json:"lastAttempt"`   // null if no attempt has been made
+	NextAttemptAt *time.Time   `json:"nextAttemptAt"` // null if there will be no automatic attempt
+	LastAttempt   *attemptView `json:"lastAttempt"`   // null if there has been no attempt
 }
 
 // listProblems lists envelopes, emails and deliveries that are stuck or need attention.

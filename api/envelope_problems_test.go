@@ -139,8 +139,8 @@ func TestProblems_Mails(t *testing.T) {
 	})
 }
 
-// TestProblems_Deliveries checks that the entry for a failed delivery contains the endpoint's response and the time of
-// the next attempt, even after the delivery was resent.
+// TestProblems_Deliveries checks that the list entry for a failed delivery contains the endpoint's response and the
+// time of the next attempt, even after the delivery was resent.
 func TestProblems_Deliveries(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -44,7 +44,7 @@ type copyView struct {
 	Name         string              `json:"name"`
 	Email        string              `json:"email"`
 	RoutingOrder int                 `json:"routingOrder"`
-	Status       models.SignerStatus `json:"status"` // pending, or sent as soon as the routing order is reached
+	Status       models.SignerStatus `json:"status"` // pending, or sent once the routing order is reached
 	recipientView
 	Previous []previousView `json:"previous,omitempty"` // previous recipients of this copy
 }

@@ -264,8 +264,8 @@ func TestReplaceCopyRecipient(t *testing.T) {
 	})
 }
 
-// TestReplaceSigner_SuccessorInheritsNothing checks that a new signer does not inherit attachments, consent,
-// verification, adopted signature, draft key or embedded sessions from the previous signer, and that the links of both
+// TestReplaceSigner_SuccessorInheritsNothing checks that a new signer inherits none of the previous signer's
+// attachments, consent, verification, adopted signature, draft key and embedded sessions, and that the links of both
 // signers reflect this.
 func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 	t.Parallel()
@@ -331,7 +331,7 @@ func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 			}
 			require.Contains(t, sign(waiting[0]).refused(400, "validation_error").body["errors"], "fields[0].attachmentId")
 
-			// The previous signer's files do not count towards any limit, and the next cleanup deletes them.
+			// The previous signer's files do not count toward any limit, and the next cleanup deletes them.
 			own := successor.attach(fresh, required, "grace.pdf", kit.OnePage()).want(201).str("attachmentId")
 			require.Len(t, successor.get(link).want(200).body["attachments"], 1)
 			_, err := sweep.Unused(t.Context(), s.store, s.cfg.Blobs, s.clock.now())

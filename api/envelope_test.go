@@ -79,7 +79,7 @@ func TestArchivedEnvelope_ResponsesAreUnchanged(t *testing.T) {
 			}
 			ask(c, "/v1/envelopes?tenantId=acme", "/v1/envelopes?tenantId=acme&status=completed", "/v1/envelopes?tenantId=acme&externalId=deal+7", "/v1/envelopes?tenantId=acme&signerEmail=ada@example.com", "/v1/events", "/v1/usage")
 			ask(staff, "/v1/console/envelopes", "/v1/console/envelopes?q=grace@example.com")
-			for i := range out[len(out)-2:] { // lists omit the last activity of an archived envelope, because it is in the archive
+			for i := range out[len(out)-2:] { // lists omit the last activity of an archived envelope, because only the archive contains it
 				row := &out[len(out)-2+i]
 				var body object
 				require.NoError(t, json.Unmarshal([]byte(row.body), &body))
@@ -190,8 +190,8 @@ func TestProgress_WithoutWorkflow(t *testing.T) {
 	require.Equal(t, nothing("done"), progress())
 }
 
-// TestProgressOfASilentWorkflow_IsAnsweredByTheDatabase checks that an unresponsive workflow delays the response by at
-// most one second.
+// TestProgressOfASilentWorkflow_IsAnsweredByTheDatabase checks that an unresponsive workflow delays the response by no
+// more than one second.
 func TestProgressOfASilentWorkflow_IsAnsweredByTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Workflows = silentWorkflows{} })

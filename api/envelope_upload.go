@@ -130,8 +130,7 @@ func (s *uploads) readSuggestions(c *gin.Context, u *upload) ([]prepare.FoundTag
 	return admission.Suggest(ctx, u.file, u.Size, s.admission)
 }
 
-// scan returns an error if the virus scanner finds malware in a file. While the scanner does not respond, it rejects
-// every file.
+// scan returns an error if the virus scanner finds malware in a file or does not respond.
 func (s *uploads) scan(ctx context.Context, f io.ReaderAt, size int64) error {
 	if s.scanner == nil {
 		return nil
@@ -197,7 +196,7 @@ func (s *uploads) discardBlob(c *gin.Context, key string) {
 	}
 }
 
-// discardUnreferenced deletes those of the given files that are no longer referenced.
+// discardUnreferenced deletes the given files that are no longer referenced.
 func (s *uploads) discardUnreferenced(c *gin.Context, keys ...string) {
 	gone, err := s.store.Unreferenced(c.Request.Context(), keys...)
 	if err != nil {

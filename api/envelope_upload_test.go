@@ -147,10 +147,10 @@ func TestUpload_RejectedByStateBeforeExamination(t *testing.T) {
 }
 
 // BenchmarkUpload uploads a 50-page document over HTTP, alternately with and without all options. It reports the total
-// processor time of the service, the validating process, the database driver and the client. plain-ms is the time
-// without options for a document without scripts. script-ms is the time for a document with a script, which is always
-// removed. all-ms is the time for a document with a tag and a widget on each page, and some-ms for one with these on
-// every fifth page.
+// CPU time of the service, the validating process, the database driver and the client. plain-ms is the time without
+// options for a document without scripts. script-ms is the time for a document with a script, which is always removed.
+// all-ms is the time for a document with a tag and a widget on each page, and some-ms for one with these on every fifth
+// page.
 func BenchmarkUpload(b *testing.B) {
 	for name, url := range databases {
 		b.Run(name, func(b *testing.B) {
@@ -209,11 +209,11 @@ func BenchmarkUpload(b *testing.B) {
 	}
 }
 
-// processorTime returns the processor time used so far by this process and the validating processes.
+// processorTime returns the CPU time used so far by this process and the validating processes.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var total time.Duration
-	for _, of := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} { // RUSAGE_CHILDREN covers child processes that have ended
+	for _, of := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} { // RUSAGE_CHILDREN covers child processes that have exited
 		var u syscall.Rusage
 		require.NoError(b, syscall.Getrusage(of, &u))
 		total += time.Duration(u.Utime.Nano() + u.Stime.Nano())
@@ -243,8 +243,8 @@ func processorTime(b *testing.B) time.Duration {
 	return total
 }
 
-// TestUpload_OfPictures_BecomesADocument checks that each endpoint for documents converts an image to a one-page
-// document.
+// TestUpload_OfPictures_BecomesADocument checks that every endpoint that accepts documents converts an image to a
+// one-page document.
 func TestUpload_OfPictures_BecomesADocument(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -40,8 +40,8 @@ func (s *documentHandler) sealedArchive(c *gin.Context, _ caller, e *models.Enve
 	w := s.newFileWriter(c)
 	defer w.end()
 	if err := writeArchive(w, e, docs, files); err != nil {
-		// The response has already begun, so an error can no longer be sent. The client rejects the archive because its
-		// central directory is missing.
+		// The response has already begun, so an error can no longer be sent. The client rejects the archive because the
+		// archive's central directory is missing.
 		s.log.ErrorContext(c.Request.Context(), "ZIP download interrupted", "request", requestID(c), "envelope", e.ID, "error", err)
 	}
 	return nil

@@ -15,8 +15,8 @@ func (s *Server) MaxBody(operation string) int64 {
 	return 0
 }
 
-// TakeAllTurns acquires all of the concurrency limits for reading copies, verifications and bulk sends. It reports
-// whether they were unused.
+// TakeAllTurns exhausts the concurrency limits for reading copies, verifications and bulk sends. It reports whether no
+// request was using them.
 func (s *Server) TakeAllTurns() bool {
 	h := s.handlers
 	_, copies := h.signings.pages.readingCopies.TryAcquire(maxConcurrentReadingCopies)
@@ -25,8 +25,8 @@ func (s *Server) TakeAllTurns() bool {
 	return copies && verifications && rows
 }
 
-// TakeBodyMemory acquires all memory for bodies. It waits for it, because a request that has just completed may still
-// hold some.
+// TakeBodyMemory acquires all memory for bodies. It waits if necessary, because a request that has just completed may
+// not have released its memory yet.
 func (s *Server) TakeBodyMemory(ctx context.Context) (release func(), err error) {
 	m := s.bodyMemory
 	small, err := m.small.Acquire(ctx, smallBodiesMemory, 0)

@@ -117,11 +117,11 @@ func (w fakeWorkflows) Running(context.Context, uuid.UUID) (bool, error) {
 }
 func (w fakeWorkflows) Check(context.Context) error { return w.fail }
 
-// service is an API server that uses a database but not Temporal.
+// service is an API server with a database but without Temporal.
 type service struct {
 	*httptest.Server
 
-	url   string // of the database
+	url   string // URL of the database
 	cfg   api.Config
 	store *store.Store
 	api   *api.Server

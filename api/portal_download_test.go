@@ -167,8 +167,8 @@ func TestDownload_RangesAndConditions(t *testing.T) {
 	}
 }
 
-// TestDownload_MissingFile checks that for a missing file the client gets a temporary error rather than a 500, that the
-// file is not reported as available, and that the operator is notified.
+// TestDownload_MissingFile checks that a request for a missing file results in a temporary error rather than a 500,
+// that the file is not reported as available, and that the operator is notified.
 func TestDownload_MissingFile(t *testing.T) {
 	t.Parallel()
 	missing := 0
@@ -324,8 +324,8 @@ func TestDownload_PurgedDuringTheRequest(t *testing.T) {
 	s.client(t).get("/v1/envelopes/"+e.str("id")+"/document?kind=sealed").refused(410, "document_purged")
 }
 
-// TestSealedDocument_IsFoundByID checks that a sealed document is found by its own ID and by the ID of its original,
-// but by no other ID.
+// TestSealedDocument_IsFoundByID checks that a sealed document is found by its own ID or the ID of its original, but
+// not by any other ID.
 func TestSealedDocument_IsFoundByID(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -344,7 +344,7 @@ func TestSealedDocument_IsFoundByID(t *testing.T) {
 	c.get(at+"/document?documentId="+newID().String()).refused(404, "not_found")
 }
 
-// TestDownload_FileName checks that the header is valid and the file name can be used for every subject.
+// TestDownload_FileName checks that, for every subject, the header is valid and the file name is usable.
 func TestDownload_FileName(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// The maximum numbers of failed attempts per minute. An address from which an account was recently used has a separate
-// limit, so that an attacker who guesses passwords, or shares the address, does not lock out the account.
+// The limits on failed attempts per minute. An address from which an account was recently used has a separate limit, so
+// that an attacker who guesses passwords, or shares the address, does not lock out the account.
 const (
 	maxWrongPerAccount      = 20 // per account, from all other addresses together
 	maxWrongPerAddress      = 60 // per address, across all accounts
@@ -43,7 +43,7 @@ func (a attempts) count(c *gin.Context, message string) error {
 	return a.shared.tooMany(a.start.Add(a.window), message)
 }
 
-// giveBack removes a successful attempt from the count.
+// giveBack removes an attempt that succeeded from the count.
 func (a attempts) giveBack(c *gin.Context) error {
 	_, _, err := a.shared.requests.ReserveQuota(c.Request.Context(), a.key, a.start, a.window, -1, a.limit)
 	return err

@@ -42,7 +42,7 @@ func TestRateLimit_ForgedTokensCountByAddress(t *testing.T) {
 			require.NotEqual(t, http.StatusTooManyRequests, elsewhere.get(path).status)
 			good := s.client(t).with("X-Forwarded-For", "203.0.113.7")
 			for range 5 {
-				good.get("/v1/console/usage").want(200) // a request with a valid token counts towards the limit of its app
+				good.get("/v1/console/usage").want(200) // a request with a valid token counts toward the limit of its app
 			}
 		})
 	}
@@ -62,7 +62,7 @@ func TestRateLimit_IPv6NetworkIsOneCaller(t *testing.T) {
 	(&client{t: t, s: s}).with("X-Forwarded-For", "2001:db8:0:1::1").get("/v1/receipts/x").want(401)
 }
 
-// TestRateLimit_RejectedRolesCount checks that requests rejected because of the user's role count towards the limit of
+// TestRateLimit_RejectedRolesCount checks that requests rejected because of the user's role count toward the limit of
 // the app.
 func TestRateLimit_RejectedRolesCount(t *testing.T) {
 	t.Parallel()

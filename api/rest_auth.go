@@ -78,8 +78,8 @@ func (s *shared) authenticate(c *gin.Context) (caller, error) {
 	return s.appCaller(c, id)
 }
 
-// backgroundHeader marks a request that the console sends without any action by the user. Such a request does not
-// extend the session.
+// backgroundHeader marks a request that the console sends without a user action. Such a request does not extend the
+// session.
 const backgroundHeader = "Countersign-Background"
 
 // authenticateConsole accepts an app's token or a console user's token. A console user must have a role that permits
@@ -206,7 +206,7 @@ func (s *shared) mustEnrol(user *models.ConsoleUser, factor bool) bool {
 
 // checkPath returns an error if the path contains an invalid ID or an envelope that does not belong to the caller. It
 // runs before the body is read, so that the error for a body cannot reveal whether the envelope exists. Loading the
-// envelope a second time for the change costs less than reading a body in vain.
+// envelope a second time for the change costs less than reading a body that will be rejected.
 func (s *shared) checkPath(c *gin.Context, app caller) error {
 	for _, p := range c.Params {
 		if p.Key == "tenantId" || p.Key == "page" { // a tenant ID is arbitrary text, and a page is a number

@@ -299,8 +299,8 @@ func TestResponses_HaveSecurityHeaders(t *testing.T) {
 	}
 }
 
-// TestGet_ChangesNothing checks that GET requests to a signing link, such as those of email scanners, only record that
-// it was opened.
+// TestGet_ChangesNothing checks that the only effect of GET requests to a signing link, such as those of email
+// scanners, is a record that the link was opened.
 func TestGet_ChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -380,7 +380,7 @@ func TestTokenEndpoint_IsThrottled(t *testing.T) {
 		try("guess").refused(429, "rate_limited")
 		try(s.pass).refused(429, "rate_limited")
 		s.clock.advance(time.Minute)
-		for range 25 { // successful attempts are not counted
+		for range 25 { // successful attempts do not count
 			require.Equal(t, "no-store", try(s.pass).want(200).header.Get("Cache-Control"))
 		}
 	})

@@ -211,7 +211,7 @@ func TestManyValues_AreRejected(t *testing.T) {
 	c.raw(http.MethodPost, at+"/void", many(100_000)).want(200)
 }
 
-// TestManyPairs_AreRejected checks that the number of name=value pairs in forms and query strings is limited.
+// TestManyPairs_AreRejected checks the limit on the number of name=value pairs in forms and query strings.
 func TestManyPairs_AreRejected(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

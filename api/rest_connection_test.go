@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// connected returns both ends of a TCP connection.
+// connected returns the two ends of a TCP connection.
 func connected(t *testing.T) (server *net.TCPConn, client net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // local connection

@@ -12,8 +12,8 @@ import (
 	"countersign/models"
 )
 
-// listPlace is a position in a list: the values, in the last item of the previous page, of the columns by which the
-// list is sorted.
+// listPlace is a position in a list. It consists of the values of the sort columns in the last item of the previous
+// page.
 type listPlace struct {
 	ID     uuid.UUID
 	Number int64 // a time in microseconds, or a position; 0 in lists sorted only by ID

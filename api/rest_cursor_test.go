@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCursorLists_WalkWhileRowsAreAdded checks that the pages of each list contain every item once and in order, even
-// if items are added between two requests. It also checks that a modified cursor, a cursor from another list, and a
-// cursor from another app are rejected.
+// TestCursorLists_WalkWhileRowsAreAdded checks that the pages of each list together contain every item once and in
+// order, even if items are added between two requests. It also checks that a modified cursor, a cursor from another
+// list, and a cursor from another app are rejected.
 func TestCursorLists_WalkWhileRowsAreAdded(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -35,7 +35,7 @@ func TestDocument_PreparedDuringTheRequest(t *testing.T) {
 	}, preparable("Text", script, ""))
 	e := c.send(http.MethodPost, "/v1/envelopes", ct, body).want(201)
 	at := "/v1/envelopes/" + e.str("id") + "/documents/" + e.document(0)["id"].(string)
-	var again atomic.Bool // preparing opens the file, too
+	var again atomic.Bool // preparing also opens the file
 	files.purge = func() {
 		if again.CompareAndSwap(false, true) {
 			c.post(at+"/prepare", object{"activeContent": "remove"}).want(200)
@@ -360,7 +360,7 @@ func (s *service) file(t *testing.T, key string) []byte {
 	return content
 }
 
-// keepFile writes a file to the file store.
+// keepFile stores a file in the file store.
 func (s *service) keepFile(t *testing.T, key string, content []byte) {
 	t.Helper()
 	f, err := s.cfg.Blobs.Temp()

@@ -9,11 +9,11 @@ import (
 )
 
 // stallLimit is the maximum time for which a client that downloads a file may stop reading. It does not limit the total
-// duration of the download. A phone with 3 KB/s takes hours for 25 MB, but continues to read.
+// duration of the download. A phone at 3 KB/s takes hours to receive 25 MB, but never stops reading.
 const stallLimit = 2 * time.Minute
 
 // fileWriter sends a file to a client with a time limit for each write. Without the limit, a client that stops reading
-// could keep the file and its decrypted copy open indefinitely.
+// could force the service to keep the file and its decrypted copy open indefinitely.
 type fileWriter struct {
 	http.ResponseWriter
 

@@ -21,7 +21,7 @@ import (
 	"countersign/test/kit"
 )
 
-// patience is the time limit for operations that must not wait for other clients.
+// patience is the time limit for operations that other clients must not delay.
 const patience = 20 * time.Second
 
 // narrow serves the API with small socket buffers, so that writes block when the client does not read.

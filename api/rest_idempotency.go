@@ -36,7 +36,7 @@ const (
 	responseLifetime      = 24 * time.Hour
 	tokenResponseLifetime = credential.AccessLifetime / 2
 	storeTimeout          = 10 * time.Second
-	// minResponseLifetime is the period for which a key remains claimed if its process dies.
+	// minResponseLifetime is the period for which a key remains claimed if the process that claimed it dies.
 	minResponseLifetime = time.Minute
 )
 
@@ -99,7 +99,7 @@ func (s *shared) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duratio
 			_ = s.requests.ReleaseKey(keep, id, false)
 		}
 	}()
-	unknown := false // whether it is unknown if the request took effect
+	unknown := false // set if it is unknown whether the request took effect
 	if err := fn(); err != nil {
 		_, refused := errors.AsType[*models.Error](err)
 		_, rejected := errors.AsType[*refusal.Error](err)
@@ -190,7 +190,7 @@ func (spooledBody) Close() error { return nil }
 // file, which discard removes. It returns the number of bytes in memory.
 func (s *shared) spool(src io.Reader, inMemory int) (body io.ReadSeeker, used int, discard func(), err error) {
 	if b, ok := src.(spooledBody); ok {
-		return b, 0, func() {}, nil // it is discarded where it was spooled
+		return b, 0, func() {}, nil // the caller that spooled the body discards it
 	}
 	head, err := io.ReadAll(io.LimitReader(src, int64(inMemory)+1))
 	if err != nil {

@@ -36,7 +36,7 @@ func TestIdempotency_TwelveRequestsCreateOneResource(t *testing.T) {
 		)
 		for range 12 {
 			wg.Go(func() {
-				// Use a different boundary for each request, as a client that retries does.
+				// Use a different boundary for each request, as clients do when they retry.
 				ct, body := multipartBody(t, map[string]string{"data": string(data)}, kit.OnePage())
 				for {
 					a := c.send(http.MethodPost, "/v1/envelopes", ct, body)
@@ -84,7 +84,7 @@ func TestIdempotencyRules(t *testing.T) {
 		require.Empty(t, first.header.Get("Idempotency-Replayed"))
 		require.Equal(t, first.header.Get("Content-Type"), again.header.Get("Content-Type"))
 
-		// The key is rejected with another body or path. Another app can use the same key.
+		// Reusing the key with another body or path is rejected. Another app can use the same key.
 		key.post("/v1/webhooks", object{"url": "https://example.com/b", "events": []string{"envelope.sent"}}).refused(422, "idempotency_key_reused")
 		key.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).want(200)
 		other := s.other(t).with("Idempotency-Key", "k").post("/v1/webhooks", hook).want(201)
@@ -204,7 +204,7 @@ func TestIdempotency_CommitsResponseWithEffect(t *testing.T) {
 	db, err := sql.Open("sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	// Simulate the death of every process after its commit.
+	// Simulate that every process dies after its commit.
 	_, err = db.ExecContext(t.Context(), `CREATE TRIGGER dies BEFORE UPDATE ON idempotency_keys WHEN OLD.committed BEGIN SELECT RAISE(ABORT, 'dead'); END`)
 	require.NoError(t, err)
 	at := "/v1/console/webhooks/" + hook
@@ -349,8 +349,8 @@ func TestIdempotency_SameRequest(t *testing.T) {
 	c.send(http.MethodPost, "/v1/envelopes", strings.Replace(ct, "first", "second", 1), body).refused(422, "idempotency_key_reused")
 }
 
-// TestIdempotency_InvalidKeys checks that invalid keys are rejected by every operation that has the header in the
-// contract.
+// TestIdempotency_InvalidKeys checks that invalid keys are rejected by every operation whose description in the
+// contract includes the header.
 func TestIdempotency_InvalidKeys(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -45,7 +45,7 @@ func (n jsonCount) check(name string) error {
 	return nil
 }
 
-// countJSON counts the values in a JSON text as it reads it. It does not validate the text.
+// countJSON counts the values in a JSON text while reading it. It does not validate the text.
 func countJSON(r io.Reader) (jsonCount, error) {
 	var s jsonScanner
 	buf := make([]byte, 8<<10)

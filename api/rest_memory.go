@@ -34,7 +34,7 @@ func newBodyMemory(wait time.Duration) *bodyMemory {
 	return &bodyMemory{limit.New(smallBodiesMemory), limit.New(largeBodiesMemory), cmp.Or(wait, memoryWait)}
 }
 
-// take acquires the memory for one body. A body that needs the complete limit is processed alone.
+// take acquires the memory for one body. A body that needs all of this memory is processed alone.
 func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err error) {
 	pool := m.small
 	if size > smallBody {
@@ -46,8 +46,8 @@ func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err 
 // workMemory is the maximum memory that this process uses at a time to decode images and decrypt PDFs, in bytes.
 const workMemory = 64 << 20
 
-// takeWork acquires size bytes of working memory. A request must acquire it last, so that no holder waits for another
-// limit.
+// takeWork acquires size bytes of working memory. A request must acquire it last, so that no request that holds working
+// memory waits for another limit.
 func (s *shared) takeWork(ctx context.Context, size int64) (release func(), err error) {
 	return acquire(ctx, s.work, size, s.bodyMemory.wait, "Too many files are being read")
 }

@@ -27,7 +27,7 @@ func tagEnvelope(c *gin.Context, envelope uuid.UUID) { c.Set(envelopeKey, envelo
 func requestID(c *gin.Context) string { return c.GetString(requestIDKey) }
 
 // observe assigns an ID to the request and writes one log line. The line contains the route instead of the path,
-// because the path may contain a token. The trace always starts here, because a parent trace in a client's header is
+// because the path may contain a token. The trace always starts here, because a parent trace specified by a client is
 // not trusted.
 func (s *shared) observe(c *gin.Context) {
 	id := uuid.NewString()

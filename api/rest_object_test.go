@@ -17,7 +17,8 @@ import (
 // operation returns a valid request that tests can modify. Each call creates all objects that the request needs.
 type operation func(*testing.T, *service) (c *client, path string, body object)
 
-// operations returns an entry for every endpoint that accepts a JSON body. The fields are taken from the contract.
+// operations returns an operation for every endpoint that accepts a JSON body. The list of fields is taken from the
+// contract.
 func operations() map[string]operation {
 	envelope := func(suffix string, body object) operation {
 		return func(t *testing.T, s *service) (*client, string, object) {
@@ -260,7 +261,7 @@ func clone(o object) object {
 type mutation struct {
 	name, path string // path is the field's path in the errors
 	body       func(object) []byte
-	invalid    bool // whether the contract forbids the value
+	invalid    bool // whether the contract forbids the mutated value
 }
 
 // TestBadInput tries invalid values for every field of every request in the contract. It checks that the response is
@@ -401,7 +402,7 @@ func plain(s *openapi3.Schema) *openapi3.Schema {
 	return s
 }
 
-// wrongs returns values of every type, and the boundary values for the schema.
+// wrongs returns values of every type, and boundary values for the schema.
 func wrongs(s *openapi3.Schema) map[string]any {
 	out := map[string]any{
 		"null": nil, "boolean": true, "number": 7.5, "huge number": 1e300, "negative": -1, "zero": 0, "text": "\u00fcnknown value", "empty text": "", "blank": "   ",

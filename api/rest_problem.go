@@ -47,7 +47,7 @@ var statusOf = map[models.Kind]int{
 }
 
 // fail responds with err. An error without a kind results in a 500 response that contains only the request ID. The log
-// contains the details under the same ID.
+// contains the details and the same ID.
 func (s *shared) fail(c *gin.Context, err error) {
 	refused, ok := errors.AsType[*models.Error](err)
 	rejected, of := errors.AsType[*refusal.Error](err)
@@ -139,7 +139,7 @@ func utcPtr(t *time.Time) *time.Time {
 
 func isNotFound(err error) bool { return errors.Is(err, models.ErrNotFound) }
 
-// notFoundAs returns refused if err is a not-found error, and otherwise err.
+// notFoundAs returns refused if err is a not-found error, and err otherwise.
 func notFoundAs(refused, err error) error {
 	if isNotFound(err) {
 		return refused

@@ -64,7 +64,7 @@ func eachOperation(t *testing.T, s *service, test func(c *client, method, path s
 	t.Helper()
 	doc, err := contractDocument()
 	require.NoError(t, err)
-	// Use a fixed order in which requests by the signer precede requests that close the envelope.
+	// Use a fixed order in which the signer's requests precede requests that close the envelope.
 	paths := slices.SortedFunc(maps.Keys(doc.Paths.Map()), func(a, b string) int { return strings.Compare(b, a) })
 	for _, path := range paths {
 		operations := doc.Paths.Value(path).Operations()

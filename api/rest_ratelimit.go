@@ -19,7 +19,7 @@ import (
 const (
 	rateWindow = time.Minute
 	maxKeys    = 100_000 // when this is exceeded, new keys share one counter
-	// reservations is the divisor that determines how much of the remaining quota a process reserves at a time.
+	// reservations is the divisor that determines the share of the remaining quota that a process reserves at a time.
 	// Reservations are large while much of the quota remains, and shrink to single requests near the limit, so that
 	// several processes together stay within it.
 	reservations = 16
@@ -99,8 +99,8 @@ func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Ti
 }
 
 // limitAddress counts requests by client address. On a route that requires a bearer token, the decision is deferred
-// until the token is verified. A request with a valid token counts towards the limit of its app, and any other towards
-// that of the address.
+// until the token is verified. A request with a valid token counts toward the limit of its app, and any other request
+// counts toward the limit of the address.
 func (s *shared) limitAddress(c *gin.Context) {
 	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" || s.bearerRoutes[c.Request.Method+" "+c.FullPath()] && hasBearer(c) {
 		s.rateHeaders(c, s.limits.limit, windowEnd(s.now()))
@@ -111,7 +111,7 @@ func (s *shared) limitAddress(c *gin.Context) {
 	}
 }
 
-// countRejected counts a request whose bearer token was rejected towards the limit of its address. It returns the rate
+// countRejected counts a request whose bearer token was rejected toward the limit of its address. It returns the rate
 // limit error if the limit is exceeded, and otherwise err.
 func (s *shared) countRejected(c *gin.Context, err error) error {
 	if refused, ok := errors.AsType[*models.Error](err); ok && refused.Kind == models.KindUnauthorized && hasBearer(c) {

@@ -114,7 +114,7 @@ func forOwn(method, path string, h func(*gin.Context, caller) error) route {
 	return withoutFactor(forUser(viewer, method, path, h))
 }
 
-// forSigner returns a route for the holder of a signing link.
+// forSigner returns a route that requires a signer token in the path.
 func forSigner(method, path string, h func(*gin.Context, signerLink) error) route {
 	return route{method: method, path: path, access: signing, signer: h}
 }
@@ -147,19 +147,19 @@ func replayedBriefly(r route) route {
 	return r
 }
 
-// withoutFactor also permits users who have not yet enrolled a required second factor.
+// withoutFactor makes the route also permit users who have not yet enrolled a required second factor.
 func withoutFactor(r route) route {
 	r.allowWithoutMFA = true
 	return r
 }
 
-// afterExpiry also accepts an expired signing link.
+// afterExpiry makes the route also accept an expired signing link.
 func afterExpiry(r route) route {
 	r.allowExpiredLink = true
 	return r
 }
 
-// builderMay also accepts a builder session that has the feature.
+// builderMay makes the route also accept a builder session that has the feature.
 func builderMay(f models.BuilderFeature, r route) route {
 	r.builder = f
 	return r

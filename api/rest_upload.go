@@ -94,7 +94,7 @@ func (s *shared) receiveUpload(r io.Reader, name string, limit int64) (_ *upload
 	return &upload{file: f, DocumentInput: models.DocumentInput{Document: models.Document{Name: fileName(name), SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}}}, nil
 }
 
-// isWriteError reports whether err was caused by our temporary file rather than the client.
+// isWriteError reports whether err was caused by the service's temporary file rather than by the client.
 func isWriteError(err error) bool {
 	_, ok := errors.AsType[*os.PathError](err)
 	return ok

@@ -18,7 +18,7 @@ import (
 	"countersign/test/kit"
 )
 
-// The tests in this file try every operation in the contract with faults that apply to all operations.
+// The tests in this file try every operation in the contract with faults that can affect any operation.
 
 // isOwn reports whether only console users, and not the app, can use an operation.
 func isOwn(op *openapi3.Operation) bool {
@@ -83,7 +83,7 @@ func TestOperations_AreRateLimited(t *testing.T) {
 		if c.token != "" {
 			c = app
 		}
-		if !exhausted(c) { // true at the first operation and after each minute
+		if !exhausted(c) { // set for the first operation and after each minute
 			exhausted(c)
 		}
 		a := c.call(method, at.Replace(path), nil)
@@ -196,7 +196,7 @@ func TestEnvelopes_Roles(t *testing.T) {
 	by[models.RoleSender].get("/v1/console/users").refused(403, "role_forbidden")
 }
 
-// TestOperations_RequireSecondFactor checks that a console user who must enroll a second factor can use only the
+// TestOperations_RequireSecondFactor checks that a console user who must still enroll a second factor can use only the
 // account endpoints needed for enrollment.
 func TestOperations_RequireSecondFactor(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,5 @@
-// Package api serves Countersign over HTTP. Each handler parses the request, authorizes it, makes one call and renders
-// the response.
+// Package api serves Countersign over HTTP. Each handler parses the request, authorizes it, makes one call to the layer
+// below, and renders the response.
 package api
 
 import (
@@ -62,7 +62,8 @@ type Config struct {
 	Version           string
 	// StreamLimit is the maximum duration of an event stream. Zero means 15 minutes.
 	StreamLimit time.Duration
-	// QueueWait is the maximum time for which a request waits for a concurrency limit. Zero means 10 or 30 seconds.
+	// QueueWait is the maximum time for which a request waits for a concurrency limit. Zero means 10 or 30 seconds,
+	// depending on the limit.
 	QueueWait time.Duration
 	// StallLimit is the maximum time for which a client that downloads a file may stop reading. Zero means two minutes.
 	StallLimit time.Duration
@@ -105,7 +106,7 @@ func New(cfg Config) (*Server, error) {
 	s.routes = append(s.ownRoutes(), s.handlers.routes()...)
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ContextWithFallback = true
-	s.engine.RedirectTrailingSlash = false // its redirects would bypass the middleware
+	s.engine.RedirectTrailingSlash = false // the router's redirects would bypass the middleware
 	if err := s.engine.SetTrustedProxies(cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("trusted proxies: %w", err)
 	}

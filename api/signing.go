@@ -45,8 +45,8 @@ func (s *signingHandler) consent(c *gin.Context, l signerLink, o *object) error 
 	}))
 }
 
-// The limits on the body of a sign request, in bytes: for the complete body, for everything except the fields, and for
-// each field. A field contains either text, which may be escaped, or an image in base64.
+// The limits on a sign request, in bytes, for the complete body, for everything except the fields, and for each field.
+// A field contains either text, which may be escaped, or an image in base64.
 const (
 	maxSign        = 12 << 20
 	besideFields   = 64 << 10
@@ -117,8 +117,8 @@ func (s *signingHandler) readSubmission(c *gin.Context, l signerLink, e *models.
 }
 
 // fieldsToSign returns the types of the signer's fields, and the values of earlier signers that determine which fields
-// are visible. It returns an error if the link cannot be used to sign now, so that such a request is not processed any
-// further.
+// are visible. It returns an error if the link cannot be used to sign now, so that the rest of such a request is not
+// processed.
 func (s *signingHandler) fieldsToSign(c *gin.Context, l signerLink, e *models.Envelope) (map[uuid.UUID]models.FieldType, map[string]string, error) {
 	if err := e.CheckSign(s.signerContext(c, l), l.Link); err != nil {
 		return nil, nil, err
@@ -169,12 +169,12 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType, check checkPictu
 // undecodedPicture is a placeholder for an image that is rejected without being decoded.
 var undecodedPicture = []byte{0}
 
-// checkPicture is a function that checks an image, such as the method Check of picture.Checker.
+// checkPicture is a function that checks an image, such as picture.Checker.Check.
 type checkPicture func([]byte) (picture.Picture, error)
 
 // pictureChecker checks the images in a submission. It acquires memory for each of them.
 type pictureChecker struct {
-	ctx      context.Context //nolint:containedctx // the request's context
+	ctx      context.Context //nolint:containedctx // context of the request
 	shared   *shared
 	pictures picture.Checker
 	err      error // set if no memory was available

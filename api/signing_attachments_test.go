@@ -140,7 +140,8 @@ func photo(t *testing.T, orientation byte) []byte {
 	return append(append(append(b.Bytes()[:2:2], segment...), exif...), b.Bytes()[2:]...)
 }
 
-// TestAttachments checks what can be done with attachments by the signer who adds them, a later signer, and the owner.
+// TestAttachments checks which operations on attachments are available to the signer who adds them, to a later signer,
+// and to the owner.
 func TestAttachments(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -324,8 +325,8 @@ func TestRemoveAttachment_WhileSigning(t *testing.T) {
 	c.post(at+"/sign", object{"fields": []object{again}}).want(200)
 }
 
-// during changes a row in a transaction, which it commits as soon as a statement of the request waits for it. It
-// requires PostgreSQL.
+// during changes a row in a transaction, and commits the transaction as soon as a statement of the request waits for
+// it. The function requires PostgreSQL.
 func (s *service) during(t *testing.T, change, id, waiting string, request func()) {
 	t.Helper()
 	ctx := t.Context()
@@ -334,7 +335,7 @@ func (s *service) during(t *testing.T, change, id, waiting string, request func(
 	defer func() { require.NoError(t, db.Close()) }()
 	tx, err := db.BeginTx(ctx, nil)
 	require.NoError(t, err)
-	defer func() { _ = tx.Rollback() }() // has no effect after the commit
+	defer func() { _ = tx.Rollback() }() // has no effect after a commit
 	_, err = tx.ExecContext(ctx, change, id)
 	require.NoError(t, err)
 	var done sync.WaitGroup

@@ -40,8 +40,8 @@ func needCode(t *testing.T, c *client, at string) {
 	c.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
 }
 
-// boundClient checks that if the code was confirmed with bind, only the session confirms the client, either as a cookie
-// or in a header.
+// boundClient checks that if the code was confirmed with bind, only the session, sent as a cookie or in a header,
+// identifies the client.
 func boundClient(t *testing.T, s *service) {
 	t.Helper()
 	c, nobody, stranger := s.client(t), s.browser(t), s.stranger(t)
@@ -136,7 +136,7 @@ func repeatedCode(t *testing.T, s *service) {
 	require.NotContains(t, string(again.raw), token, "the session is given once")
 }
 
-// needSession checks that a client that has not confirmed a code is rejected.
+// needSession checks that a client without a confirmed code is rejected.
 func needSession(t *testing.T, c *client, at string) {
 	t.Helper()
 	ctx := c.get(at).want(200)

@@ -125,7 +125,7 @@ func (s *signingHandler) signingContext(c *gin.Context, l signerLink) error {
 			return err
 		}
 	}
-	if opened && c.GetHeader("Sec-Fetch-Site") == "same-origin" { // by the signing page, which shows pictures
+	if opened && c.GetHeader("Sec-Fetch-Site") == "same-origin" { // requested by the signing page, which displays page images
 		s.pages.renderFirstPage(c.Request.Context(), e)
 	}
 	chosen, err := s.senderSettings(c, l.App, e)
@@ -184,7 +184,7 @@ func (s *signingHandler) viewContext(c *gin.Context, chosen models.Settings, e *
 	return v, s.contextFields(c, &v, e, signer, confirmed)
 }
 
-// senderSettings returns the effective settings for the sender of an envelope. id is the ID of the app.
+// senderSettings returns the settings in effect for the sender of an envelope. id is the ID of the app.
 func (s *signingHandler) senderSettings(c *gin.Context, id uuid.UUID, e *models.Envelope) (models.Settings, error) {
 	app, err := s.store.App(c.Request.Context(), id)
 	if err != nil {

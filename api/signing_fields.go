@@ -42,8 +42,8 @@ func (s *signingHandler) contextFields(c *gin.Context, v *contextView, e *models
 	return err
 }
 
-// conditionValues returns the values of earlier signers that conditions on the signer's fields refer to. It returns nil
-// if there are no such conditions.
+// conditionValues returns the values of earlier signers to which the conditions of the signer's fields refer. It
+// returns nil if there are no such conditions.
 func (s *signingHandler) conditionValues(c *gin.Context, e *models.Envelope, signer uuid.UUID) (map[string]string, error) {
 	names := e.EarlierNames(signer)
 	if len(names) == 0 {

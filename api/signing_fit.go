@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// maxFitChecks is the maximum number of texts in a request. Usually there are only a few: the field in which the signer
-// is typing, and other fields with the same name.
+// maxFitChecks is the maximum number of texts in a request. Usually, there are only a few: the text of the field in
+// which the signer is typing, and the texts of other fields with the same name.
 const maxFitChecks = 20
 
 // checkFit reports which texts do not fit in their fields. The signing page calls it while the signer is typing.

@@ -47,8 +47,7 @@ func TestOutcome_OfLinks(t *testing.T) {
 		receipt := nobody.get("/v1/receipts/" + a.str("receiptToken")).want(200)
 		require.Equal(t, "in_progress", receipt.str("envelopeStatus"))
 
-		// If another signer declines, the outcome of the first signer remains signed, and the third signer can no longer
-		// sign.
+		// If another signer declines, the first signer's outcome remains "signed", and the third signer can no longer sign.
 		grace, hedy := s.link(t, e, 1), s.link(t, e, 2)
 		nobody.post(grace+"/decline", nil).want(200)
 		require.Equal(t, "declined", nobody.get(grace+"/outcome").want(200).str("outcome"))

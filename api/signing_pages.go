@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// signingPage sends an image of a page, and records the delivery.
+// signingPage sends an image of a page, and records its delivery.
 func (s *signingHandler) signingPage(c *gin.Context, l signerLink) error {
 	level, err := pageLevel(c)
 	if err != nil {

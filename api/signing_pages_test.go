@@ -113,7 +113,7 @@ func TestPages_OfOthers_AreNotFound(t *testing.T) {
 	for _, suffix := range []string{"", "/text"} {
 		c.get(envelope + suffix).want(200)
 		nobody.get(at + "/documents/" + document + "/pages/1" + suffix).want(200)
-		// Requests for other envelopes, documents, pages or levels are rejected.
+		// Requests for other envelopes, documents, pages and levels are rejected.
 		other.get(envelope+suffix).refused(404, "not_found")
 		nobody.get(envelope + suffix).want(401)
 		nobody.get(s.link(t, o, 0)+"/documents/"+document+"/pages/1"+suffix).refused(404, "not_found")
@@ -168,7 +168,7 @@ func TestPage_RenderedWhileItsFileIsRemoved_IsNotKept(t *testing.T) {
 }
 
 // TestSigningContext_OfTheSigningPage_RendersTheFirstPage checks that the first page is rendered when the signing page
-// opens, before it requests the page, and that a client without pictures causes no rendering.
+// opens, before it requests the page, and that no page is rendered for a client that displays no page images.
 func TestSigningContext_OfTheSigningPage_RendersTheFirstPage(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -198,7 +198,8 @@ func TestSigningContext_OfTheSigningPage_RendersTheFirstPage(t *testing.T) {
 	require.Empty(t, stored.Signers[0].DeliveredLevels(stored.Documents[0].ID), "nothing was delivered")
 }
 
-// TestPages_NeedTheCode_WhereDocumentsDo checks that reading pages requires a code if reading documents does.
+// TestPages_NeedTheCode_WhereDocumentsDo checks that a code is required for reading pages if it is required for reading
+// documents.
 func TestPages_NeedTheCode_WhereDocumentsDo(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.CodeBeforeReading = true })
@@ -283,7 +284,8 @@ func countRows(t *testing.T, st *store.Store, table string) (n int, err error) {
 	return n, err
 }
 
-// TestUpload_PageTooLargeToDisplay_IsRefused checks that a page of which signers would see no picture is rejected.
+// TestUpload_PageTooLargeToDisplay_IsRefused checks that an upload is rejected if one of its pages is too large to be
+// displayed as an image.
 func TestUpload_PageTooLargeToDisplay_IsRefused(t *testing.T) {
 	t.Parallel()
 	c := onSQLite(t, nil).client(t)

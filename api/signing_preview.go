@@ -8,8 +8,8 @@ import (
 	"countersign/models"
 )
 
-// preview responds with the data for the signing page as a recipient of a draft would see it. It records nothing and
-// creates no link that could be used to sign. The preview loads document pages from the routes of the envelope.
+// preview responds with the data for the signing page as a recipient of a draft would see it. It records nothing, and
+// creates no link that could be used for signing. The preview loads document pages from the routes of the envelope.
 func (s *signingHandler) preview(c *gin.Context, app caller, e *models.Envelope) error {
 	if err := checkLanguage(c); err != nil {
 		return err

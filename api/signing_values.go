@@ -13,7 +13,7 @@ import (
 	"countersign/models"
 )
 
-// filledView represents a value entered in a field, with the position of the field.
+// filledView represents a value entered in a field, together with the field's position.
 type filledView struct {
 	FieldID    uuid.UUID        `json:"fieldId"`
 	SignerID   uuid.UUID        `json:"signerId"`
@@ -22,10 +22,10 @@ type filledView struct {
 	Type       models.FieldType `json:"type"`
 	placeView
 	Value      *string         `json:"value"`   // null if it is an image
-	Picture    *string         `json:"picture"` // SHA-256 of the image; null if the value is text
+	Picture    *string         `json:"picture"` // SHA-256 of the image; null if the value is a text
 	SignedAt   *time.Time      `json:"signedAt"`
-	Attachment *attachmentView `json:"attachment,omitempty"` // the file whose name is Value
-	// These members are present only if the envelope uses features beyond the original interface.
+	Attachment *attachmentView `json:"attachment,omitempty"` // the file whose name is in Value
+	// These members are present only if the envelope uses features that are not part of the original interface.
 	Name   string `json:"name,omitempty"`
 	Label  string `json:"label,omitempty"`
 	Group  string `json:"group,omitempty"`

@@ -185,7 +185,7 @@ func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 }
 
 // TestSign_WithoutDisplayedValues checks that if a signature does not contain the digest of the displayed values, the
-// values last delivered to the link are recorded, or none.
+// event records the values that were last delivered to the link's holder, if any.
 func TestSign_WithoutDisplayedValues(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

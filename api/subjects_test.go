@@ -38,7 +38,7 @@ var withoutSource = []string{
 	"contract_promised_test.go", "contract_strictclient_test.go", "subjects_test.go", "harness_test.go", "harness_internal_test.go", "fixtures_test.go", "export_test.go",
 }
 
-const maxMethods = 60 // per type
+const maxMethods = 60 // maximum number of methods per type
 
 // TestSubjects checks that source files are named after their subject and test files after their source file, that a
 // handler's methods are all in the files of its subject, and that a subject uses only the subjects below it.
@@ -62,7 +62,7 @@ func TestSubjects(t *testing.T) {
 		}
 	}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	conf := types.Config{Importer: noImports{}, Error: func(error) {}} // declarations of other packages are not needed
+	conf := types.Config{Importer: noImports{}, Error: func(error) {}} // the declarations of other packages are not needed
 	pkg, _ := conf.Check("api", fset, files, info)
 	in := func(pos token.Pos) string { return subjectOf(fset.Position(pos).Filename) }
 

@@ -115,7 +115,8 @@ func (s *templateHandler) templateDocument(c *gin.Context, app caller) error {
 	return models.ErrNotFound
 }
 
-// checkTemplateFiles returns an error if a template is archived, because its files must not be read any longer.
+// checkTemplateFiles returns an error if a template is archived, because the files of an archived template must no
+// longer be read.
 func checkTemplateFiles(t *models.LoadedTemplate) error {
 	if t.ArchivedAt != nil {
 		return models.Reject(models.KindGone, "template_archived", "The template is archived; its files are kept only for the envelopes that were created from it.")

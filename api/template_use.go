@@ -10,7 +10,7 @@ import (
 	"countersign/store"
 )
 
-// createFromTemplate creates an envelope from a template, and sends it if requested.
+// createFromTemplate creates an envelope from a template, and sends the envelope if requested.
 func (s *templateHandler) createFromTemplate(c *gin.Context, app caller, o *object) error {
 	id, version, send := o.id("templateId"), templateVersion(o, "must be 1 or more"), o.flag("send", false)
 	use := s.templateUse(o, app)
@@ -60,7 +60,7 @@ func templateVersion(o *object, problem string) int {
 	return models.Deref(n, 0)
 }
 
-// checkAuth rejects an envelope with a signer whose authentication method the service no longer has.
+// checkAuth rejects an envelope with a signer whose authentication method the service no longer supports.
 func (s *templateHandler) checkAuth(e *models.Envelope) error {
 	for _, signer := range e.Signers {
 		if reason := s.authUnavailable(signer.AuthMethod); reason != "" {

@@ -45,8 +45,8 @@ func TestTemplate_ExternalIDCreatesVersions(t *testing.T) {
 	})
 }
 
-// TestEnvelopeOfTemplate_EqualsUploaded checks that an envelope created from a template and sent equals an uploaded
-// one, that the file is not copied, and that the envelope can be found by template.
+// TestEnvelopeOfTemplate_EqualsUploaded checks that an envelope created and sent from a template equals an envelope
+// with an uploaded file, that the file is not copied, and that the envelope can be found by template.
 func TestEnvelopeOfTemplate_EqualsUploaded(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

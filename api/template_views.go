@@ -127,7 +127,7 @@ func viewVersion(n *models.TemplateVersion) versionView {
 	return versionView{n.Number, n.CreatedBy, n.CreatedAt.UTC()}
 }
 
-// templateTag returns the ETag of the current state of a template.
+// templateTag returns the ETag for the current state of a template.
 func templateTag(t *models.Template) string {
 	return fmt.Sprintf(`"%d-%d"`, t.Version, t.UpdatedAt.UnixMicro())
 }

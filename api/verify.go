@@ -20,7 +20,7 @@ import (
 
 const (
 	verifyPerMinute = 30 // per address
-	verifyPatience  = 3  // multiple of the processor time limit, because the processors also do other work
+	verifyPatience  = 3  // a multiple of the CPU time limit, because the CPUs also do other work
 )
 
 // countVerification returns an error if the client has recently verified too many documents.
@@ -120,8 +120,8 @@ func (s *verifyHandler) receiveSealed(c *gin.Context) (u *upload, err error) {
 	return u, nil
 }
 
-// compareWithRecord compares a document sealed by this service with the database record of its envelope. For other
-// documents it does not query the database, because their content is untrusted.
+// compareWithRecord compares a document sealed by this service with the database record of its envelope. It does not
+// query the database for other documents, because their content is untrusted.
 func (s *verifyHandler) compareWithRecord(ctx context.Context, r *verify.Report) error {
 	if r.Verdict != verify.VerdictValid && r.Verdict != verify.VerdictAltered {
 		return nil

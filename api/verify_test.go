@@ -68,7 +68,7 @@ func sealedByAnother(t *testing.T) []byte {
 }
 
 // TestVerify_LargeFiles checks that the size limit is the upload limit plus the maximum growth by sealing, and that
-// files of more than 100 MB are examined in the same way as others.
+// files of more than 100 MB are examined in the same way as other files.
 func TestVerify_LargeFiles(t *testing.T) {
 	t.Parallel()
 	const limit = 100 << 20

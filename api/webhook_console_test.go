@@ -34,7 +34,7 @@ func TestConsoleEndpoints(t *testing.T) {
 		support.call(http.MethodPatch, at, object{}).refused(403, "role_forbidden")
 		s.other(t).call(http.MethodPatch, at, object{}).refused(404, "not_found")
 
-		// A delivery contains the subject of its envelope and, until the endpoint is deleted, the URL of the endpoint.
+		// A delivery contains the subject of its envelope and, until the endpoint is deleted, the endpoint's URL.
 		e, _ := s.client(t).sent(contract())
 		d := rowsOf(admin.get("/v1/console/webhook-deliveries?envelopeId=" + e.str("id")).want(200))[0].(object)
 		require.Equal(t, "https://example.com/b", d["webhookUrl"])

@@ -25,7 +25,7 @@ func TestConsoleDeliveries(t *testing.T) {
 		require.Equal(t, "envelope.sent", one.body["payload"].(object)["event"])
 		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).want(202) // a pending delivery is attempted immediately
 
-		run := 1 // each attempt below is the first one after the delivery was resent
+		run := 1 // each attempt below is the first after a resend
 		fail := func(at time.Time, gone bool) string {
 			disabled, err := s.store.RecordAttempt(t.Context(), models.DeliveryAttempt{
 				DeliveryID: uuid.MustParse(id), At: at, Status: 500, Body: []byte("oops\x00\xff"),

@@ -28,7 +28,7 @@ const (
 	streamSilence = 15 * time.Second
 	// streamWrite is the time limit for each write to the client.
 	streamWrite = 30 * time.Second
-	// streamLimit is the maximum duration of a stream. After it, the client must reconnect with its credential.
+	// streamLimit is the maximum duration of a stream. After that time, the client must reconnect with its credential.
 	streamLimit = 15 * time.Minute
 	// maxStreams is the maximum number of streams that an app may have open in each process.
 	maxStreams = 20
@@ -101,7 +101,7 @@ func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 		}
 	}
 	defer s.streams.close(app.ID)
-	page, err := s.store.Events(c.Request.Context(), q) // before the response begins, so that an error can still be sent
+	page, err := s.store.Events(c.Request.Context(), q) // done before the response begins, so that an error can still be sent
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"countersign/store"
 )
 
-// TestEventStreams checks that events are sent with IDs, that only an ID is sent if all new events were filtered out,
+// TestEventStreams checks that events are sent with IDs, that only an ID is sent if the filter excludes all new events,
 // that nothing is sent if there are no new events, and that the number of streams of an app is limited.
 func TestEventStreams(t *testing.T) {
 	t.Parallel()

@@ -72,14 +72,14 @@ func TestEvents_AreInOrder(t *testing.T) {
 		require.Equal(t, "voided", data["status"])
 		require.Equal(t, "No.", data["reason"])
 
-		// With a filter, the cursor also advances past events that do not match.
+		// If a filter is set, the cursor also advances past events that do not match.
 		sent, after := readAll(c, "", 100, "&event=envelope.sent")
 		require.Equal(t, []string{"envelope.sent"}, eventNames(sent))
 		require.Equal(t, cursor, after)
 		none, _ = readAll(c, after, 100, "&event=envelope.sent")
 		require.Empty(t, none)
 
-		// The parameter since selects later events.
+		// The parameter "since" selects events after the given time.
 		s.clock.advance(time.Minute)
 		since := s.clock.now().Format(time.RFC3339)
 		c.sent(contract())
@@ -125,7 +125,7 @@ func TestEvents_OfOthersAreHidden(t *testing.T) {
 }
 
 // TestEvents_AreNeverMissed checks that a reader receives each event exactly once, even if concurrent writers commit
-// events in a different order than they insert them.
+// events in a different order from that of insertion.
 func TestEvents_AreNeverMissed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -207,7 +207,7 @@ func TestEvents_Expire(t *testing.T) {
 	})
 }
 
-// TestEvents_UnreadExpire checks that unread events are deleted eventually, and that a later reader is notified of the
+// TestEvents_UnreadExpire checks that unread events are eventually deleted, and that a later reader is notified of the
 // gap.
 func TestEvents_UnreadExpire(t *testing.T) {
 	t.Parallel()
