@@ -86,7 +86,11 @@ func TestBadQueries(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s *service) {
 		at := places(t, s)
 		tried := 0
+		user := s.person(t, models.RoleAdmin)
 		eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
+			if op.Security != nil && len(*op.Security) == 1 && (*op.Security)[0]["console"] != nil { // rejects an app's token
+				c = user
+			}
 			required := url.Values{}
 			for _, ref := range op.Parameters {
 				if p := ref.Value; p.In == "query" && p.Required {
