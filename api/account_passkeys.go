@@ -101,7 +101,7 @@ func (s *signInHandler) listPasskeys(c *gin.Context, app caller) error {
 	return answerList(c, views(rows, viewPasskey))
 }
 
-// challengePurpose describes the purpose of a challenge and its holder, the only party that may respond to it.
+// challengePurpose identifies the purpose and the holder of a challenge. Only the holder may respond to the challenge.
 type challengePurpose struct {
 	kind   models.ChallengeKind
 	holder string
@@ -119,7 +119,7 @@ func registrationChallenge(session uuid.UUID) challengePurpose {
 	return challengePurpose{models.ChallengePasskey, session.String()}
 }
 
-// challenge stores a challenge and sends it to the browser. A challenge accepts one response.
+// challenge stores a challenge and sends it to the browser. Only one response to a challenge is accepted.
 func (s *signInHandler) challenge(c *gin.Context, asked challengePurpose, user uuid.UUID, session *webauthn.SessionData, options any) error {
 	data, err := json.Marshal(session)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"countersign/models"
 )
 
-// The sizes of the measurement in measureBulk. The number of rows is a command-line option.
+// Parameters of measureBulk. The number of rows is a command-line option.
 const (
 	bulkLimit      = 20 * time.Minute
 	maxSingles     = 2000 // maximum number of single sends for the comparison
-	bulkProbes     = 60   // envelopes of each app, both when idle and during a bulk send
-	bulkSample     = 20   // rows of the bulk send whose stages are read
+	bulkProbes     = 60   // number of envelopes of each app, both when idle and during a bulk send
+	bulkSample     = 20   // number of rows of the bulk send whose stages are read
 	probeInterval  = 300 * time.Millisecond
 	bulkLook       = 100 * time.Millisecond
 	bulkSendsRatio = 0.8
@@ -37,7 +37,8 @@ func (w *benchEnv) measureBulk(ctx context.Context) error {
 	return w.bulkDelay(ctx, template)
 }
 
-// bulkRate measures a bulk send, and single sends before and after it, each until the last invitation.
+// bulkRate measures a bulk send, as well as single sends before and after it. Each measurement ends with the last
+// invitation.
 func (w *benchEnv) bulkRate(ctx context.Context, template string) error {
 	singles := min(w.rows, maxSingles) / 2
 	single := func(ctx context.Context) error {
@@ -99,7 +100,7 @@ func (w *benchEnv) untilInvited(ctx context.Context, n int, do func(context.Cont
 }
 
 // bulkDelay measures single envelopes when idle and during a bulk send. The bulk send is canceled once enough single
-// envelopes were sent.
+// envelopes have been sent.
 func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 	other, err := w.app(ctx, "Single")
 	if err != nil {
@@ -112,7 +113,7 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 		}
 	}
 	goesOn := func(context.Context) (bool, error) { return true, nil }
-	// One half before and one half after, because the machine's speed changes.
+	// Send one half before and one half after, because the machine's speed changes.
 	quiet, err := w.probes(ctx, "before", bulkProbes/2, senders, goesOn)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// The sizes of the bursts.
+// Parameters of the bursts.
 const (
 	burst      = 2000
 	backlog    = 20000
@@ -94,7 +94,7 @@ func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	if err := atOnce(ctx, backlog, func(ctx context.Context, _ int) error { return w.client.ping(ctx, bad) }); err != nil {
 		return err
 	}
-	// Measure the existing backlog, and not its creation.
+	// Measure only the effect of an existing backlog, not that of creating it.
 	if err := w.told(ctx); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	return nil
 }
 
-// told waits until the outbox is empty, which means that Temporal has received all rows.
+// told waits until the outbox is empty, which means that all rows have been forwarded to Temporal.
 func (w *benchEnv) told(ctx context.Context) error {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {
@@ -177,7 +177,7 @@ func (c *client) ping(ctx context.Context, id uuid.UUID) error {
 	return err
 }
 
-// pings measures deliveries from the API call to their arrival.
+// pings measures the time from an API call to the arrival of its delivery.
 func (c *client) pings(ctx context.Context, id uuid.UUID, at *endpoint) ([]time.Duration, error) {
 	var out []time.Duration
 	for range pings {

@@ -10,12 +10,12 @@ import (
 	"countersign/clients/go/api"
 )
 
-// The sizes of the measurement in measureHang.
+// Parameters of measureHang.
 const (
-	hangTurns  = 2   // of each mode, alternating
-	hangProbes = 8   // of each effect in one turn
-	hangMails  = 500 // hanging invitations
-	hangCalls  = 500 // deliveries to a hanging endpoint
+	hangTurns  = 2   // turns in each mode, alternating
+	hangProbes = 8   // measurements of each effect in one turn
+	hangMails  = 500 // invitations that hang
+	hangCalls  = 500 // deliveries to the endpoint that hangs
 	hangGoal   = 2.0 // maximum ratio to the control
 	hangLimit  = 30 * time.Minute
 )
@@ -39,7 +39,7 @@ type effect struct {
 // measureHang measures the expiry, void, seal and invitation of envelopes of one app while 500 invitations of another
 // app hang at the mail server. It also measures deliveries to one endpoint while 500 deliveries to another endpoint
 // hang. In the control, the same burst is sent to servers that respond. The probes begin as soon as Temporal has
-// received the burst, and the effects alternate.
+// received the burst, and alternate between the effects.
 func (w *benchEnv) measureHang(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hangLimit)
 	defer cancel()
@@ -102,7 +102,7 @@ func (w *benchEnv) measureHang(ctx context.Context) error {
 	return nil
 }
 
-// expireTenant is the tenant whose envelopes expire two seconds after they were sent. A database trigger sets their
+// expireTenant is the tenant whose envelopes expire two seconds after they are sent. A database trigger sets their
 // deadline, because the API accepts only days.
 const expireTenant = "expire"
 
@@ -206,7 +206,7 @@ func (w *benchEnv) probeSeal(ctx context.Context, c *client, n int) (time.Durati
 	return now().Sub(start), err
 }
 
-// probeExpiry returns the time from the deadline until the envelope is expired.
+// probeExpiry returns the time from the deadline until the envelope expires.
 func (w *benchEnv) probeExpiry(ctx context.Context, c *client, n int) (time.Duration, error) {
 	e, err := c.sendTo(ctx, expireTenant, fmt.Sprintf("expire%d@example.com", n))
 	if err != nil {

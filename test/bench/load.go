@@ -14,7 +14,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// The duration of the mix, and the number of concurrent clients.
+// Duration of the mix, and number of concurrent clients.
 const (
 	loadTime, minLoadTime = time.Minute, 20 * time.Second
 	soakTime              = 10 * time.Minute
@@ -26,7 +26,7 @@ func (w *benchEnv) measureSoak(ctx context.Context) error { return second(w.mix(
 
 func second(_ int, err error) error { return err }
 
-// mix runs clients that complete one envelope after another for the given time. It prints the durations for each
+// mix runs clients that each complete one envelope after another for the given time. It prints the durations for each
 // endpoint and the resource usage of each process, and returns the number of completed envelopes.
 func (w *benchEnv) mix(ctx context.Context, length time.Duration) (int, error) {
 	times := newTimings()

@@ -1,7 +1,7 @@
-// Command bench measures the service, and compares it with a lower bound measured in the same run. It compares the
-// sign call with a bare transaction that writes the same rows, and completed envelopes per second with a bare
-// Temporal workflow of the same shape. It also measures the cost of an envelope, of a start, and of an idle service.
-// On request, it measures the effects of a steady load, a burst, a backlog, a bulk send, and a mail server and an
+// Command bench measures the service, and compares it with a lower bound measured in the same run. It compares the sign
+// call with a bare transaction that writes the same rows, and completed envelopes per second with a bare Temporal
+// workflow of the same shape. It also measures the cost of an envelope, of starting the service, and of an idle
+// service. On request, it measures the effects of a steady load, a burst, a backlog, a bulk send, and a mail server and
 // endpoint that hang. It connects only to loopback addresses and requires no interaction.
 package main
 
@@ -19,10 +19,10 @@ import (
 	"countersign/models"
 )
 
-// The sizes of the measurements.
+// Parameters of the measurements.
 const (
 	signCalls  = 150
-	envelopes  = 240 // completed envelopes, and as many bare workflows, in alternating turns
+	envelopes  = 240 // number of completed envelopes, and of bare workflows, in alternating turns
 	turns      = 4
 	parallel   = 8
 	totalLimit = 40 * time.Minute
@@ -60,14 +60,14 @@ func main() {
 // step is one measurement.
 type step struct {
 	name string
-	load bool // runs only when selected, with Temporal on PostgreSQL
+	load bool // runs only if selected, with Temporal on PostgreSQL
 	do   func(*benchEnv, context.Context) error
 }
 
 func steps() []step {
 	return []step{
 		{"start", false, (*benchEnv).measureStart},
-		{"service", false, (*benchEnv).startService}, // always runs, because the others need it
+		{"service", false, (*benchEnv).startService}, // always runs, because the other steps depend on it
 		{"memory", false, (*benchEnv).measureMemory},
 		{"sign", false, (*benchEnv).measureSign},
 		{"throughput", false, (*benchEnv).measureThroughput},
@@ -83,7 +83,7 @@ func steps() []step {
 	}
 }
 
-// run runs the selected measurements. If only is empty, it runs all except the loads.
+// run runs the selected measurements. If only is empty, it runs all measurements except the loads.
 func run(ctx context.Context, o options, only []string) error {
 	if o.rows < minRows || o.rows > models.MaxBulkRows {
 		return fmt.Errorf("-rows %d: it has to be %d to %d", o.rows, minRows, models.MaxBulkRows)

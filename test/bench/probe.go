@@ -28,8 +28,8 @@ type probeTimes struct {
 	stages [len(probeStages)]time.Duration
 }
 
-// probes sends n envelopes from each sender at a constant rate, regardless of how long each takes, and stops early
-// when goesOn returns false. It returns the times for each sender.
+// probes sends n envelopes from each sender at a constant rate, regardless of the time that each send takes, and stops
+// early if goesOn returns false. It returns the times for each sender.
 func (w *benchEnv) probes(ctx context.Context, label string, n int, senders []probeSender, goesOn func(context.Context) (bool, error)) ([][]probeTimes, error) {
 	c, err := w.dial()
 	if err != nil {
@@ -94,7 +94,7 @@ func (w *benchEnv) probe(ctx context.Context, c sdkclient.Client, s probeSender,
 func readStages(ctx context.Context, c sdkclient.Client, id string, start, mailed time.Time) (stages [len(probeStages)]time.Duration, err error) {
 	for {
 		var started, taken, ended time.Time
-		// See temporal.EnvelopeWorkflowID.
+		// see temporal.EnvelopeWorkflowID
 		it := c.GetWorkflowHistory(ctx, "envelope/"+id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		for it.HasNext() {
 			ev, err := it.Next()

@@ -22,8 +22,8 @@ type processTree struct {
 	root int
 }
 
-// usage is the resource usage of a process tree: processor time in cores, and resident bytes excluding those shared
-// with other processes.
+// usage is the resource usage of a process tree: CPU time in cores, and resident bytes excluding those shared with
+// other processes.
 type usage struct {
 	name        string
 	cores       float64
@@ -72,7 +72,7 @@ func (w *benchEnv) watch(ctx context.Context) (*usageSampler, error) {
 			}
 			_, memory, err := u.sample()
 			if err != nil {
-				continue // a process has exited, which the run will report
+				continue // a process has exited, which run will report
 			}
 			for name, n := range memory {
 				u.memory[name] = append(u.memory[name], n)
@@ -104,11 +104,11 @@ func (u *usageSampler) end() ([]usage, error) {
 // middle returns the median, because a single sample may include a short-lived child process.
 func middle(samples []int64) int64 { return slices.Sorted(slices.Values(samples))[len(samples)/2] }
 
-// hertz is the number of units of processor time per second in /proc (proc_pid_stat(5)). It is constant on Linux.
+// hertz is the number of CPU time units per second in /proc (proc_pid_stat(5)). It is constant on Linux.
 const hertz = 100
 
-// sample reads the processor time and resident memory of every process tree. The processor time of a terminated child
-// is included in that of the process that waited for it.
+// sample reads the CPU time and resident memory of every process tree. The CPU time of a terminated child is included
+// in that of the process that waited for it.
 func (u *usageSampler) sample() (cpu map[string]time.Duration, memory map[string]int64, err error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -121,12 +121,12 @@ func (u *usageSampler) sample() (cpu map[string]time.Duration, memory map[string
 	}
 	all := make(map[int]process, len(stats))
 	for _, path := range stats {
-		b, err := os.ReadFile(path) //nolint:gosec // a file of the kernel
+		b, err := os.ReadFile(path) //nolint:gosec // a kernel file
 		if err != nil {
 			continue // the process has exited
 		}
 		pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
-		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name before it can contain any character
+		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name before the parenthesis can contain any character
 		n := func(i int) int64 { v, _ := strconv.ParseInt(f[i-3], 10, 64); return v }
 		p := process{parent: int(n(4)), ticks: n(14) + n(15) + n(16) + n(17)}
 		var total, resident, shared int64

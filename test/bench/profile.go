@@ -17,13 +17,13 @@ import (
 
 // The profiled part of the mix, and the printed part of the profiles.
 const (
-	profileLead = 5 * time.Second // time at each end of the mix that is not profiled
+	profileLead = 5 * time.Second // time at the start and at the end of the mix that is not profiled
 	profileTop  = "-nodecount=30"
 	statements  = 30
 )
 
 // measureProfile runs the mix. It writes the CPU and memory profiles of the API and the worker to the directory in
-// -profiles, and prints their top entries and the statements that take the most time in PostgreSQL.
+// -profiles, and prints their top entries and the PostgreSQL statements with the longest total duration.
 func (w *benchEnv) measureProfile(ctx context.Context) error {
 	if err := os.MkdirAll(w.profiles, 0o750); err != nil {
 		return err

@@ -13,16 +13,16 @@ import (
 	"countersign/clients/go/api"
 )
 
-// The sizes of the measurement in measureSend.
+// Parameters of measureSend.
 const (
 	sendPages  = 20
-	sendRounds = 3  // of each kind, alternating
-	sendEach   = 40 // envelopes in a round
+	sendRounds = 3  // envelopes of each kind, alternating
+	sendEach   = 40 // envelopes per round
 )
 
-// measureSend compares the processor time of the API and PostgreSQL for an envelope that is created from a template
-// with that for one whose document is uploaded. The worker is paused during the measurement, because its work is the
-// same in both cases.
+// measureSend compares the CPU time that the API and PostgreSQL use for an envelope created from a template with the
+// CPU time for an envelope whose document is uploaded. The worker is paused during the measurement, because its work is
+// the same in both cases.
 func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	file := textPages(sendPages)
 	template, err := w.client.template(ctx, file, 2)

@@ -27,7 +27,7 @@ type benchEnv struct {
 	options
 
 	dir, bin    string
-	pg          string // URL
+	pg          string // URL of the API
 	temporal    string // host:port
 	temporalPID int
 	mails       mailbox
@@ -202,7 +202,7 @@ func (w *benchEnv) measureStart(ctx context.Context) error {
 
 // measureMemory measures the resident memory of the idle API and worker.
 func (w *benchEnv) measureMemory(ctx context.Context) error {
-	select { // wait until the effects of the start have subsided
+	select { // wait until the effects of starting have subsided
 	case <-ctx.Done():
 	case <-time.After(5 * time.Second):
 	}

@@ -59,7 +59,7 @@ func (w *benchEnv) measureSign(ctx context.Context) error {
 	return nil
 }
 
-// sameRows writes the same rows for the second signer that a sign call writes for the first one: two values, the
+// sameRows writes, for the second signer, the same rows that a sign call writes for the first one: two values, the
 // adopted signature, the signer, the envelope, one audit event and one outbox row. The changes remain, because the
 // envelope is not used again.
 func sameRows(ctx context.Context, db *sql.DB, e *envelope) error {

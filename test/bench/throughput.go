@@ -82,7 +82,7 @@ func (w *benchEnv) await(ctx context.Context, e *envelope) error {
 	return nil
 }
 
-// The polling intervals of clients that wait for completion. Polling also has a cost.
+// The polling intervals of clients that wait for completion. The cost of polling is part of the measurement.
 const (
 	firstLook = 20 * time.Millisecond
 	lastLook  = 500 * time.Millisecond
@@ -106,8 +106,8 @@ func (w *benchEnv) get(ctx context.Context, e *envelope, pause time.Duration) er
 
 const bareQueue = "bench"
 
-// bareShape is a workflow with the shape of an envelope's workflow, but without its work. It has a local activity,
-// two invitations, a timer that is canceled, two signals, a seal and the copies.
+// bareShape is a workflow with the shape of an envelope's workflow, but without its work. It contains a local activity,
+// two invitations, a timer that is canceled, two signals, sealing, and the sending of copies.
 func bareShape(ctx workflow.Context) error {
 	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Minute})
 	if err := workflow.ExecuteLocalActivity(local, nothing).Get(ctx, nil); err != nil {
@@ -178,7 +178,7 @@ func (w *benchEnv) measureActions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// In reality signers take some time, so both invitations are sent before the first signature.
+	// In reality, signers take some time, so both invitations are sent before the first signature.
 	for invited(e) < 2 {
 		if err := w.get(ctx, e, firstLook); err != nil {
 			return err

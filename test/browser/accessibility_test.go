@@ -22,7 +22,7 @@ func (b *tab) shot(name string) {
 	if shots() == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second) // take no screenshot of a page that hangs
+	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second) // a page that hangs cannot be captured
 	defer cancel()
 	picture, err := chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (page.CaptureScreenshotResult, error) {
 		return cdp.Call(ctx, t, page.CaptureScreenshot, page.CaptureScreenshotParams{})
@@ -97,8 +97,8 @@ func (b *tab) axe(options string) {
 	require.Empty(b.t, found)
 }
 
-// answers replaces the API's responses to the next requests for a path with a response that this service would send
-// only in other circumstances.
+// answers replaces the API's responses to the next requests for a path with a response that the service would send only
+// in other circumstances.
 func (b *tab) answers(address string, status int, body string) {
 	b.t.Helper()
 	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(`{

@@ -23,7 +23,7 @@ func (b *tab) enter(name string) {
 	b.button("Sign in")
 }
 
-// prove enters the password again, and also the code if it is not empty.
+// prove re-enters the password, and also enters the code if it is not empty.
 func (b *tab) prove(label, code string) {
 	b.t.Helper()
 	b.fill("#proof", staffPassword)
@@ -54,8 +54,8 @@ func (b *tab) enrol(picture string) (secret string, recovery []string) {
 	return secret, recovery
 }
 
-// code returns the authenticator app's code for the time step that is the given number of steps after the current
-// one. The service accepts each step only once.
+// code returns the authenticator app's code for the time step that is the given number of steps after the current one.
+// The service accepts the code of each step only once.
 func code(t *testing.T, secret string, steps int) string {
 	t.Helper()
 	c, err := totp.GenerateCode(secret, time.Now().Add(time.Duration(steps)*30*time.Second))
@@ -135,7 +135,7 @@ func TestConsoleSecondFactor(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleMustEnrol checks that a required second factor must be enrolled before anything else can be done.
+// TestConsoleMustEnrol checks that a required second factor must be enrolled before the user can do anything else.
 func TestConsoleMustEnrol(t *testing.T) {
 	t.Parallel()
 	b := open(t, phone)

@@ -184,7 +184,7 @@ func TestConsoleEndpoints(t *testing.T) {
 	b.eventually("the ping arrives", func() bool { return arrived() == 1 })
 	b.see("Ping sent.")
 	require.Equal(t, before, eval[string](b, buttons), "no button moves when results are shown")
-	b.focused(in(card("/one"), "Send a ping")) // the button that is still available keeps the focus
+	b.focused(in(card("/one"), "Send a ping")) // the remaining button keeps the focus
 	b.click(in(card("/one"), "Edit"))
 	b.fill("#hookurl", sink.URL+"/two")
 	b.click(`[...document.querySelectorAll("dialog[open] .ticks label")].find((l) => l.textContent.trim() === "signer.viewed").querySelector("input")`)
@@ -205,7 +205,8 @@ func TestConsoleEndpoints(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleKeepsTheSearch checks that both Back and the link above an envelope lead to the list with its search.
+// TestConsoleKeepsTheSearch checks that both Back and the link above an envelope return to the list with the search
+// preserved.
 func TestConsoleKeepsTheSearch(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Kept search", []object{{"name": "Ada Lovelace", "email": "kept@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -230,7 +231,7 @@ func TestConsoleKeepsTheSearch(t *testing.T) {
 	b.visit(svc.base + "/console#/envelopes?search=kept%20search&status=completed")
 	b.see("No matches.")
 
-	// When filtering by date, today's envelope is found from today on, and not before.
+	// When filtering by date, today's envelope is found in a period that begins today, but not in an earlier one.
 	today := eval[string](b, `((d) => [d.getFullYear(), d.getMonth() + 1, d.getDate()].map((n) => String(n).padStart(2, "0")).join("-"))(new Date())`)
 	b.visit(svc.base + "/console#/envelopes?search=kept%20search&from=" + today + "&to=" + today)
 	b.until(`document.querySelectorAll("tbody tr").length === 1`)
@@ -238,7 +239,8 @@ func TestConsoleKeepsTheSearch(t *testing.T) {
 	b.visit(svc.base + "/console#/envelopes?search=kept%20search&to=2020-01-01")
 	b.see("No matches.")
 
-	// A part of an address cannot be found, and the page explains why. The full address and its domain can be found.
+	// A search for part of an address finds nothing, and the page explains why. A search for the full address or its
+	// domain succeeds.
 	b.visit(svc.base + "/console#/envelopes?search=kept@exam")
 	b.see("Email addresses are stored encrypted")
 	b.checked("console-envelopes-part")
@@ -248,8 +250,8 @@ func TestConsoleKeepsTheSearch(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleTimeline checks that thirty page views are combined into one line, that simultaneous events keep the
-// order of the audit trail, and that a rejected email suggests a next step.
+// TestConsoleTimeline checks that thirty page views are combined in one line, that simultaneous events keep the order
+// of the audit trail, and that a rejected email suggests a next step.
 func TestConsoleTimeline(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -329,8 +331,8 @@ func TestConsoleUsageAtTheLimit(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleMakesASecretOnce checks that, after a lost response, clicking again creates neither a second endpoint
-// nor a second secret, and that the receiver's existing secret is used until it expires.
+// TestConsoleMakesASecretOnce checks that clicking again after a lost response creates neither a second endpoint nor a
+// second secret, and that the receiver's existing secret remains in use until it expires.
 func TestConsoleMakesASecretOnce(t *testing.T) {
 	t.Parallel()
 	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))

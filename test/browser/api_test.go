@@ -76,7 +76,7 @@ func (s *service) envelope(t *testing.T, id string) (e envelope) {
 	return e
 }
 
-// mail waits for an email to an address whose text and links together contain all of the given parts.
+// mail waits for an email to an address. The text and links of the email must together contain all of the given parts.
 func (s *service) mail(t *testing.T, to string, parts ...string) (text string, links []string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// application is a program that uses the TypeScript client (client.mjs). It sends all application requests of the
-// tests.
+// application is a program that uses the TypeScript client (client.mjs). It sends all requests that the tests make as
+// an application.
 type application struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser

@@ -36,7 +36,7 @@ func (s *service) draft(t *testing.T, subject string, signers []object, file []b
 	return e
 }
 
-// builds opens the builder for a draft in a new session.
+// builds creates a builder session for a draft and opens it.
 func (b *tab) builds(e envelope, features object) {
 	b.t.Helper()
 	var made struct{ EmbedURL string }
@@ -47,7 +47,7 @@ func (b *tab) builds(e envelope, features object) {
 	b.until(`document.querySelector(".bpaint img") !== null`)
 }
 
-// press clicks on a page at a position in points from its top left corner.
+// press clicks on a page at a position in points from the page's upper left corner.
 func (b *tab) press(page int, x, y float64) {
 	b.t.Helper()
 	at := b.onPage(page, x, y)
@@ -88,8 +88,8 @@ func twoPeople() []object {
 	}
 }
 
-// TestBuilderByMouse places, moves, resizes, undoes and redoes fields with the mouse, and checks that the service has
-// the fields that the page displays.
+// TestBuilderByMouse places, moves, resizes, undoes and redoes fields with the mouse, and checks that the service
+// stores the fields that the page displays.
 func TestBuilderByMouse(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Workshop lease", twoPeople(), leaseDocument())
@@ -180,8 +180,8 @@ func TestBuilderByKeyboard(t *testing.T) {
 	require.Equal(t, "sent", svc.envelope(t, e.ID).Status)
 }
 
-// TestBuilderMeetsOtherEdits checks that, after concurrent edits, the later save reports the earlier one and the
-// differences.
+// TestBuilderMeetsOtherEdits checks that, after concurrent edits, the page that saves later reports the earlier save
+// and the differences.
 func TestBuilderMeetsOtherEdits(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Two at once", twoPeople()[:1], leaseDocument())

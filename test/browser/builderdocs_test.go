@@ -142,8 +142,8 @@ func (b *tab) offered() []string {
 	return eval[[]string](b, `[...document.querySelectorAll(".bsuggestion")].map((s) => s.title.replace("Add a field: ", "").normalize("NFKC")).sort()`)
 }
 
-// TestBuilderOnRealDocuments checks that blanks found in the lines and text of a page are suggested, but never
-// accepted automatically. Accepted and placed fields must be sealed at their positions, next to their labels, for
+// TestBuilderOnRealDocuments checks that blanks found in the lines and text of a page are suggested as fields, but
+// never accepted automatically. Accepted and placed fields must be sealed at their positions, next to their labels, for
 // every rotation of the page.
 func TestBuilderOnRealDocuments(t *testing.T) {
 	t.Parallel()

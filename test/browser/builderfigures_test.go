@@ -25,7 +25,7 @@ func (s *service) fieldsOnPage(t *testing.T, e envelope, count int) {
 	s.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/fields", fields, nil)
 }
 
-// throttled slows the processor down by the given factor.
+// throttled slows the CPU down by the given factor.
 func (b *tab) throttled(times float64) {
 	b.t.Helper()
 	call(b, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: times})
@@ -54,9 +54,9 @@ type frames struct {
 	Busy         float64   // total time of scripts, styles and layout in milliseconds
 }
 
-// TestFiguresOfDragging drags a field on a page with 100 fields while the processor is slowed down four times. It
-// checks that the work for each frame fits into the time of the frame.
-func TestFiguresOfDragging(t *testing.T) { //nolint:paralleltest // measures time
+// TestFiguresOfDragging drags a field on a page with 100 fields while the CPU is slowed down by a factor of four. It
+// checks that the work for each frame fits into the duration of the frame.
+func TestFiguresOfDragging(t *testing.T) { //nolint:paralleltest // takes measurements
 	e := svc.draft(t, "Dragging", twoPeople(), taxForm(t))
 	svc.fieldsOnPage(t, e, 100)
 	b := open(t, desktop)
@@ -98,7 +98,7 @@ func TestFiguresOfDragging(t *testing.T) { //nolint:paralleltest // measures tim
 }
 
 // TestFiguresOfALongDocument checks that the builder is usable within two seconds for a file of 500 pages.
-func TestFiguresOfALongDocument(t *testing.T) { //nolint:paralleltest // measures time
+func TestFiguresOfALongDocument(t *testing.T) { //nolint:paralleltest // takes measurements
 	var leaves []leaf
 	for i := range 500 {
 		leaves = append(leaves, leaf{title: fmt.Sprintf("Page %d of 500", i+1), lines: []string{"Words of this page.", "Signature: ____________________"}})

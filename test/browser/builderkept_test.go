@@ -39,7 +39,7 @@ func (b *tab) leavesWithoutAsking() {
 	call(b, page.Enable, page.EnableParams{})
 	require.NoError(b.t, chromedp.Listen(b.ctx, func(event any) {
 		if _, ok := event.(*page.EventJavascriptDialogOpening); ok {
-			go func() { // not in the listener itself, because it would wait for itself
+			go func() { // not called in the listener itself, because the listener would wait for itself
 				_, _ = chromedp.Run(b.ctx, func(ctx context.Context, t *chromedp.Target) (cdp.Empty, error) {
 					return cdp.Call(ctx, t, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
 				})
@@ -56,8 +56,8 @@ const laterSooner = `{
 	window.setTimeout = (f, ms, ...more) => { if (ms >= 1000) window.waited += ms; return before(f, ms >= 1000 ? ms / 50 : ms, ...more); };
 }`
 
-// TestBuilderWithoutNetwork checks that no changes are lost if there is no connection for a minute, even if the page
-// is reloaded during that time.
+// TestBuilderWithoutNetwork checks that no changes are lost during a network outage of one minute, even if the page is
+// reloaded during that time.
 func TestBuilderWithoutNetwork(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Without a network", twoPeople(), leaseDocument())
@@ -82,14 +82,14 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	require.Len(t, fields, 2)
 	require.InDelta(t, 170, fields[0].X, 6, "it was moved meanwhile")
 
-	// Without a connection, the browser cannot reload the page. The page is loaded later.
+	// Without a connection, the browser cannot reload the page. The page is reloaded later.
 	b.connected(false)
 	b.button("Initials")
 	b.press(1, 200, 500)
 	b.until(`document.querySelector(".bstate.offline") !== null`)
 	require.False(t, eval[bool](b, `Object.values(sessionStorage).some((kept) => kept.includes(location.pathname.split("/").at(-1)))`), "the token is not kept")
-	// The emulation ends with the page. Without this override, the page's last attempt would succeed while it is
-	// being left.
+	// The network emulation ends when the page is left. Without this override, the page's last attempt would therefore
+	// succeed.
 	eval[bool](b, `(window.fetch = () => Promise.reject(new TypeError("no network")), true)`)
 	b.reloads()
 	b.until(`location.protocol === "chrome-error:"`)
@@ -111,8 +111,8 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderWithoutStorage checks that, if the browser does not store data for a frame of another site, the page
-// warns that the changes exist only on the page.
+// TestBuilderWithoutStorage checks that, if the browser stores no data for frames from another site, the page warns
+// that the changes exist only on the page.
 func TestBuilderWithoutStorage(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Without storage", twoPeople(), leaseDocument())
@@ -129,8 +129,8 @@ func TestBuilderWithoutStorage(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderLosesAnAnswer checks that, after a lost response, saved fields are neither saved again nor attributed to
-// another user.
+// TestBuilderLosesAnAnswer checks that, after a lost response, fields that were saved are neither saved again nor
+// attributed to another user.
 func TestBuilderLosesAnAnswer(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "A lost answer", twoPeople(), leaseDocument())
@@ -160,8 +160,8 @@ func TestBuilderLosesAnAnswer(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderInTwoTabs checks that the later save shows the changes of the earlier one, and that the user can choose
-// between them.
+// TestBuilderInTwoTabs checks that the tab that saves later shows the changes saved by the other tab, and that the user
+// can choose between the versions.
 func TestBuilderInTwoTabs(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Two tabs", twoPeople(), leaseDocument())
@@ -207,8 +207,8 @@ func (b *tab) delays(method, end string) {
 		window.fetch = async (...a) => { if (a[1]?.method === %q && new URL(a[0], location.href).pathname.endsWith(%q)) { window.held++; await gate; } return before(...a); }; return true; })()`, method, end))
 }
 
-// TestBuilderKeepsWhatIsEditedMeanwhile checks that fields that are edited, added or removed during an upload are
-// kept, and that rejected changes are kept as well. Two clicks in quick succession are processed one after the other.
+// TestBuilderKeepsWhatIsEditedMeanwhile checks that fields that are edited, added or removed during an upload are kept,
+// and that rejected changes are kept as well. Two clicks in quick succession are processed one at a time.
 func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Edited meanwhile", twoPeople()[:1], leaseDocument())
@@ -266,8 +266,8 @@ func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestTemplateKeepsWhatIsEditedMeanwhile checks that texts that are edited during an upload to a template are kept,
-// and so is the document. If a removed document is restored, it is the same document as before.
+// TestTemplateKeepsWhatIsEditedMeanwhile checks that texts that are edited during an upload to a template are kept, and
+// so is the document. Restoring a removed document restores the same document.
 func TestTemplateKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Edited meanwhile, too")
@@ -391,7 +391,7 @@ func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 		return b
 	}
 
-	// The connection is interrupted, so that both the response and the next requests are lost.
+	// The connection is interrupted, so both the response and the next requests are lost.
 	e := draft()
 	b := embedded(e)
 	_, err := inFrame[bool](b, `(() => { const before = window.fetch; window.lost = 0;
@@ -412,7 +412,7 @@ func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 	b = embedded(e)
 	svc.json(t, "POST", "/v1/envelopes/"+e.ID+"/send", object{}, nil)
 	b.frameButton("Initials")
-	// The button places it in the visible part of the page.
+	// The button places the field in the visible part of the page.
 	_, err = inFrame[bool](b, `(document.querySelector(".notice .bare").click(), true)`)
 	require.NoError(t, err)
 	b.framed("This envelope was sent in the meantime.")

@@ -12,7 +12,7 @@ import (
 	"countersign/locales"
 )
 
-// textsOf returns the texts of a catalog in a language. A text with plural forms has several texts.
+// textsOf returns the texts of a catalog in a language. A text with plural forms counts as several texts.
 func textsOf(t *testing.T, catalogue, language string) map[string][]string {
 	t.Helper()
 	file, err := locales.Text(language, catalogue)

@@ -20,14 +20,14 @@ func (b *tab) shows(page int) {
 	eval[bool](b, fmt.Sprintf(`(document.querySelectorAll(".bpage")[%d].scrollIntoView({ block: "start", behavior: "instant" }), true)`, page-1))
 }
 
-// placed waits until there are count fields and the last one has the focus. The page may scroll for this.
+// placed waits until there are count fields and the last one has the focus. The page may have to scroll.
 func (b *tab) placed(count int) {
 	b.t.Helper()
 	b.until(fmt.Sprintf(`document.querySelectorAll(".bfield").length === %d && document.activeElement?.matches(".bfield.on") && document.querySelector(".bpage.armed") === null`, count))
 }
 
-// undoneAndRedone undoes and redoes all changes with the keyboard. It checks that the service then has no fields, and
-// finally the same fields as before.
+// undoneAndRedone undoes and redoes all changes with the keyboard. It checks that the service stores no fields after
+// the undo, and the original fields after the redo.
 func (b *tab) undoneAndRedone(id string, steps int) {
 	b.t.Helper()
 	before := svc.fields(b.t, id)
@@ -207,7 +207,7 @@ func TestBuilderManyByTouch(t *testing.T) {
 		}
 		b.taps(buttonOf(kind))
 		b.until(`document.querySelector(".bpage.armed") !== null`)
-		// A tap scrolls to the new field. The page must be at rest before the next position is determined.
+		// A tap scrolls to the new field. The page must have stopped scrolling before the next position is determined.
 		b.shows(1)
 		b.touches(b.onPage(1, 60+float64(i%7)*72, 50+float64(i/7)*50))
 		b.placed(i + 1)
@@ -223,8 +223,8 @@ func TestBuilderManyByTouch(t *testing.T) {
 	small := eval[[]string](b, `[...document.querySelectorAll(".builder :is(button, input:not(label input), select, label.check, .badd)")].filter((e) => e.offsetParent !== null && !e.classList.contains("sr")).map((e) => [e, e.getBoundingClientRect()]).filter(([, r]) => r.width < 24 || r.height < 24).map(([e]) => e.outerHTML.slice(0, 90))`)
 	require.Empty(t, small, "what is pressed is at least 24 pixels wide and high")
 
-	// A finger that moves over an unselected field scrolls the page. Over a selected field, it moves the field.
-	const last = manyFields - 1 // at the lower right, with free space next to it
+	// A finger that moves over an unselected field scrolls the page. A finger on a selected field moves the field.
+	const last = manyFields - 1 // at the lower right, with free space beside it
 	field := func(i int) string { return fmt.Sprintf(`[...document.querySelectorAll(".bfield")][%d]`, i) }
 	b.taps(field(last))
 	b.until(field(last) + `.classList.contains("on")`)

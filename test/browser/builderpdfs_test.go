@@ -64,14 +64,14 @@ const declaration = `<h1>Income declaration</h1>
 	<table><tr><td style="width:50%;vertical-align:top;height:36pt;font-size:7pt">1 Wages</td><td style="vertical-align:top;height:36pt;font-size:7pt">2 Interest</td></tr></table>
 	<p style="margin-top:60pt">Signature: <span class="line"></span></p><p>Place and date: ____________________</p>`
 
-// taxForm returns a form with captioned boxes, check boxes, a row of boxes for a number, and lines to write on.
+// taxForm returns a form with captioned boxes, checkboxes, a row of boxes for a number, and lines to write on.
 func taxForm(t *testing.T) []byte {
 	t.Helper()
 	return printed(t, sheetStyle+declaration)
 }
 
-// turned returns the tax form in the way scanners and office programs create it: it is drawn sideways, and an entry
-// of the page makes it upright.
+// turned returns the tax form as scanners and office programs create it. It is drawn sideways, and an entry in the page
+// dictionary rotates it.
 func turned(t *testing.T) []byte {
 	t.Helper()
 	lying := strings.Replace(sheetStyle, "595pt 842pt; margin: 60pt", "842pt 595pt; margin: 0", 1)
@@ -93,7 +93,7 @@ func landscape(t *testing.T) []byte {
 		<p style="margin-top:60pt">Name: <span class="line"></span> Signature: <span class="line"></span></p>`)
 }
 
-// rotated rotates the pages of a file in the way scanners and office programs do.
+// rotated rotates the pages of a file in the same way as scanners and office programs.
 func rotated(t *testing.T, file []byte, angle string) []byte {
 	t.Helper()
 	from, to := filed(t, "upright.pdf", file), filepath.Join(t.TempDir(), "rotated.pdf")
@@ -115,7 +115,8 @@ func scanned(t *testing.T, file []byte) []byte {
 	return pdfOf(leaf{picture: picture})
 }
 
-// word is a word in a file and its position as reported by Poppler, in points from the top left corner of the displayed page.
+// word is a word in a file and its position as reported by Poppler, in points from the upper left corner of the
+// displayed page.
 type word struct {
 	XMin float64 `xml:"xMin,attr"`
 	YMin float64 `xml:"yMin,attr"`

@@ -61,9 +61,9 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.checked("builder-template-restored")
 	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
 	b.until(fmt.Sprintf(placedFields, 2) + ` && document.querySelectorAll(".brecipient").length === 3`)
-	b.button("Undo") // the role
+	b.button("Undo") // the added role
 	b.until(`document.querySelectorAll(".brecipient").length === 2`)
-	b.button("Undo") // the subject
+	b.button("Undo") // the changed subject
 	b.button("Undo") // the accepted suggestion
 	b.until(fmt.Sprintf(placedFields, 0))
 	for range 3 {
@@ -88,7 +88,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.again()
 	b.see("Somebody else changed this template in the meantime.")
 	b.focused(`document.querySelector("[role=alertdialog]")`)
-	b.keys("\t\r") // Tab moves to the first button
+	b.keys("\t\r") // Tab moves the focus to the first button
 	b.until(fmt.Sprintf(stateIs, "Saved"))
 	b.until(fmt.Sprintf(placedFields, 2))
 	b.button("Undo") // this user's changes are in the history
@@ -98,8 +98,8 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestUndoSurvivesAReload checks that changes made before a reload can be undone and redone after it, including
-// changes to recipients. The history ends if the draft is changed elsewhere or sent.
+// TestUndoSurvivesAReload checks that changes made before a reload can be undone and redone after it, including changes
+// to recipients. The history is discarded if the draft is changed elsewhere or sent.
 func TestUndoSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Undone after a reload", twoPeople(), leaseDocument())
@@ -159,8 +159,8 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderSessionEnds checks that changes that were unsaved when a session expired are restored in the next
-// session, for a draft and a template, as long as they can still be saved.
+// TestBuilderSessionEnds checks that changes that were unsaved when a session expired are restored in the next session,
+// for both a draft and a template, as long as they can still be saved.
 func TestBuilderSessionEnds(t *testing.T) {
 	t.Parallel()
 	session := func(of object) (id, address string) {
@@ -238,7 +238,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 }
 
 // TestTemplateWithoutARemovedDocument checks that a user can keep and save their own changes after another user has
-// removed a document from the template. The page names the document and omits it.
+// removed a document from the template. The page omits the document and displays its name.
 func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Removed elsewhere")
@@ -247,7 +247,7 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	b.buildsTemplate(id, nil)
 	b.choose(`.badd input`, "annex.pdf", leaseDocument())
 	b.until(`document.querySelectorAll(".bdocuments > li").length === 2 && document.querySelector(".badd").textContent === "Add a PDF"`)
-	b.again() // the page no longer has the file
+	b.again() // the page no longer holds the file
 	b.button("Text")
 	b.press(1, 300, 550)
 	b.button("Text")
@@ -265,7 +265,7 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	got = svc.savedTemplate(t, id)
 	require.Len(t, got.Documents, 1)
 	require.Len(t, got.Fields, 3)
-	b.button("Undo") // the earlier state contains the document
+	b.button("Undo") // the earlier state includes the document
 	b.until(`document.querySelector(".bstate").textContent !== "Saved"`)
 	b.button("Save")
 	b.saved()
@@ -305,7 +305,7 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.saved()
 	svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/fields", object{"signerId": e.Signers[0].ID, "type": "text", "name": "theirs", "page": 1, "x": 50, "y": 50, "w": 100, "h": 20}, nil)
 	svc.json(t, http.MethodDelete, "/v1/envelopes/"+e.ID+"/fields/"+svc.fields(t, e.ID)[0].ID, nil, nil)
-	b.drags(b.onPage(1, 200, 300), b.onPage(1, 300, 400)) // the removed field
+	b.drags(b.onPage(1, 200, 300), b.onPage(1, 300, 400)) // the field that was removed
 	for range 2 {
 		b.see("Somebody else changed this draft in the meantime.")
 		b.see("added: theirs on page 1")
@@ -322,7 +322,7 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)
 
-	// Only the message was changed, which is also reported again.
+	// Only the message was changed, and this change is also reported again.
 	b.button("Continue") // the notice about the restored work covers the page
 	svc.json(t, http.MethodPatch, "/v1/envelopes/"+e.ID, object{"message": "Theirs"}, nil)
 	b.button("Initials")
@@ -339,8 +339,8 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestNothingIsAddedInAConflict checks that, while a page asks how to resolve a conflict, adding a file does not
-// remove the document that was added elsewhere.
+// TestNothingIsAddedInAConflict checks that adding a file while the page asks how to resolve a conflict does not remove
+// a document that was added elsewhere.
 func TestNothingIsAddedInAConflict(t *testing.T) {
 	t.Parallel()
 	of := svc.templateOf(t, "Two files")

@@ -42,7 +42,7 @@ func TestBuilderSnaps(t *testing.T) {
 	f := svc.fields(t, e.ID)[0]
 	require.InDelta(t, box.X, f.X, 0.3, "the left edge is on the line")
 	require.InDelta(t, box.Y, f.Y, 0.3, "the upper edge is on the line")
-	// The right edge is dragged close to the right line of the box.
+	// Drag the right edge close to the right line of the box.
 	mouse("mousePressed", f.X+f.W, f.Y+f.H/2, 0)
 	mouse("mouseMoved", f.X+f.W+10, f.Y+f.H/2, 0)
 	mouse("mouseMoved", box.X+box.W-3, f.Y+f.H/2, 0)
@@ -67,7 +67,7 @@ func TestBuilderSelectsSeveral(t *testing.T) {
 	b.builds(e, nil)
 	b.until(`document.querySelectorAll(".bfield").length === 3`)
 	selected := func(n int) { b.until(`document.querySelectorAll(".bfield.on").length === ` + strconv.Itoa(n)) }
-	b.drags(b.onPage(1, 30, 80), b.onPage(1, 310, 260)) // a selection rectangle
+	b.drags(b.onPage(1, 30, 80), b.onPage(1, 310, 260)) // drag a selection rectangle
 	selected(3)
 	b.checked("builder-several")
 	b.button("left")
@@ -80,8 +80,8 @@ func TestBuilderSelectsSeveral(t *testing.T) {
 		require.InDelta(t, got[0].W, f.W, 0.01)
 		require.InDelta(t, got[0].H, f.H, 0.01)
 	}
-	// The outer fields stay in place, and the gaps between the fields become equal. The heights are 20, 30 and 20
-	// points, between 100 and 240.
+	// The outer fields stay in place, and the gaps become equal. The heights are 20, 30 and 20 points, between 100 and
+	// 240.
 	require.InDelta(t, 155, got[1].Y, 0.01)
 	b.do(chromedp.KeyEvent(kb.Escape))
 	selected(0)
@@ -104,7 +104,7 @@ func TestBuilderSelectsSeveral(t *testing.T) {
 	b.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(kb.ModifierCtrl)))
 	selected(3)
 
-	// Each click adds or removes a field, until Escape or the button ends the mode.
+	// Each click adds or removes a field until Escape or the button ends this mode.
 	b.press(1, moved[0].X+20, moved[0].Y+10)
 	selected(2)
 	b.press(1, moved[0].X+20, moved[0].Y+10)
@@ -128,8 +128,8 @@ func TestBuilderSelectsSeveral(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderTakesTypedSizes checks that typed positions and sizes apply once they are complete, limited by the edges
-// of the page.
+// TestBuilderTakesTypedSizes checks that typed positions and sizes take effect once they are complete, and are limited
+// by the edges of the page.
 func TestBuilderTakesTypedSizes(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Typed", twoPeople(), leaseDocument())
@@ -153,7 +153,7 @@ func TestBuilderTakesTypedSizes(t *testing.T) {
 	b.saved()
 	require.InDelta(t, 72, svc.fields(t, e.ID)[0].X, 0.01)
 	eval[bool](b, `(document.querySelector("#pw").select(), document.querySelector("#pw").focus(), true)`)
-	b.keys(kb.Backspace + "\t") // an empty text is not a valid width
+	b.keys(kb.Backspace + "\t") // an empty input is not a valid width
 	shows("#pw", "200")
 	b.fill("#pw", "9999\t")
 	shows("#pw", "595")

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bulkSend starts a bulk send with one row per minute. The first row is sent, and the others wait.
+// bulkSend starts a bulk send at a rate of one row per minute. The first row is sent immediately, and the others wait.
 func (s *service) bulkSend(t *testing.T, name string) string {
 	t.Helper()
 	var template, made struct{ ID string }
@@ -73,8 +73,8 @@ func TestConsoleBulkSendOfAViewer(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleStartsABulkSend checks that a sender can select a template and a table, see its problems and rows, and
-// send it.
+// TestConsoleStartsABulkSend checks that a sender can select a template and a table, see the table's problems and rows,
+// and send it.
 func TestConsoleStartsABulkSend(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Leases in bulk")
@@ -129,7 +129,7 @@ func TestConsoleTriesFailedRowsAgain(t *testing.T) {
 	svc.json(t, http.MethodDelete, "/v1/envelopes/"+taken.ID, nil, nil)
 	b.button("Retry failed rows")
 	b.see("Failed rows are retried.")
-	// It was already completed before the retry.
+	// The bulk send was already completed before the retry.
 	b.until(`document.querySelector(".head .badge")?.textContent === "completed" && document.body.innerText.includes("Sent\n2\n")`)
 	require.NotContains(t, b.text(), "external_id_taken")
 	svc.invited(t, "again-2@example.com")
@@ -143,8 +143,8 @@ func (b *tab) losesAnAnswer(end string) {
 		window.fetch = async (...a) => { const answer = await before(...a); if (a[1]?.method === "POST" && new URL(a[0], location.href).pathname.endsWith(%q) && !a[0].includes("dryRun=true") && !window.lost++) throw new TypeError("lost"); return answer; }; return true; })()`, end))
 }
 
-// TestConsoleSendsOnce checks that, after a lost response, clicking again repeats the same action, so that there is
-// only one bulk send, and only one envelope from a template.
+// TestConsoleSendsOnce checks that clicking again after a lost response repeats the same request, so that only one bulk
+// send, or one envelope from a template, is created.
 func TestConsoleSendsOnce(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Sent once")
@@ -188,7 +188,7 @@ func TestConsoleSendsOnce(t *testing.T) {
 	svc.json(t, http.MethodGet, "/v1/envelopes?tenantId=harbour&signerEmail=sent-once@example.com", nil, &envelopes)
 	require.Equal(t, 1, envelopes.Total)
 
-	// A different recipient may be intentional, but requires a confirmation.
+	// A send to a different recipient may be intentional, but requires a confirmation.
 	losesTheEnvelope("sent-first@example.com")
 	b.fill("#pmail0", "sent-second@example.com")
 	b.click(in(dialog, "Send"))

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConditionsOfThePage checks that the functions of the page and the service agree in every case of the table in
-// models/testdata.
+// TestConditionsOfThePage checks that the page and the service evaluate every case in the table in models/testdata in
+// the same way.
 func TestConditionsOfThePage(t *testing.T) {
 	t.Parallel()
 	const script = `

@@ -29,24 +29,23 @@ func consoleUser(b *tab, name, role string) {
 	b.signedIn()
 }
 
-// signedIn waits until the console shows its sections.
+// signedIn waits until the console displays its navigation.
 func (b *tab) signedIn() { b.t.Helper(); b.until(`document.querySelector(".masthead nav") !== null`) }
 
-// account returns the name and the role of the user, from the menu of the account.
+// account returns the user's name and role from the account menu.
 func (b *tab) account() []string {
 	b.t.Helper()
 	return eval[[]string](b, `[document.querySelector(".account > summary").textContent, document.querySelector(".account .menu p").textContent.split(" · ").at(-1)]`)
 }
 
-// signsOut signs out in the menu of the account.
+// signsOut signs out through the account menu.
 func (b *tab) signsOut() {
 	b.t.Helper()
 	b.click(`document.querySelector(".account > summary")`)
 	b.button("Sign out")
 }
 
-// TestConsoleAttachedFiles checks that a user who can read an envelope can see and download the attachments of its
-// signers.
+// TestConsoleAttachedFiles checks that a user who can read an envelope can view and download its signers' attachments.
 func TestConsoleAttachedFiles(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "With a passport", []object{{"name": "Ada Lovelace", "email": "attached@example.com", "authMethod": "none"}},
@@ -211,7 +210,7 @@ func TestConsoleWebhooks(t *testing.T) {
 		b.click(fmt.Sprintf(`[...%s.querySelectorAll("button")].find((x) => x.textContent === %q && !x.disabled && x.ariaDisabled !== "true")`, card, label))
 	}
 	act("Resend deliveries that failed in the last 24 hours")
-	b.see(" deliveries are being resent.") // at least the two of this test
+	b.see(" deliveries are being resent.") // at least the two deliveries of this test
 	b.eventually("all are delivered", func() bool { return len(failed()) == 0 && taken.Load() >= 3 })
 	act("Send a ping")
 	b.see("Ping sent.")
@@ -291,8 +290,8 @@ func TestConsoleAccount(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleOfAViewer checks that the usage of a plan with a limit is shown as a chart, and that a viewer can see
-// the same data as other users, but cannot change anything.
+// TestConsoleOfAViewer checks that the usage of a limited plan is displayed as a chart, and that a viewer can see the
+// same data as other users but cannot change anything.
 func TestConsoleOfAViewer(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Only seen", []object{{"name": "Ada Lovelace", "email": "seen@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())

@@ -68,14 +68,14 @@ func TestTheMorningAfter(t *testing.T) {
 	b := open(t, desktop)
 	consoleUser(b, "morning", "sender")
 	b.until(`[...document.querySelectorAll("select.workspace option")].some((o) => o.value === "morning")`)
-	b.choice("select.workspace", workspace) // selected once
+	b.choice("select.workspace", workspace) // selected once,
 	b.until(`document.querySelectorAll(".worklist tbody tr").length === 20`)
 	b.checked("console-home")
 	home := func() {
 		b.t.Helper()
 		b.visit(svc.base + "/console?again#/templates")
 		b.visit(svc.base + "/console#/envelopes")
-		b.until(`document.querySelectorAll(".worklist tbody tr").length === 20`) // and remembered afterwards
+		b.until(`document.querySelectorAll(".worklist tbody tr").length === 20`) // and remembered from then on
 		b.countsClicks()
 	}
 	shows := func(subject, text string) {

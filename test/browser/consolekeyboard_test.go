@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// visible requires that the element with the focus is in the window, uncovered and outlined.
+// visible requires that the focused element is in the window, uncovered and outlined.
 func (b *tab) visible() {
 	b.t.Helper()
 	b.until(`(() => { const e = document.activeElement, r = e.getBoundingClientRect(); if (e === document.body || !r.width) return false;
@@ -18,7 +18,7 @@ func (b *tab) visible() {
 		return outlined && r.bottom > 0 && r.top < innerHeight && Boolean(top) && (e.contains(top) || top.contains(e)); })()`)
 }
 
-// goes moves to an element with the Tab key, and requires that the focus is visible all the way.
+// goes moves the focus to an element with the Tab key, and requires that the focus is visible at every step.
 func (b *tab) goes(find string) {
 	b.t.Helper()
 	b.until("Boolean(" + find + ")")
@@ -28,7 +28,7 @@ func (b *tab) goes(find string) {
 			return
 		}
 		b.keys("\t")
-		if eval[bool](b, `document.activeElement !== document.body`) { // else the browser's own controls
+		if eval[bool](b, `document.activeElement !== document.body`) { // otherwise, the focus would move to the browser's own controls
 			b.visible()
 		}
 	}
@@ -36,7 +36,7 @@ func (b *tab) goes(find string) {
 	require.FailNow(b.t, "Tab does not get to "+find)
 }
 
-// presses goes to an element and presses Enter.
+// presses moves the focus to an element and presses Enter.
 func (b *tab) presses(find string) { b.t.Helper(); b.goes(find); b.keys("\r") }
 
 // keepsFocus requires that the focus is somewhere on the page, and visible.
@@ -46,7 +46,7 @@ func (b *tab) keepsFocus() {
 	b.visible()
 }
 
-// escapes closes the open dialog, whose opener gets the focus again.
+// escapes closes the open dialog with Escape, and requires that the focus returns to the element that opened it.
 func (b *tab) escapes(opener string) {
 	b.t.Helper()
 	b.until(dialog + ` !== null && ` + dialog + `.contains(document.activeElement)`)
@@ -61,8 +61,8 @@ func sectionButton(scope, label string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(%q)].find((x) => x.textContent.trim() === %q && x.checkVisibility())`, scope, label)
 }
 
-// TestConsoleHomeByKeyboard: rows, selection, bulk actions, filters, saved filters, the workspace and the account's menu
-// are operated with the keyboard only.
+// TestConsoleHomeByKeyboard checks that rows, selection, bulk actions, filters, saved filters, the workspace and the
+// account menu can be operated with the keyboard only.
 func TestConsoleHomeByKeyboard(t *testing.T) {
 	t.Parallel()
 	const workspace = "by-keyboard"
@@ -82,7 +82,7 @@ func TestConsoleHomeByKeyboard(t *testing.T) {
 	b.until(`document.querySelectorAll(".worklist tbody tr").length === 3`)
 	b.keepsFocus()
 
-	// The menu of the account.
+	// Open and close the account menu.
 	summary := `document.querySelector(".account > summary")`
 	b.presses(summary)
 	b.goes(sectionButton(".account .menu *", "Sign out"))
@@ -95,7 +95,7 @@ func TestConsoleHomeByKeyboard(t *testing.T) {
 	b.presses(`document.querySelector("nav a[href='#/envelopes']")`)
 	b.until(`document.querySelectorAll(".worklist tbody tr").length === 3`)
 
-	// New envelope: the dialog returns the focus.
+	// Open the dialog for a new envelope, which returns the focus when it is closed.
 	start := sectionButton("button", "New envelope")
 	b.presses(start)
 	b.goes(`document.querySelector("#newme")`)
@@ -103,7 +103,7 @@ func TestConsoleHomeByKeyboard(t *testing.T) {
 	b.see("keyboard-home@staff.example")
 	b.escapes(start)
 
-	// The inbox, the search and the filters. Clearing a filter does not fold the filters.
+	// Use the inbox, the search and the filters. Clearing a filter does not collapse the filters.
 	b.presses(sectionButton(".inbox button", "Waiting for others3"))
 	b.until(`document.querySelector(".inbox [aria-pressed=true]").textContent.startsWith("Waiting")`)
 	b.goes(`document.querySelector("#search")`)
@@ -118,7 +118,7 @@ func TestConsoleHomeByKeyboard(t *testing.T) {
 	b.focused(`document.querySelector("#label")`)
 	b.visible()
 
-	// Filters are saved, applied and forgotten.
+	// Save, apply and delete filters.
 	save := sectionButton(".saved button", "Save filters")
 	b.presses(save)
 	b.escapes(save)
@@ -137,7 +137,7 @@ func TestConsoleHomeByKeyboard(t *testing.T) {
 	b.until(`document.querySelector(".chip") === null`)
 	b.keepsFocus()
 
-	// Rows are selected, and each action of the selection is reached.
+	// Select rows, and reach each action for the selection.
 	b.goes(`document.querySelector("th.pick input")`)
 	b.keys(" ")
 	b.see("3 selected")
@@ -166,8 +166,8 @@ func TestConsoleHomeByKeyboard(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestEnvelopePageByKeyboard: every action of an envelope's page is reached with the keyboard, dialogs return the focus,
-// and the focus stays when an action removes its button.
+// TestEnvelopePageByKeyboard checks that every action on an envelope's page can be reached with the keyboard, that
+// dialogs return the focus, and that the focus is not lost when an action removes its own button.
 func TestEnvelopePageByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Paged by keyboard", []object{
@@ -194,7 +194,7 @@ func TestEnvelopePageByKeyboard(t *testing.T) {
 	b.see("New link sent. The old link no longer works.")
 	b.focused(named("Send a new link to Ada Lovelace"))
 
-	// The pages: a thumbnail leads to its page, and the arrow keys scroll.
+	// A thumbnail leads to its page, and the arrow keys scroll.
 	b.presses(`document.querySelectorAll(".dthumbs button")[2]`)
 	b.until(`document.querySelectorAll(".dthumbs button")[2].getAttribute("aria-current") === "page"`)
 	pages := `document.querySelector(".dpages")`
@@ -203,7 +203,7 @@ func TestEnvelopePageByKeyboard(t *testing.T) {
 	b.keys(kb.ArrowUp)
 	b.until(fmt.Sprintf(`%s.scrollTop < %f`, pages, at))
 
-	// The tabs of the history.
+	// Use the tabs of the history.
 	b.goes(`document.querySelector("#tab-activity")`)
 	b.keys(kb.ArrowRight)
 	b.focused(`document.querySelector("#tab-technical")`)
@@ -213,7 +213,7 @@ func TestEnvelopePageByKeyboard(t *testing.T) {
 	b.keys(kb.ArrowLeft)
 	b.focused(`document.querySelector("#tab-activity")`)
 
-	// Voiding removes the buttons.
+	// Voiding the envelope removes the buttons.
 	void := sectionButton("main .acts button", "Void envelope")
 	b.presses(void)
 	b.presses(in(dialog, "Void"))
@@ -223,8 +223,8 @@ func TestEnvelopePageByKeyboard(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestSendSheetByKeyboard: the send sheet, its dialogs and the preview are operated with the keyboard only, and moving a
-// recipient keeps the focus.
+// TestSendSheetByKeyboard checks that the send sheet, its dialogs and the preview can be operated with the keyboard
+// only, and that moving a recipient keeps the focus.
 func TestSendSheetByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Sent by keyboard", []object{
@@ -256,7 +256,7 @@ func TestSendSheetByKeyboard(t *testing.T) {
 	b.until(`document.querySelector("#rname") === null`)
 	b.focused(edit)
 	earlier := `document.querySelector("dialog[open] [aria-label='Bob Hill: earlier']")`
-	for _, order := range []string{"1 1", "1 2"} { // together, then first
+	for _, order := range []string{"1 1", "1 2"} { // first into the same step, then to the first position
 		b.presses(earlier)
 		b.until(fmt.Sprintf(`[...document.querySelectorAll(".bsheet .bstepno")].map((x) => x.textContent).join(" ") === %q`, order))
 		b.focused(earlier)

@@ -33,8 +33,8 @@ func (s *service) linksTo(t *testing.T, email string) (links []string) {
 	return links
 }
 
-// TestConsoleCorrections checks the corrections of a sent envelope: replacing a signer, sending a new link, changing
-// the deadline, and sending the copies again.
+// TestConsoleCorrections checks that a sender can correct a sent envelope by replacing a signer, sending a new link,
+// changing the deadline, and sending the copies again.
 func TestConsoleCorrections(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "To be corrected", []object{
@@ -71,7 +71,7 @@ func TestConsoleCorrections(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, http.StatusUnauthorized, status, "the link of the one before has ended")
 	first := svc.invited(t, "after@example.com")
-	// The actions of the former signer are still recorded under that signer's name.
+	// The previous signer's actions are still recorded under that signer's name.
 	b.until(`[...document.querySelectorAll(".timeline li")].some((l) => l.textContent.includes("Ada Lovelace opened it"))`)
 
 	// A signer who has not been invited can also be replaced. The new signer is invited in routing order.

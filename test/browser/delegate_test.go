@@ -23,8 +23,8 @@ func delegated(t *testing.T, signer object) envelope {
 		}, leaseDocument())
 }
 
-// TestDelegateByKeyboard checks that a signer can enter the code, see problems in the entries, and delegate to
-// another person. That person is invited, cannot delegate again, and signs. The previous link is no longer valid.
+// TestDelegateByKeyboard checks that a signer can enter the code, is shown problems with the entries, and can delegate
+// to another person. That person is invited, cannot delegate again, and signs. The previous link is no longer valid.
 func TestDelegateByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := delegated(t, object{"name": "Ada Lovelace", "email": "delegate-ada@example.com"})
@@ -42,7 +42,7 @@ func TestDelegateByKeyboard(t *testing.T) {
 	b.until(delegateName + ` !== null`)
 	b.accessible()
 
-	b.keysOn(`document.querySelector("dialog[open] h2")`, "\t") // the focus starts at the dialog's heading
+	b.keysOn(`document.querySelector("dialog[open] h2")`, "\t") // the dialog's heading initially has the focus
 	b.keysOn(delegateName, "\r")
 	b.see("Enter a name.")
 	b.see("Enter a complete email address.")
@@ -142,7 +142,7 @@ func TestDelegateInEveryLanguage(t *testing.T) {
 			t.Parallel()
 			texts := pageTexts(t, language)
 			e := delegated(t, object{"name": "Ada Lovelace", "email": "delegate-" + language + "@example.com", "authMethod": "none", "language": language})
-			b := open(t, handset) // the browser uses English, but the sender has selected the language
+			b := open(t, handset) // the browser uses English, but the sender has selected this language
 			b.visit(e.Signers[0].SigningURL)
 			b.until(`document.documentElement.lang === "` + language + `"`)
 			b.see(texts["delegate"].(string))

@@ -40,7 +40,7 @@ func (b *tab) dragsOnto(from, to string) {
 		return data != nil
 	})
 	for _, kind := range []input.DispatchDragEventType{"dragEnter", "dragOver", "drop"} {
-		p := b.middle(to) // it may have moved
+		p := b.middle(to) // the element may have moved
 		call(b, input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: p.X, Y: p.Y, Data: data})
 	}
 	mouse("mouseReleased", b.middle(to))

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// embeddingSite is a page of an application that embeds a session with the loader and records its events. The origin
-// with localhost is allowed, and the one with 127.0.0.1 is not.
+// embeddingSite is a page of an application that embeds a session with the loader and records its events. The localhost
+// origin is allowed, and the 127.0.0.1 origin is not.
 type embeddingSite struct {
 	allowed, foreign string
 	embedURL         string // URL of the embedded session
@@ -31,7 +31,7 @@ func newEmbeddingSite(t *testing.T) *embeddingSite {
 			Countersign.open({ container: "#box", url: "`+s.embedURL+`", `+s.options+` onReady: on, onViewed: on, onConsentAccepted: on, onSignatureApplied: on, onCompleted: on, onDeclined: on, onHandedOver: on, onDelegated: on, onError: on, onResize: on });
 		</script>`)
 	}))
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test's own server
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // the test's own server
 	require.NoError(t, err)
 	h.Listener = l
 	h.Start()
@@ -154,7 +154,7 @@ func TestEmbedDecline(t *testing.T) {
 	b.until(grown)
 }
 
-// TestEmbedHandOver checks that in-person signing and delegation are also reported.
+// TestEmbedHandOver checks that handing over the device for in-person signing, and delegation, are also reported.
 func TestEmbedHandOver(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Embedded lease", []object{{
@@ -185,8 +185,8 @@ func TestEmbedHandOver(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestEmbedRevoked checks that revoking a session ends the signing. The frame displays this, and the application is
-// notified.
+// TestEmbedRevoked checks that revoking a session ends the signing. The frame displays a message, and the application
+// is notified.
 func TestEmbedRevoked(t *testing.T) {
 	t.Parallel()
 	e, s := embedded(t, "embed-revoked@example.com", leaseFields()[:1]), newEmbeddingSite(t)
@@ -274,7 +274,7 @@ func TestEmbedOnAForeignOrigin(t *testing.T) {
 	a.visit(s.allowed)
 	a.awaitEvent(e, "ready")
 	require.Zero(t, eval[int](b, "told.length"))
-	// The session does not open outside of a frame with a foreign referrer either.
+	// The session also does not open outside of a frame if the referrer is foreign.
 	b.visit(svc.base + "/embed/nonsense")
 	b.see("Invalid link")
 }

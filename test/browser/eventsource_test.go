@@ -14,9 +14,9 @@ import (
 // page must not have.
 type eventProxy struct {
 	mu     sync.Mutex
-	cursor string         // cursor at which the page starts
+	cursor string         // cursor from which the page starts
 	asked  []string       // Last-Event-ID of each connection
-	breaks []func() error // functions that break each connection
+	breaks []func() error // functions that each break a connection
 }
 
 // ServeHTTP serves the page and forwards the stream.
@@ -60,7 +60,7 @@ func (p *eventProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for {
 		n, err := res.Body.Read(buffer)
 		if _, writeErr := w.Write(buffer[:n]); writeErr != nil || err != nil {
-			panic(http.ErrAbortHandler) // as if the connection were lost, possibly in the middle of an event
+			panic(http.ErrAbortHandler) // simulate a lost connection, possibly in the middle of an event
 		}
 		_ = out.Flush()
 	}
@@ -123,7 +123,7 @@ func TestEventSource(t *testing.T) {
 		last := made[len(made)-1]
 		b.until(fmt.Sprintf(`ids.some((i) => i.endsWith(%q))`, last))
 		require.NoError(t, p.breakLast())
-		made = append(made, newEnvelope()) // while no client is connected
+		made = append(made, newEnvelope()) // created while no client is connected
 		b.until(fmt.Sprintf("opened === %d", round+2))
 	}
 	b.until(fmt.Sprintf(`ids.some((i) => i.endsWith(%q))`, made[len(made)-1]))

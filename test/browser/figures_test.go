@@ -26,9 +26,8 @@ func TestFigures(t *testing.T) {
 		Style   float64 `json:"style"`
 		Font    float64 `json:"font"`
 		Paint   float64 `json:"paint"`
-		// Before is the number of requests before the request for the first page, and Contexts is the number of
-		// requests for the signer's context. Beside reports whether the context was requested before any script had
-		// arrived.
+		// Before is the number of requests that precede the request for the first page, and Contexts is the number of
+		// requests for the signer's context. Beside reports whether the context was requested before any script arrived.
 		Before   float64 `json:"before"`
 		Contexts float64 `json:"contexts"`
 		Beside   bool    `json:"beside"`
@@ -93,8 +92,8 @@ func TestFiguresOnSlowNetworks(t *testing.T) {
 	}
 }
 
-// slow throttles the network and the processor of a tab. The latency is in milliseconds, and the rate is in kilobits
-// per second.
+// slow throttles the network and the CPU of a tab. The latency is in milliseconds, and the rate is in kilobits per
+// second.
 func (b *tab) slow(latency, kbit, processor float64) {
 	b.t.Helper()
 	bytesPerSecond := kbit * 1000 / 8
@@ -113,8 +112,8 @@ func fetched(name string) string {
 	return `performance.getEntriesByType("resource").some((r) => r.name.includes("` + name + `") && r.responseEnd > 0)`
 }
 
-// TestErasedPagesAreNotRead checks that a page that was erased to save memory counts as read and as viewed only once
-// it has been rendered again.
+// TestErasedPagesAreNotRead checks that a page that was erased to save memory does not count as read or viewed until it
+// has been rendered again.
 func TestErasedPagesAreNotRead(t *testing.T) {
 	t.Parallel()
 	const pages = 24
@@ -148,8 +147,8 @@ func TestErasedPagesAreNotRead(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestPrinting checks that, before signing, all pages are printed, including unviewed ones, and that few of them
-// remain in memory afterwards.
+// TestPrinting checks that, all pages can be printed before signing, including unviewed ones, and that only a few of
+// them remain in memory afterwards.
 func TestPrinting(t *testing.T) {
 	t.Parallel()
 	const pages = 20

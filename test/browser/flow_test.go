@@ -35,8 +35,8 @@ const inView = `(() => {
 	return r.top >= 0 && r.bottom <= bar.top && r.left >= 0 && r.right <= innerWidth && k >= 0.95;
 })()`
 
-// walkedFields is the number of fields. It is large enough that the first rendered pages are erased before the last
-// field is reached.
+// walkedFields is the number of fields. It is high enough that the pages that were rendered first are erased before the
+// last field is reached.
 const walkedFields = 30
 
 // TestManyFieldsByKeyboard fills many fields with the keyboard only. It checks that each field takes at most three
@@ -82,7 +82,7 @@ func TestManyFieldsByKeyboard(t *testing.T) {
 	b.see("Review before you sign")
 	require.Zero(t, eval[float64](b, `document.querySelector("dialog[open]").scrollTop`), "the review opens at its top")
 	require.True(t, eval[bool](b, `(() => { const d = document.querySelector("dialog[open]"), r = document.querySelector("#sign").getBoundingClientRect(); return r.bottom <= innerHeight && d.contains(document.activeElement); })()`))
-	b.see(fmt.Sprintf("%d fields, p.", walkedFields/5)) // the same signature is listed in one line
+	b.see(fmt.Sprintf("%d fields, p.", walkedFields/5)) // the repeated signature is listed in one line
 	b.tabTo("Sign")
 	b.keys("\r")
 	b.see("You signed")
@@ -112,8 +112,8 @@ func TestFocusMovesAtOnce(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestManyFieldsByTouch does the same by touch on a phone. It checks that one tap leads from each field to the next,
-// and that the view follows.
+// TestManyFieldsByTouch fills many fields by touch on a phone. It checks that one tap leads from each field to the
+// next, and that the view follows.
 func TestManyFieldsByTouch(t *testing.T) {
 	t.Parallel()
 	e := fieldOnEachPage(t, "many-fields-taps@example.com", walkedFields)
@@ -165,8 +165,8 @@ func TestManyFieldsByTouch(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestTurnedPhone checks that, when a phone is rotated, the field stays visible and legible, and the rendered pages
-// and the button remain.
+// TestTurnedPhone checks that, when a phone is rotated, the field stays visible and legible, and that the rendered
+// pages and the button remain.
 func TestTurnedPhone(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Turned", []object{{"name": "Ada Lovelace", "email": "turned@example.com", "authMethod": "none"}}, leaseFields()[1:3], leaseDocument())
@@ -232,7 +232,8 @@ func TestDoubleTapDoesNotSign(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestSmallBoxes checks that small boxes have a target of at least 24 pixels each, and that no two targets overlap.
+// TestSmallBoxes checks that the target of each small box is at least 24 pixels wide and high, and that no two targets
+// overlap.
 func TestSmallBoxes(t *testing.T) {
 	t.Parallel()
 	var fields []object
@@ -265,7 +266,7 @@ func TestSmallBoxes(t *testing.T) {
 }
 
 // TestReadingRule checks that a page counts as read only after it was displayed completely and large enough for a
-// while, and that the page informs the signer about this.
+// while, and that the page informs the signer of this rule.
 func TestReadingRule(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Rule", []object{{"name": "Ada Lovelace", "email": "rule@example.com", "authMethod": "none"}}, leaseFields()[2:3], leaseDocument())
@@ -291,8 +292,8 @@ func TestReadingRule(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestNames checks that the letters of initials do not form a word, and that a long name fits into its preview and
-// its field.
+// TestNames checks that the letters of initials do not form a word, and that a long name fits in its preview and in its
+// field.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	fields := []object{

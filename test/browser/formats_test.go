@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNumbersAsTyped checks that a number is parsed according to the conventions of the language, or left as typed
-// and then rejected, but never changed to another number. The parsed number is displayed digit by digit.
+// TestNumbersAsTyped checks that a number is parsed according to the conventions of the language, or left as typed and
+// rejected, but never changed to another number. The parsed number is displayed digit by digit.
 func TestNumbersAsTyped(t *testing.T) {
 	t.Parallel()
 	type example struct{ Locale, Typed, Read, Shown string }

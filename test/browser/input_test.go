@@ -26,20 +26,20 @@ func (b *tab) click(find string) {
 	}, func() point { return point{} })
 }
 
-// twice clicks the element that an expression returns, and clicks it again before the service has responded.
+// twice clicks the element that an expression returns, and clicks it again before the service responds.
 func (b *tab) twice(find string) {
 	b.t.Helper()
 	b.until("Boolean(" + find + ")")
 	eval[bool](b, `(async () => { const x = `+find+`; x.click(); await new Promise((done) => setTimeout(done)); x.click(); return true; })()`)
 }
 
-// point is a position in a window, in CSS pixels. Ready and Hit are the results of aim and clicked at that position.
+// point is a position in a window, in CSS pixels. Ready is set by aim, and Hit is set by clicked.
 type point struct {
 	X, Y       float64
 	Ready, Hit bool
 }
 
-// aim returns the center of an element that is at rest and not covered, and starts to listen for the click.
+// aim returns the center of an element that is neither moving nor covered, and starts to listen for the click.
 const aim = `(async (find) => {
 	const middle = (e) => { const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; };
 	const pause = () => new Promise((done) => setTimeout(done, 60));
@@ -59,13 +59,13 @@ const aim = `(async (find) => {
 	return {};
 })(() => `
 
-// clicked reports whether the click hit the element of aim. If the click has caused the page to be left, the result
-// is lost, and the click counts as a hit.
+// clicked reports whether the click hit the element that aim found. If the click caused the browser to leave the page,
+// the result is lost, and the click counts as a hit.
 const clicked = `({ Hit: window.aimedAt?.hit ?? true })`
 
 // clickIn clicks in the window or frame in which eval evaluates expressions. The function origin returns the position
-// of the frame in the window. The page may move after the element was found, so a click that missed is repeated, but
-// a click that hit is not.
+// of the frame in the window. The element may move after it was found, so a click that missed is repeated, but a click
+// that hit is not.
 func (b *tab) clickIn(find string, eval func(string) (point, error), origin func() point) {
 	b.t.Helper()
 	b.eventually("a click comes to "+find, func() bool {
@@ -104,7 +104,7 @@ func (b *tab) write(find, text string) {
 	b.until(fmt.Sprintf(`(%s)?.value === %q`, find, text))
 }
 
-// The elements of the signing page that can receive the focus.
+// Elements of the signing page that can receive the focus.
 const (
 	next      = `document.querySelector("#next")`
 	entry     = `document.querySelector(".bar .entry :is(input, textarea)")`
@@ -130,7 +130,7 @@ func (b *tab) fill(selector, text string) {
 	b.keys(text)
 }
 
-// frameButton clicks a button of the framed page with the mouse.
+// frameButton clicks a button on the framed page with the mouse.
 func (b *tab) frameButton(text string) {
 	b.t.Helper()
 	b.clickIn(buttonOf(text), func(expression string) (point, error) { return inFrame[point](b, expression) }, func() point {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// signingPage is the signing page, either at the top level of a tab or in a frame of an application.
+// signingPage is the signing page, either at the top level of a tab or in an application's frame.
 type signingPage struct {
 	*tab
 	holds func(expression string) bool // evaluates an expression on the page
@@ -50,7 +50,7 @@ func hasFocus(find string) string {
 	return `document.activeElement !== document.body && document.activeElement === (` + find + `)`
 }
 
-// goTo presses Tab until the element that an expression returns has the focus. This checks that every control can be
+// goTo presses Tab until the element that an expression returns has the focus. This verifies that the element can be
 // reached, and that no control traps the focus.
 func (p signingPage) goTo(find string) {
 	p.t.Helper()
@@ -104,21 +104,21 @@ func labelled(name, end string) string {
 	return fmt.Sprintf(`(%s?.getAttribute("aria-label") ?? "").endsWith(%q)`, field(name), end)
 }
 
-// everyKind fills every type of field with the keyboard only, from the consent to the review. It checks the button to
-// the next field, the effects of conditions, and the order of Tab.
+// everyKind fills every type of field with the keyboard only, from the consent to the review. It checks the button that
+// leads to the next field, the effects of conditions, and the tab order.
 func (p signingPage) everyKind() {
 	t := p.t
 	t.Helper()
 	p.goTo(buttonOf("I agree"))
 	p.keys("\r")
 	p.await(`document.querySelectorAll(".textLayer span").length > 10`)
-	p.press(next, "\r") // moves to the first field to fill
+	p.press(next, "\r") // moves to the first field to fill in
 	p.press(entry, "1,234.50\r")
 	p.await(labelled("rent", "1234.50"))
-	p.press(chosen, "F") // selects the first option with this initial
+	p.press(chosen, "F") // selects the first option with this initial letter
 	p.await(chosen + `.value === "First"`)
 	p.keys("\r")
-	// A selected option displays a field, and another one hides the field and its text.
+	// One option displays a field, and another option hides the field and its text.
 	p.press(byFirst, "\t")
 	p.press(bySecond, " ")
 	p.await(field("cat name") + ` !== undefined`)
@@ -134,7 +134,7 @@ func (p signingPage) everyKind() {
 	p.goTo(fileOf)
 	p.opens(fileOf, "passport.png", paper(true))
 	p.await(labelled("passport", "passport.png"))
-	// The button skips optional and prefilled fields, which can still be reached.
+	// The button skips optional and prefilled fields, which can still be reached with Tab.
 	p.goTo(field("mail"))
 	p.keys("\r")
 	p.await(hasFocus(entry) + ` && (` + entry + `.select(), true)`)
@@ -150,7 +150,7 @@ func (p signingPage) everyKind() {
 	p.goTo(field("remarks"))
 	p.keys("\r")
 	p.press(entry, "none so far")
-	p.goTo(field("reference")) // Tab leaves an input; a read-only field can receive the focus to be read
+	p.goTo(field("reference")) // Tab leaves an input; a read-only field can receive the focus so that it can be read
 	p.goTo(field("seal"))
 	p.keys("\r")
 	p.goTo(pictureOf)
@@ -164,8 +164,7 @@ func (p signingPage) everyKind() {
 	p.await(`document.body.innerText.includes("All fields completed")`)
 }
 
-// TestEveryKindByKeyboard fills all types of fields without a pointer, both on the page and in a frame of an
-// application.
+// TestEveryKindByKeyboard fills all types of fields without a pointer, both on the page and in an application's frame.
 func TestEveryKindByKeyboard(t *testing.T) {
 	t.Parallel()
 	t.Run("page", func(t *testing.T) {

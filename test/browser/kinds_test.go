@@ -50,7 +50,7 @@ func field(name string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(".field")].find((f) => f.getAttribute("aria-label").includes(%q))`, name)
 }
 
-// replace replaces the text of an input that has a value.
+// replace replaces the existing text of an input.
 func (b *tab) replace(text string) {
 	b.t.Helper()
 	b.until(entry + ` !== null`)
@@ -152,8 +152,8 @@ func TestEveryKindOfField(t *testing.T) {
 	}
 }
 
-// TestFilesArriveWhileTheSignerGoesOn checks that an upload does not take the focus from another field, and that
-// signing waits for it. A failed upload is reported, whatever the signer does in the meantime.
+// TestFilesArriveWhileTheSignerGoesOn checks that an upload does not take the focus from another field, that signing
+// waits for the upload, and that a failed upload is reported whatever the signer does in the meantime.
 func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
 	t.Parallel()
 	at := func(kind, name string, y int, required bool) object {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestTooLongText_IsRefusedWhileTyping checks that the page reports a text that is too long before the signer
-// continues, and does not display it in an illegible size. The fields of later signers are outlined.
+// continues, and does not display it at an illegible size. The fields of later signers are outlined.
 func TestTooLongText_IsRefusedWhileTyping(t *testing.T) {
 	t.Parallel()
 	for name, look := range map[string]look{"phone": phone, "desktop": desktop} {

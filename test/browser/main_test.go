@@ -32,8 +32,8 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Tests spend much of their time waiting for the effect of a key or for the page's own delays, so more of them
-	// can run in parallel.
+	// Tests spend much of their time waiting for the effect of a key or for the page's own delays, so more tests than
+	// usual can run in parallel.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = flag.Set("test.parallel", "4")
 	}
@@ -63,10 +63,9 @@ func run(m *testing.M) (int, error) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath("/usr/bin/chromium-headless-shell"), chromedp.NoSandbox, chromedp.Flag("hide-scrollbars", true), chromedp.Flag("force-color-profile", "srgb"),
-		// The tests need no graphics card. On a busy machine, the watchdog would consider the rendering process to be
-		// hanging.
+		// The tests need no GPU. On a busy machine, the watchdog would consider the GPU process to be hanging.
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-gpu-watchdog", true),
-		// Frames of other origins run in the process of the page, so that one connection reaches them.
+		// Frames from other origins run in the process of the page, so that one DevTools connection can access all of them.
 		chromedp.Flag("disable-site-isolation-trials", true), chromedp.Flag("disable-features", "Translate,IsolateOrigins,site-per-process"),
 		chromedp.Env("FONTCONFIG_FILE="+fonts), chromedp.WSURLReadTimeout(2*patience))
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
@@ -83,14 +82,14 @@ func run(m *testing.M) (int, error) {
 // service is a development instance of the program in its own directory.
 type service struct {
 	root, base, inbox, secret, client, bearer, log, data string
-	// provider is the OpenID provider for console users, in addition to passwords. A test starts it.
+	// provider is the OpenID provider for console users, in addition to passwords. It is started by a test.
 	provider string
 
 	cmd *exec.Cmd
 	app *application
 }
 
-// startService starts a service with additional settings. The browser uses hostname to reach it.
+// startService starts a service with additional settings. The browser accesses it under hostname.
 func startService(dir, hostname string, settings ...string) (*service, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -159,7 +158,7 @@ func (s *service) stop() {
 
 func (s *service) login(demo string) error {
 	ready := func() bool {
-		res, err := http.Get(s.base + "/readyz") //nolint:noctx // a test's own probe
+		res, err := http.Get(s.base + "/readyz") //nolint:noctx // the test's own probe
 		if err != nil {
 			return false
 		}

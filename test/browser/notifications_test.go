@@ -49,7 +49,7 @@ func (s *service) declinedFor(t *testing.T, email, subject string) {
 	s.signerPosts(t, path+"/decline", object{"reason": "The rent is too high."})
 }
 
-// option returns an expression for the radio button or check box with a label.
+// option returns an expression for the radio button or checkbox with the given label.
 func option(label string) string {
 	return `[...document.querySelectorAll("label")].find((l) => l.textContent.trim() === ` + quoteJS(label) + `)?.querySelector("input")`
 }
@@ -60,7 +60,7 @@ func quoteJS(text string) string {
 }
 
 // TestNotificationsOfASender checks that a sender can disable notifications with one click in an email, that the
-// settings show this, and that the sender can enable them again there with the keyboard. Saved settings survive a
+// settings reflect this, and that the sender can enable them again there with the keyboard. Saved settings survive a
 // reload.
 func TestNotificationsOfASender(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ func (s *service) signedByAPI(t *testing.T, email string) (envelope, []byte) {
 	return e, s.completed(t, e.ID)
 }
 
-// signs fills in the only text field of a signer and signs as an API client.
+// signs fills in a signer's only text field, and signs as an API client.
 func (s *service) signs(t *testing.T, at string) {
 	t.Helper()
 	var c struct{ Fields []struct{ ID string } }
@@ -46,7 +46,7 @@ func (b *tab) choose(selector, name string, content []byte) {
 func (b *tab) chooseAt(selector, path string, content []byte) {
 	b.t.Helper()
 	require.NoError(b.t, os.WriteFile(path, content, 0o600))
-	// A dispatched event opens no dialog.
+	// A click event dispatched by a script does not open the dialog.
 	eval[bool](b, fmt.Sprintf(`document.querySelector(%q).dispatchEvent(new Event("click", { bubbles: true }))`, selector))
 	root := call(b, dom.GetDocument, dom.GetDocumentParams{})
 	node := call(b, dom.QuerySelector, dom.QuerySelectorParams{NodeID: root.Root.NodeID, Selector: selector})

@@ -8,7 +8,7 @@ import (
 )
 
 // TestTextOfPages checks that the text layer over a page image matches the words of the page, also on rotated pages.
-// The text can be selected, copied, and found in the page at every zoom level.
+// The text can be selected, copied and searched at every zoom level.
 func TestTextOfPages(t *testing.T) {
 	t.Parallel()
 	leaves := []leaf{
@@ -46,8 +46,8 @@ func TestTextOfPages(t *testing.T) {
 	require.True(t, eval[bool](b, `find("displayed sideways")`))
 }
 
-// TestTextOfBothDirections: lines with words of both directions are copied as they were written, brackets included, and
-// each word lies on its picture.
+// TestTextOfBothDirections checks that lines that mix left-to-right and right-to-left words are copied in logical
+// order, including brackets, and that each word covers its own image.
 func TestTextOfBothDirections(t *testing.T) {
 	t.Parallel()
 	lines := []string{"The tenant (المستأجر) pays 940 EUR [שכירות] a month.", "يدفع المستأجر (السيد أحمد) إيجارا قدره 940 يورو.", "השוכר (דוד) משלם 940 אירו."}

@@ -12,10 +12,10 @@ type leaf struct {
 	title   string
 	lines   []string
 	extra   string
-	picture []byte // a grey JPEG that fills the page
+	picture []byte // a gray JPEG that fills the page
 }
 
-// pdfOf returns a plain PDF whose pages have A4 size unless specified otherwise.
+// pdfOf returns a plain PDF whose pages are A4 unless specified otherwise.
 func pdfOf(leaves ...leaf) []byte {
 	var b bytes.Buffer
 	offsets := []int{}

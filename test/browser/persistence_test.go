@@ -79,7 +79,7 @@ func TestDecliningAsksForTheCode(t *testing.T) {
 }
 
 // TestDraftSurvivesAClosedTab checks that entries are restored after the tab was closed, but only for the verified
-// signer. On the device they are encrypted.
+// signer. The entries are encrypted on the device.
 func TestDraftSurvivesAClosedTab(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Draft", []object{{"name": "Ada Lovelace", "email": "draft@example.com"}}, leaseFields(), leaseDocument())
@@ -93,8 +93,8 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	b.until(`document.querySelector(".field.text").textContent === "Kept on the device"`)
 	const kept = `Object.keys(localStorage).filter((k) => k.startsWith("countersign:draft:")).map((k) => localStorage.getItem(k)).join()`
 	require.NotContains(t, eval[string](b, kept), "Kept on")
-	// The page saves in the background after each change. Once the saved data no longer changes, it contains the
-	// latest text.
+	// The page saves in the background after each change, so the saved data contains the latest text once it stops
+	// changing.
 	before := ""
 	b.eventually("the draft is written", func() bool {
 		now := eval[string](b, kept)
@@ -113,7 +113,7 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	b.see("Verify your identity")
 	require.False(t, eval[bool](b, `document.body.innerHTML.includes("Kept on the device")`))
 
-	// After a new code is entered, the draft is restored and stays.
+	// After a new code is entered, the draft is restored, and remains.
 	mails := len(svc.mailsTo(t, "draft@example.com"))
 	b.button("Send code")
 	b.eventually("another code comes", func() bool { return len(svc.mailsTo(t, "draft@example.com")) > mails })
@@ -133,8 +133,8 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestReceiptIsFoundAgain checks that the link later displays the receipt, and that the verified client also receives
-// the sealed copy.
+// TestReceiptIsFoundAgain checks that the link displays the receipt when it is opened later, and that the verified
+// client also receives the sealed copy.
 func TestReceiptIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Found again", []object{{"name": "Ada Lovelace", "email": "receipt@example.com"}, {"name": "Bob", "email": "receipt-bob@example.com", "authMethod": "none"}},
@@ -209,8 +209,8 @@ func TestConfirmationEnds(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestDocumentsClosedBeforeTheCode checks that, if the documents require the code, the page does not request them
-// before it is entered. The page displays the contact.
+// TestDocumentsClosedBeforeTheCode checks that, if reading the documents requires the code, the page does not request
+// them before the code is entered, and displays the contact.
 func TestDocumentsClosedBeforeTheCode(t *testing.T) {
 	t.Parallel()
 	const id = "01a20196-df5b-74d0-bffd-bb71b8cd0834"
@@ -233,8 +233,8 @@ func TestDocumentsClosedBeforeTheCode(t *testing.T) {
 }
 
 // TestConfirmationEndsWithoutStorage checks that entries and read pages survive a renewed verification even if the
-// browser stores nothing for the page. The request for the code is not treated as a rejection of an upload, which
-// remains unsent.
+// browser stores nothing for the page. The page does not treat the request for a code as a rejection of an upload. The
+// upload remains pending.
 func TestConfirmationEndsWithoutStorage(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Ends early", []object{{"name": "Ada Lovelace", "email": "ends-unkept@example.com"}}, append(leaseFields()[2:3],

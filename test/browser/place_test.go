@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rect is a rectangle on a page, in points from the page's top left corner.
+// rect is a rectangle on a page, in points from the page's upper left corner.
 type rect struct{ X, Y, W, H float64 }
 
 // TestFieldsLieWhereTheyAreSealed checks that fields are displayed where the seal draws their values. It compares
@@ -46,14 +46,14 @@ func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 		box := fmt.Sprintf(`document.querySelectorAll(".sheet")[%d].querySelector(".field")`, i)
 		b.click(box)
 		b.until(fmt.Sprintf(`document.querySelectorAll(".sheet")[%d].querySelector(".paint img") !== null`, i))
-		// The drawn mark, in points of the page, so that ink is compared with ink.
+		// The position of the drawn mark in points, so that ink is compared with ink.
 		shown[i] = eval[rect](b, fmt.Sprintf(`(() => {
 			const sheet = document.querySelectorAll(".sheet")[%d], s = sheet.getBoundingClientRect(), k = Number(getComputedStyle(sheet).getPropertyValue("--k"));
 			const svg = sheet.querySelector(".field svg path"), m = svg.getScreenCTM(), box = svg.getBBox(), p = new DOMPoint(box.x, box.y).matrixTransform(m), q = new DOMPoint(box.x + box.width, box.y + box.height).matrixTransform(m);
 			return { X: (p.x - s.x) / k, Y: (p.y - s.y) / k, W: (q.x - p.x) / k, H: (q.y - p.y) / k };
 		})()`, i))
 		if i == 1 || i == 5 {
-			// The page itself is at the position at which Poppler renders it.
+			// The page image is aligned with Poppler's rendering of the page.
 			b.shot(fmt.Sprintf("place-%d", i+1))
 		}
 	}
@@ -78,10 +78,10 @@ func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 		require.NoError(t, err)
 		unit := 2.0
 		if strings.Contains(pages[i], "UserUnit") {
-			unit /= 1.5 // Poppler ignores it
+			unit /= 1.5 // Poppler ignores this entry
 		}
 		found := inkOf(img, shown[i], unit)
-		const near = 1.5 // in points: half the width of the stroke, and rounding to pixels
+		const near = 1.5 // in points: half the stroke width, plus rounding to pixels
 		stroke := 36 * 0.8 * 0.14 / 2
 		msg := fmt.Sprintf("page %d (%s): shown %+v, sealed %+v", i+1, pages[i], shown[i], found)
 		require.InDelta(t, shown[i].X-stroke, found.X, near, msg)
@@ -106,7 +106,7 @@ func inkOf(img image.Image, around rect, unit float64) rect {
 	return rect{left / unit, top / unit, (right - left) / unit, (bottom - top) / unit}
 }
 
-// TestLongAndLarge checks that long and large documents can be read immediately, and that only few pages are held in
+// TestLongAndLarge checks that long and large documents can be read immediately, and that only a few pages are kept in
 // memory.
 func TestLongAndLarge(t *testing.T) {
 	t.Parallel()
@@ -115,7 +115,7 @@ func TestLongAndLarge(t *testing.T) {
 		leaves = append(leaves, leaf{title: fmt.Sprintf("Page %d of 500", i+1), lines: []string{"Words of this page."}})
 	}
 	large := pdfOf(leaf{title: "Large", lines: []string{strings.Repeat("word ", 12)}})
-	// The file contains 20 MB that no page needs. A viewer with range requests does not load them.
+	// The file contains 20 MB that no page needs. A viewer that uses range requests does not load this part.
 	cut := bytes.LastIndex(large, []byte("\nxref\n")) + 1
 	filler := fmt.Appendf(nil, "99 0 obj\n<</Length %d>>\nstream\n%s\nendstream\nendobj", 20<<20, bytes.Repeat([]byte("filler-\n"), 20<<20/8))
 	start := bytes.LastIndex(large, []byte("startxref"))

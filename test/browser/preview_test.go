@@ -10,7 +10,7 @@ import (
 )
 
 // TestPreviewOfASigning checks that, before sending, the sender can go through the complete signing page of each
-// recipient. The service stores nothing, and the text that the sender has typed in the send dialog is kept.
+// recipient. The service stores nothing, and the text typed in the send dialog is kept.
 func TestPreviewOfASigning(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "To be previewed", []object{
@@ -60,7 +60,7 @@ func TestPreviewOfASigning(t *testing.T) {
 	b.frameButton("Start over")
 	b.framed("Verify your identity")
 
-	// Preview as the second recipient, in their language and text direction.
+	// Preview as the second recipient, in that recipient's language and text direction.
 	b.choice(`select[aria-label="Preview as"]`, e.Signers[1].ID)
 	p.await(`document.documentElement.dir === "rtl" && document.querySelector(".consent") !== null`)
 	b.pictures("preview-arabic")

@@ -20,7 +20,7 @@ const problemsShown = `{"envelopes":[
 	{"id":"0197a1c2-0000-7000-8000-000000000011","webhookId":"0197a1c2-0000-7000-8000-000000000009","eventId":"0197a1c2-0000-7000-8000-000000000012","envelopeId":null,"event":"ping","status":"failed","attempts":5,"resends":0,"createdAt":"2026-11-20T07:00:00Z","deliveredAt":null,"failedAt":"2026-11-20T14:00:00Z","webhookUrl":"https://app.example.com/hooks/countersign","nextAttemptAt":null,"lastAttempt":{"number":5,"at":"2026-11-20T14:00:00Z","status":null,"latencyMs":10000,"error":"the endpoint did not answer in time","body":""}}]}`
 
 // TestConsoleProblems checks that a permanently failed delivery is listed with the receiver's response, can be resent
-// with the keyboard, and then disappears from the list. Viewers have no such page. Problems of every kind are
+// with the keyboard, and then disappears from the list. Viewers have no access to the page. Problems of every kind are
 // displayed as rows that lead to the envelope.
 func TestConsoleProblems(t *testing.T) {
 	t.Parallel()
@@ -40,7 +40,7 @@ func TestConsoleProblems(t *testing.T) {
 	b := open(t, desktop)
 	consoleUser(b, "problems", "support")
 	b.visit(svc.base + "/console#/problems")
-	// Other tests void envelopes in the meantime, which are also delivered to this endpoint.
+	// Other tests void envelopes at the same time, and those events are also delivered to this endpoint.
 	rows := `[...document.querySelectorAll("tr")].filter((r) => r.textContent.includes("/warehouse") && r.querySelector("a[href='#/envelopes/` + e.ID + `']"))`
 	row := rows + `.find((r) => r.textContent.includes("the warehouse is closed") && r.querySelector(".badge.bad"))`
 	b.until(row + ` !== undefined`)

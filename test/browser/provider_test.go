@@ -23,7 +23,7 @@ func startProvider(t *testing.T) {
 	require.NoError(t, node.Start())
 	t.Cleanup(func() {
 		_ = node.Process.Kill()
-		_ = node.Wait() // it was killed
+		_ = node.Wait() // the process was killed
 	})
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -38,7 +38,7 @@ func startProvider(t *testing.T) {
 	require.Fail(t, "the provider did not start; are the packages of web/ installed?")
 }
 
-// toProvider goes from the login page to the provider, and signs in there.
+// toProvider follows the login page's link to the provider, and signs in there.
 func (b *tab) toProvider(login string) {
 	b.t.Helper()
 	b.button("Sign in with Staff login")
@@ -71,7 +71,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 	down.checked("console-provider-down")
 	startProvider(t)
 
-	t.Run("with a role", func(t *testing.T) { //nolint:paralleltest // sequential: the first retries the provider
+	t.Run("with a role", func(t *testing.T) { //nolint:paralleltest // not parallel; the first subtest makes the console retry the provider
 		b := open(t, desktop)
 		b.visit(svc.base + "/console#/contacts")
 		b.see("Sign in with Staff login")
@@ -95,7 +95,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.see("at the provider")
 		b.checked("console-users-provider")
 
-		// Changes that require a password from other users require renewed authentication at the provider.
+		// Changes for which other users enter a password require a new sign-in at the provider.
 		b.visit(svc.base + "/console#/application")
 		b.button("Create new secret")
 		require.False(t, eval[bool](b, `document.querySelector("dialog #proof") !== null`))
@@ -124,7 +124,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.see("The provider couldn't sign you in. Start again")
 		b.waitUntilStill()
 	})
-	t.Run("without", func(t *testing.T) { //nolint:paralleltest // sequential: the first retries the provider
+	t.Run("without", func(t *testing.T) { //nolint:paralleltest // not parallel; the first subtest makes the console retry the provider
 		for login, told := range map[string]string{"guest": "none of the roles viewer, support, sender and admin", "fresh": "does not say that your e-mail address was verified"} {
 			b := open(t, phone)
 			b.visit(svc.base + "/console")
@@ -149,7 +149,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.see("The provider did not sign you in, or you went back.")
 		b.waitUntilStill()
 	})
-	t.Run("with another account", func(t *testing.T) { //nolint:paralleltest // sequential: the first retries the provider
+	t.Run("with another account", func(t *testing.T) { //nolint:paralleltest // not parallel; the first subtest makes the console retry the provider
 		b := open(t, desktop)
 		b.visit(svc.base + "/console")
 		b.toProvider("guest")
@@ -163,7 +163,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		require.Equal(t, []string{"Bob Babbage", "viewer"}, b.account())
 		b.waitUntilStill()
 	})
-	t.Run("in place of a password", func(t *testing.T) { //nolint:paralleltest // sequential: the first retries the provider
+	t.Run("in place of a password", func(t *testing.T) { //nolint:paralleltest // not parallel; the first subtest makes the console retry the provider
 		b := open(t, desktop)
 		consoleUser(b, "connect", "viewer")
 		b.visit(svc.base + "/console#/account")

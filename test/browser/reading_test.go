@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nextPage waits until another page counts as read, or for one second, and returns the number of unread pages.
+// nextPage waits up to one second for another page to count as read, and returns the number of unread pages.
 const nextPage = `(async () => {
 	const left = () => document.querySelector(".left .quiet")?.textContent ?? "";
 	const before = left();
@@ -14,8 +14,8 @@ const nextPage = `(async () => {
 	return left();
 })()`
 
-// reading calls lead, which opens an unread page, until it returns true. Each page takes 1.5 seconds or, on a busy
-// machine, longer. The test fails when the number of unread pages no longer decreases.
+// reading calls lead, which opens an unread page, until it returns true. Each page takes 1.5 seconds, or longer on a
+// busy machine. The test fails when the number of unread pages no longer decreases.
 func (b *tab) reading(left func() string, lead func() bool) {
 	b.t.Helper()
 	last, deadline := "", time.Now().Add(patience)

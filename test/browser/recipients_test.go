@@ -14,8 +14,8 @@ import (
 var handset = look{width: 390, height: 844, touch: true}
 
 // TestPagesOfEveryRecipient checks that approvers can only approve, viewers can only read, a host first hands the
-// device over to the signer, and a witness sees whose signature to confirm. Each page is accessible, not wider than
-// the screen, and has the sender's color and logo.
+// device over to the signer, and a witness sees which signer's signature to confirm. Each page is accessible, not wider
+// than the screen, and has the sender's color and logo.
 func TestPagesOfEveryRecipient(t *testing.T) {
 	t.Parallel()
 	const tenant = "quay-branding"
@@ -63,7 +63,7 @@ func TestPagesOfEveryRecipient(t *testing.T) {
 	b.see("Hugo: Quay Legal asks")
 	require.False(t, eval[bool](b, `document.body.innerText.includes("I agree")`))
 	b.checked("handover")
-	b.keys("\t") // from the heading, where the focus is initially
+	b.keys("\t") // from the heading, which initially has the focus
 	b.keysOn(`document.querySelector("#handover")`, "\r")
 	b.see("Sign electronically")
 	b.accessible()
@@ -85,7 +85,7 @@ func TestWitnessPage(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestAnsweringInOtherLanguages checks that the disclosure and its heading refer to approving and reading.
+// TestAnsweringInOtherLanguages checks that the disclosure and its heading are worded for approving and for reading.
 func TestAnsweringInOtherLanguages(t *testing.T) {
 	t.Parallel()
 	for language, said := range map[string][2]string{"de": {"Elektronisch antworten", "freizugeben"}, "ar": {"الرد الإلكتروني", "بالموافقة على مستندات"}} {
@@ -112,7 +112,7 @@ func TestHandOverInEveryLanguage(t *testing.T) {
 				"name": "Maximiliane Featherstonehaugh", "email": "hand-" + language + "@example.com", "authMethod": "none", "kind": "in_person", "language": language,
 				"host": object{"name": "Hugo Host", "email": "host-" + language + "@example.com"},
 			}}, []object{{"signerId": "0", "type": "checkbox", "page": 1, "x": 72, "y": 600, "w": 14, "h": 14}}, leaseDocument())
-			b := open(t, handset) // the browser uses English, but the sender has selected the language
+			b := open(t, handset) // the browser uses English, but the sender has selected this language
 			b.visit(e.Signers[0].SigningURL)
 			b.until(`document.querySelector("#handover") !== null && document.documentElement.lang === "` + language + `"`)
 			require.Equal(t, locales.RightToLeft(language), eval[string](b, "document.documentElement.dir") == "rtl")

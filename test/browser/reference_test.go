@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReference checks that the API reference loads data from this service only, follows the color scheme, and fits
-// on a phone. The function tab.waitUntilStill reports requests to other hosts and violations of the content security
-// policy.
+// TestReference checks that the API reference loads data from this service only, follows the color scheme, and fits on
+// a phone screen. The function tab.waitUntilStill reports requests to other hosts and violations of the content
+// security policy.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	for _, l := range []look{desktop, {width: 390, height: 844, touch: true, dark: true}} {
@@ -61,7 +61,7 @@ func TestReferenceLanguages_EachIsShown(t *testing.T) {
 		choose(l[0])
 		code(l[1])
 	}
-	show("access-tokens/POST/oauth/token") // its samples are generated
+	show("access-tokens/POST/oauth/token") // the samples of this operation are generated
 	code("requests.post(")
 	for _, l := range [][2]string{{"Curl", "curl "}, {"Fetch", "fetch("}, {"NewRequest", "http.NewRequest("}, {"Requests", "requests.post("}} {
 		b.click(picker())
@@ -76,7 +76,7 @@ func TestReferenceLanguages_EachIsShown(t *testing.T) {
 func TestReferencePolicy(t *testing.T) {
 	t.Parallel()
 	for path, inline := range map[string]bool{"/docs": true, "/verify": false} {
-		res, err := http.Get(svc.base + path) //nolint:noctx // ends with the service
+		res, err := http.Get(svc.base + path) //nolint:noctx // stops when the service stops
 		require.NoError(t, err)
 		require.NoError(t, res.Body.Close())
 		policy := res.Header.Get("Content-Security-Policy")

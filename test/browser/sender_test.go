@@ -27,7 +27,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.see("Deliveries")
 	require.False(t, eval[bool](b, `Boolean(`+buttonOf("Add endpoint")+`)`))
 
-	// Create an envelope from a file. Two people sign one after another, and a third receives a copy.
+	// Create an envelope from a file. Two people sign one after the other, and a third person receives a copy.
 	b.visit(svc.base + "/console#/envelopes")
 	b.button("New envelope")
 	b.choose("#newfiles", "walk.pdf", leaseDocument())

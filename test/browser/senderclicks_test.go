@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostClicks is the maximum number of clicks that a first-time sender needs for the measured task.
+// mostClicks is the maximum permitted number of clicks for the measured task.
 const mostClicks = 18
 
 // countsClicks starts counting the user's clicks on the page. The page must not be reloaded.
@@ -56,9 +56,9 @@ func TestFirstTimeSender(t *testing.T) {
 	b.button("Continue")
 	b.until(`document.querySelector(".bpaint img") !== null`)
 	id := eval[string](b, `location.hash.split("/")[2]`)
-	for page := 1; page <= 3; page++ { // scroll through the pages
+	for page := 1; page <= 3; page++ { // scroll through the pages, because blanks are detected only on viewed pages
 		b.shows(page)
-		// Blanks are detected only on pages that have been in view.
+		// Blanks are detected only on pages that have been displayed.
 		b.until(fmt.Sprintf(`document.querySelectorAll(".bpage")[%d].querySelector("[class*=sugg]") !== null`, page-1))
 	}
 	b.until(`document.body.innerText.includes("Add all (11)")`)

@@ -21,23 +21,23 @@ func (s *service) endsSessions(t *testing.T, email string) {
 	require.FailNow(t, "no user "+email)
 }
 
-// signIn is the dialog that covers the page of a user whose session has ended.
+// signIn is the sign-in dialog that covers the page when the user's session has ended.
 const signIn = `document.querySelector("dialog.required[open]")`
 
-// entersAgain signs in on the page whose session has ended, by keyboard.
+// entersAgain signs in again with the keyboard, on a page whose session has ended.
 func (b *tab) entersAgain() {
 	b.t.Helper()
 	b.see("Your session has ended. Sign in again to continue. What you entered on the page is kept.")
 	b.focused(`document.querySelector("#password")`)
-	b.keys("\x1b") // does not close it
+	b.keys("\x1b") // Escape does not close the dialog
 	b.keys("\x1b")
 	b.write(`document.querySelector("#password")`, "a long password")
 	b.keys("\r")
 	b.until(signIn + ` === null`)
 }
 
-// TestSessionEndsInAForm: a user whose session ends while a form is filled in signs in again on the same page. The form
-// is as it was, nothing was done, and the same button does it once.
+// TestSessionEndsInAForm checks that a user whose session ends while a form is being filled in can sign in again on the
+// same page. The form is unchanged, nothing has been submitted, and clicking the same button submits it once.
 func TestSessionEndsInAForm(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "A session ends", []object{{"name": "Ada Lovelace", "email": "session-before@example.com", "authMethod": "none"}},
@@ -63,7 +63,7 @@ func TestSessionEndsInAForm(t *testing.T) {
 	svc.invited(t, "session-after@example.com")
 	require.Len(t, svc.mailsTo(t, "session-after@example.com"), 1)
 
-	// A new envelope: files and recipients.
+	// A new envelope, with files and recipients.
 	b.visit(svc.base + "/console#/envelopes")
 	b.button("New envelope")
 	b.choose("#newfiles", "kept.pdf", leaseDocument())
@@ -99,8 +99,8 @@ func TestSessionEndsInAForm(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestSessionEndsForAnother: a user who signs in where the session of another has ended sees nothing of the other's
-// work.
+// TestSessionEndsForAnother checks that a user who signs in on a page where another user's session has ended sees none
+// of the other user's work.
 func TestSessionEndsForAnother(t *testing.T) {
 	t.Parallel()
 	other := open(t, desktop)
@@ -110,7 +110,7 @@ func TestSessionEndsForAnother(t *testing.T) {
 	b.button("New envelope")
 	b.fill("#newname", "Grace Hopper")
 	svc.endsSessions(t, "session-one@staff.example")
-	b.fill("#newname", "Grace Hopper, of session-one") // is completed from recipients
+	b.fill("#newname", "Grace Hopper, of session-one") // autocompleted from earlier recipients
 	b.until(`Boolean(` + signIn + `)`)
 	b.fill("#email", "session-two@staff.example")
 	b.fill("#password", "a long password")

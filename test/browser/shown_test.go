@@ -16,7 +16,7 @@ func signingPath(link string) string {
 	return "/v1/signing/" + link[strings.LastIndex(link, "/")+1:]
 }
 
-// signByAPI signs for a signer who needs no code, with a picture or a text for each field.
+// signByAPI signs for a signer who needs no code, with an image or a text for each field.
 func (s *service) signByAPI(t *testing.T, link, text string) {
 	t.Helper()
 	var ctx struct{ Fields []struct{ ID, Type string } }
@@ -140,7 +140,7 @@ func twoSigners(t *testing.T, name string) envelope {
 }
 
 // TestAddedMeanwhile checks that, if another signer of the same group signs while the page is open, the page reports
-// and displays the new values and has to be read again.
+// and displays the new values, and the signer has to read the page again.
 func TestAddedMeanwhile(t *testing.T) {
 	t.Parallel()
 	e := twoSigners(t, "meanwhile")
@@ -167,7 +167,7 @@ func TestAddedMeanwhile(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// TestTwoAtOnce checks that, if two signers sign at the same time, the later one sees the new values and has to
+// TestTwoAtOnce checks that, if two signers sign at the same time, the later signer sees the new values and has to
 // confirm again.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()

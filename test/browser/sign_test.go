@@ -73,7 +73,8 @@ func TestSignByMouse(t *testing.T) {
 	require.Equal(t, sealed, file)
 }
 
-// TestSignByTouch signs on a phone with taps and a drawn signature, and checks that all content fits into 390 pixels.
+// TestSignByTouch signs on a phone with taps and a drawn signature, and checks that all content fits within a width of
+// 390 pixels.
 func TestSignByTouch(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Workshop lease, 14 Quay Street", []object{{"name": "Ada Lovelace", "email": "touch@example.com"}}, leaseFields(), leaseDocument())
@@ -120,13 +121,12 @@ func TestSignByTouch(t *testing.T) {
 	b.accessible()
 	b.shot("done-390")
 	b.visit(e.Signers[0].SigningURL)
-	b.see("You signed") // this tab displays the receipt again
+	b.see("You signed") // the same tab displays the receipt again
 	b.waitUntilStill()
 	svc.completed(t, e.ID)
 }
 
-// TestSignByKeyboard signs with the keyboard only, from the link to the receipt: with Tab, Enter, Space and typed
-// text.
+// TestSignByKeyboard uses only the keyboard (Tab, Enter, Space and typed text) from the link to the receipt.
 func TestSignByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Keyboard lease", []object{{"name": "Ada Lovelace", "email": "keys@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -136,7 +136,7 @@ func TestSignByKeyboard(t *testing.T) {
 	b.tabTo("I agree")
 	b.keys("\r")
 	b.see("fields left")
-	b.keysOn(next, "\r") // the button to continue has the focus
+	b.keysOn(next, "\r") // the button that continues has the focus
 	b.keysOn(`document.querySelector(".field.initial")`, "\r")
 	b.see("Your initials")
 	b.keysOn(typedName, "\r")
@@ -161,7 +161,8 @@ func TestSignByKeyboard(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// TestReloadKeepsEverything checks that a reload loses no typed text, and that read pages stay read.
+// TestReloadKeepsEverything checks that a reload loses no typed text, and that pages that were read still count as
+// read.
 func TestReloadKeepsEverything(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Reload", []object{{"name": "Ada Lovelace", "email": "reload@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -176,7 +177,7 @@ func TestReloadKeepsEverything(t *testing.T) {
 	b.see("4 fields left")
 	b.see("All pages read")
 	require.Equal(t, "Kept words", eval[string](b, `document.querySelector(".field.text").textContent`))
-	// While offline, the page reports this and keeps its content.
+	// While there is no connection, the page says so and keeps its content.
 	call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: true})
 	b.see("You're offline")
 	b.shot("offline-1280")
@@ -192,7 +193,7 @@ func TestReloadKeepsEverything(t *testing.T) {
 	}, patience, 200*time.Millisecond, "page views are recorded")
 }
 
-// TestWrongCode checks that three wrong codes invalidate the code, and that the page explains this.
+// TestWrongCode checks that three wrong codes invalidate the code, and that the page explains why.
 func TestWrongCode(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Codes", []object{{"name": "Ada", "email": "codes@example.com"}}, leaseFields(), leaseDocument())

@@ -14,7 +14,7 @@ func inWindow(element string) string {
 	return fmt.Sprintf(`(() => { const r = (%s)?.getBoundingClientRect(); return r !== undefined && r.height > 0 && r.top >= 0 && r.bottom <= innerHeight; })()`, element)
 }
 
-// TestConsentOnAPhone checks that the request, the beginning of the disclosure and the button are visible without
+// TestConsentOnAPhone checks that the request, the beginning of the disclosure, and the button are visible without
 // scrolling.
 func TestConsentOnAPhone(t *testing.T) {
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestConsentOnAPhone(t *testing.T) {
 		b.until(inWindow(`document.querySelector("h1")`) + "&&" + inWindow(buttonOf("I agree")) + `&& document.querySelector(".legal p").getBoundingClientRect().top < document.querySelector(".ending").getBoundingClientRect().top - 20`)
 		b.accessible()
 		b.shot(fmt.Sprintf("consent-%d", size[0]))
-		// The button covers no text at the end of the disclosure.
+		// The button does not cover the end of the disclosure.
 		eval[bool](b, `(scrollTo(0, document.body.scrollHeight), true)`)
 		b.until(`document.querySelector(".legal p:last-of-type").getBoundingClientRect().bottom < document.querySelector(".ending").getBoundingClientRect().top`)
 		b.waitUntilStill()
@@ -83,8 +83,8 @@ func TestReviewLeadsToFields(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestFinishedPages checks that the review displays the pages as they will be sealed, and that the record states
-// this.
+// TestFinishedPages checks that the review displays the pages as they will be sealed, and that the record states that
+// it did.
 func TestFinishedPages(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Finished", []object{{"name": "Ada", "email": "finished@example.com", "authMethod": "none"}},
@@ -127,7 +127,7 @@ func TestThumbnails(t *testing.T) {
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
 	b.until(`document.querySelectorAll(".thumb").length === 12`)
-	b.until(`document.querySelectorAll(".thumb canvas")[3].width < 150`) // it was rendered
+	b.until(`document.querySelectorAll(".thumb canvas")[3].width < 150`) // the thumbnail was rendered
 	eval[bool](b, `(scrollTo(0, document.querySelector(".sheet").offsetTop), true)`)
 	eval[bool](b, `new Promise((done) => setTimeout(() => { scrollBy(0, document.querySelector(".sheet").getBoundingClientRect().bottom - innerHeight + 150); done(true); }, 1500))`)
 	b.until(`document.querySelector(".thumb[aria-current]")?.id.match(/\/[12]$/) && document.querySelector(".thumb").getAttribute("aria-label") === "Page 1 of 12, read"`)
@@ -161,8 +161,8 @@ func TestVoidIsShown(t *testing.T) {
 	reading.waitUntilStill()
 }
 
-// TestScanHasAlternativeText checks that a page without text has alternative text for screen readers. A page with
-// text has its text next to a decorative image.
+// TestScanHasAlternativeText checks that a page without text has alternative text for screen readers. On a page with
+// text, the text is available to screen readers and the image is marked as decorative.
 func TestScanHasAlternativeText(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Scanned", []object{{"name": "Ada", "email": "scanned@example.com", "authMethod": "none"}}, leaseFields()[:1], pdfOf(leaf{}, leaf{title: "Sheet 2"}))

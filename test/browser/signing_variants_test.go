@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSMSCode checks that the code is sent by text message, to a phone number that the page masks.
+// TestSMSCode checks that the code is sent by text message, and that the page masks the phone number.
 func TestSMSCode(t *testing.T) {
 	t.Parallel()
 	const number = "+447400123456"
@@ -233,7 +233,7 @@ func TestReceiptWaits(t *testing.T) {
 			}
 			b.see(word)
 			b.checked("receipt-after-" + outcome)
-			b.visit(e.Signers[0].SigningURL) // and again in this tab
+			b.visit(e.Signers[0].SigningURL) // and again in the same tab
 			b.see(word)
 			b.waitUntilStill()
 		})

@@ -14,7 +14,7 @@ import (
 	"countersign/locales"
 )
 
-// pageTexts returns the texts of the signing pages in one language.
+// pageTexts returns the texts of the signing page in the given language.
 func pageTexts(t *testing.T, language string) map[string]any {
 	t.Helper()
 	raw, err := locales.Text(language, "pages.json")
@@ -104,7 +104,7 @@ func TestLanguageIsChosen(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestEnds checks that, for each way in which a link can end, there is a page that explains it.
+// TestEnds checks that, for each way in which a link can become invalid, a page explains the reason.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	one := func(email string) envelope {
@@ -120,7 +120,7 @@ func TestEnds(t *testing.T) {
 	b.visit(e.Signers[0].SigningURL)
 	b.see("Sign electronically")
 	svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/void", object{"reason": "mistake"}, nil)
-	b.button("I agree") // while the page is open
+	b.button("I agree") // while the page is still open
 	b.see("This request was canceled by the sender")
 	b.checked("voided")
 	b.visit(e.Signers[0].SigningURL)
@@ -146,8 +146,8 @@ func TestEnds(t *testing.T) {
 	fresh.waitUntilStill()
 }
 
-// TestOtherEnds checks the ends that would take weeks or require a broken service. The page receives a prepared
-// response.
+// TestOtherEnds checks the pages for endings that would take weeks to occur or require a broken service. Each page
+// receives a prepared response.
 func TestOtherEnds(t *testing.T) {
 	t.Parallel()
 	refusal := func(code, message string) string {
@@ -228,8 +228,8 @@ func TestOffline(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// TestWhoHasAnsweredIsTold checks that a signer whose response was lost, or who has signed or declined in another
-// tab, sees the outcome, whatever the page requests next.
+// TestWhoHasAnsweredIsTold checks that a signer who has signed or declined in another tab, or whose confirmation was
+// lost, sees the outcome regardless of the page's next request.
 func TestWhoHasAnsweredIsTold(t *testing.T) {
 	t.Parallel()
 	one := func(email string) envelope {
@@ -264,7 +264,7 @@ func TestWhoHasAnsweredIsTold(t *testing.T) {
 		require.NotContains(t, b.text(), "This signer")
 	}
 
-	// This tab is at the step before the code, and another tab signs.
+	// This tab has not reached the code yet when the signer signs in another tab.
 	code := svc.create(t, "Answered", []object{{"name": "Ada", "email": "answered-code@example.com"}, {"name": "Bob", "email": "b-answered-code@example.com", "authMethod": "none"}},
 		leaseFields()[2:3], leaseDocument())
 	other := open(t, desktop)

@@ -26,7 +26,7 @@ type tab struct {
 	mu             sync.Mutex
 	onConsoleError []string // errors and warnings on the page
 	foreign        []string // requests that were sent to another host
-	frame          string   // script context of the newest frame that contains a page of the service
+	frame          string   // script context of the newest frame that contains one of the service's pages
 }
 
 // patience is the time limit for each operation on a busy machine.
@@ -78,7 +78,8 @@ func call[P, R any](b *tab, c cdp.Command[P, R], params P) R {
 	return r
 }
 
-// listen records the errors on the page. While mu is locked, it blocks, and so does every response from the browser.
+// listen records the errors on the page. While mu is locked, it blocks, and so does the processing of every response
+// from the browser.
 func (b *tab) listen(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

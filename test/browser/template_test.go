@@ -37,7 +37,7 @@ func (s *service) savedTemplate(t *testing.T, id string) savedTemplate {
 	return out
 }
 
-// templateOf creates a template from a draft with two roles and a field for each role.
+// templateOf creates a template from a draft. The template has two roles and a field for each role.
 func (s *service) templateOf(t *testing.T, name string) string {
 	t.Helper()
 	e := s.draft(t, name, twoPeople(), leaseDocument())
@@ -49,7 +49,7 @@ func (s *service) templateOf(t *testing.T, name string) string {
 	return made.ID
 }
 
-// buildsTemplate opens the builder for a template in a new session.
+// buildsTemplate creates a builder session for a template and opens it.
 func (b *tab) buildsTemplate(id string, features object) {
 	b.t.Helper()
 	var made struct{ EmbedURL string }
@@ -60,7 +60,7 @@ func (b *tab) buildsTemplate(id string, features object) {
 
 const stateIs = `document.querySelector(".bstate")?.textContent === %q`
 
-// TestBuilderOfATemplate checks that the builder for a template has roles instead of recipients, that changes are
+// TestBuilderOfATemplate checks that the builder for a template displays roles instead of recipients, that changes are
 // saved only on request, and that each save creates one version.
 func TestBuilderOfATemplate(t *testing.T) {
 	t.Parallel()
@@ -132,8 +132,8 @@ func (s *service) people(t *testing.T, id string) people {
 	return out
 }
 
-// TestBuilderTakesBackRecipients checks that undo restores a removed recipient with their fields, and also reverts a
-// move, a witness and a new name.
+// TestBuilderTakesBackRecipients checks that undo restores a removed recipient together with the recipient's fields,
+// and also reverts a move, a change to witness and a new name.
 func TestBuilderTakesBackRecipients(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Back again", twoPeople(), leaseDocument())
@@ -165,7 +165,7 @@ func TestBuilderTakesBackRecipients(t *testing.T) {
 	b.until(`document.querySelectorAll(".bfield").length === 1`)
 	b.saved()
 
-	// With the keyboard, both recipients are moved into the same step, and one becomes a witness of the other.
+	// With the keyboard, both recipients are moved into the same step, and one of them becomes the other's witness.
 	b.enterOn(`document.querySelector('[aria-label="Grace Hopper: earlier"]')`)
 	b.until(`document.querySelectorAll(".bstepbox").length === 1`)
 	for _, s := range svc.people(t, e.ID).Signers {
@@ -249,7 +249,7 @@ func TestBuilderTakesBackDocuments(t *testing.T) {
 	b.saved()
 	require.Equal(t, "Annex A.pdf", svc.people(t, e.ID).Documents[0].Name)
 	require.Len(t, svc.fields(t, e.ID), 1)
-	for range 4 { // the field, the name, the position, and the file
+	for range 4 { // the field, name, position and file are restored
 		b.until(`!(document.querySelector('[title="Undo (Ctrl+Z)"]').disabled || document.querySelector('[title="Undo (Ctrl+Z)"]').ariaDisabled === "true")`)
 		b.button("Undo")
 	}
@@ -344,7 +344,7 @@ func TestContactsAreOffered(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestFirstUse checks that empty lists explain their purpose and the next step.
+// TestFirstUse checks that an empty list explains its purpose and the next step.
 func TestFirstUse(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

@@ -28,7 +28,7 @@ type tryIt struct {
 	mu       sync.Mutex
 	statuses map[network.RequestID]int64
 	finished []network.RequestID // requests to paths below /v1, in the order of completion
-	choosers []cdp.BackendNodeID // inputs whose file chooser was opened
+	choosers []cdp.BackendNodeID // inputs for which a file chooser was opened
 }
 
 const (
@@ -133,7 +133,7 @@ func (p *tryIt) body(v any) {
 	p.replace(requestForm+`?.querySelector(".cm-content")`, string(b))
 }
 
-// file selects a file for a form field.
+// file chooses a file for a form field.
 func (p *tryIt) file(name, path string) {
 	p.t.Helper()
 	p.click(`[...(` + formRow(name) + `?.querySelectorAll("button") ?? [])].find((b) => b.textContent.trim() === "Select File")`)

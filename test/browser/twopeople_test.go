@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// freezes stops the polls of a console page, so that it shows an old state until the user acts.
+// freezes stops the polling of a console page, so that the page displays an outdated state until the user acts.
 func (b *tab) freezes() {
 	b.t.Helper()
 	eval[bool](b, `(() => { const before = window.fetch; window.fetch = (...a) => (a[1]?.headers?.["Countersign-Background"] ? new Promise(() => {}) : before(...a)); return true; })()`)
@@ -28,8 +28,8 @@ func twoAtWork(t *testing.T, name, envelope string) (first, second *tab) {
 	return tabs[0], tabs[1]
 }
 
-// TestTwoPeopleOnAnEnvelope: a user who acts on an envelope that another user has changed meanwhile is told, sees the
-// present state, and repeats and overwrites nothing.
+// TestTwoPeopleOnAnEnvelope checks that a user who acts on an envelope that another user has changed in the meantime is
+// informed and sees the current state, and that no action is repeated and no change is overwritten.
 func TestTwoPeopleOnAnEnvelope(t *testing.T) {
 	t.Parallel()
 	sent := func(name string) envelope {
@@ -42,7 +42,7 @@ func TestTwoPeopleOnAnEnvelope(t *testing.T) {
 		b.click(in(dialog, "Void"))
 	}
 
-	// One voids; the other presses Remind, corrects the address, and voids as well.
+	// One user voids the envelope. The other user clicks Remind, corrects the address, and also voids the envelope.
 	e := sent("voided")
 	one, two := twoAtWork(t, "meanwhile-void", e.ID)
 	voids(one)
@@ -50,7 +50,7 @@ func TestTwoPeopleOnAnEnvelope(t *testing.T) {
 	two.click(named("Remind Ada Lovelace"))
 	two.see("Not done: this envelope was closed in the meantime.")
 	two.until(`document.querySelector(".head .badge")?.textContent === "voided" && !` + named("Remind Ada Lovelace"))
-	two.see("Not done: this envelope was closed in the meantime.") // although the buttons are gone
+	two.see("Not done: this envelope was closed in the meantime.") // although the buttons have disappeared
 	two.see("Sam Staff voided")
 	two.until(`document.activeElement !== document.body`)
 	two.checked("console-closed-meanwhile")
@@ -78,7 +78,8 @@ func TestTwoPeopleOnAnEnvelope(t *testing.T) {
 	three.click(in(dialog, "Void"))
 	three.until(`document.querySelector("dialog[open] [role=alert]")?.textContent.startsWith("Not done: this envelope was closed in the meantime.")`)
 
-	// Both correct the address: the second sees what the first wrote. The same correction is not repeated.
+	// Both users correct the address. The second user sees the first user's change. An identical correction is not
+	// repeated.
 	e = sent("both")
 	one, two = twoAtWork(t, "meanwhile-both", e.ID)
 	for _, b := range []*tab{one, two} {
@@ -99,7 +100,7 @@ func TestTwoPeopleOnAnEnvelope(t *testing.T) {
 	require.Empty(t, svc.mailsTo(t, "both-other@example.com"))
 	require.Len(t, svc.mailsTo(t, "both-right@example.com"), 1)
 
-	// A reminder goes to the corrected address, and says so.
+	// A reminder is sent to the corrected address, and the page says so.
 	e = sent("reminded")
 	one, two = twoAtWork(t, "meanwhile-remind", e.ID)
 	one.click(named("Correct email of Ada Lovelace"))
@@ -116,7 +117,8 @@ func TestTwoPeopleOnAnEnvelope(t *testing.T) {
 	}
 }
 
-// TestTwoPeopleSendADraft: a draft that two users send is sent once, and the second is told.
+// TestTwoPeopleSendADraft checks that a draft that two users send is sent only once, and that the second user is
+// informed.
 func TestTwoPeopleSendADraft(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(b *tab){
@@ -156,8 +158,8 @@ func TestTwoPeopleSendADraft(t *testing.T) {
 	}
 }
 
-// TestSendSheetLosesTheAnswer: the connection is cut after the service has sent the envelope. The sheet says that this is
-// not known, and the retry shows the sent envelope and sends nothing.
+// TestSendSheetLosesTheAnswer cuts the connection after the service has sent the envelope. It checks that the send
+// sheet says that the outcome is unknown, and that a retry displays the sent envelope without sending anything.
 func TestSendSheetLosesTheAnswer(t *testing.T) {
 	t.Parallel()
 	const email = "cut-off@example.com"
@@ -178,7 +180,7 @@ func TestSendSheetLosesTheAnswer(t *testing.T) {
 	b.until(inWindow(`document.querySelector("dialog[open] [role=alert]")`))
 	b.checked("builder-send-unanswered")
 	b.button("Send to 1 person")
-	b.see("Something couldn't be saved yet.") // still cut off
+	b.see("Something couldn't be saved yet.") // the connection is still cut
 	eval[bool](b, `(window.cut = false, true)`)
 	b.button("Send to 1 person")
 	b.see("Activity")

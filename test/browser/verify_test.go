@@ -18,8 +18,8 @@ import (
 	"countersign/seal/verify"
 )
 
-// annotated adds the objects of a comment to a file in the way PDF viewers do: a new annotation and a new version of
-// the page.
+// annotated adds the objects of a comment to a file in the same way as PDF viewers: a new annotation and a new version
+// of the page.
 func annotated(t *testing.T, file []byte) []byte {
 	t.Helper()
 	starts := regexp.MustCompile(`startxref\s+(\d+)\s+%%EOF`).FindAllSubmatch(file, -1)
@@ -182,7 +182,7 @@ func TestVerifyInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Languages", []object{{"name": "Grace Hopper", "email": "languages@example.com", "authMethod": "none"}},
 		[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 200, "h": 20}}, leaseDocument())
-	svc.signs(t, signingPath(e.Signers[0].SigningURL)) // without pictures
+	svc.signs(t, signingPath(e.Signers[0].SigningURL)) // without page images
 	sealed := svc.completed(t, e.ID)
 	b := open(t, look{width: 390, height: 844, touch: true})
 	b.visit(svc.base + "/verify")

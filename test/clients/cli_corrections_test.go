@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSendWithTags checks that a signer who has a field from a text tag receives no other field, and that a signer
-// without one receives a signature field.
+// TestSendWithTags checks that a signer with a field from a text tag gets no other field, and that a signer without one
+// gets a signature field.
 func TestSendWithTags(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestImportDocuSeal imports a template in the format that DocuSeal's API documents as a draft, and sends it.
+// TestImportDocuSeal imports a template as a draft, in the format that the documentation of DocuSeal's API describes,
+// and sends the draft.
 func TestImportDocuSeal(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -36,7 +36,7 @@ func lease(t *testing.T, c *cli) string {
 	return dir
 }
 
-// TestFields_DefaultOrigin_IsTopLeft checks that fields are placed at the requested positions, even if the tenant's
+// TestFields_DefaultOrigin_IsTopLeft checks that fields are placed at the requested positions even if the tenant's
 // origin is bottom-left.
 func TestFields_DefaultOrigin_IsTopLeft(t *testing.T) {
 	t.Parallel()
@@ -82,7 +82,7 @@ func TestFields_DefaultOrigin_IsTopLeft(t *testing.T) {
 	}
 }
 
-// TestTemplates_PushAndPullFiles checks that a template is unchanged after it is pushed, pulled and pushed again.
+// TestTemplates_PushAndPullFiles checks that a template does not change when it is pushed, pulled and pushed again.
 func TestTemplates_PushAndPullFiles(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -172,8 +172,8 @@ func TestTemplates_PushAndPullFiles(t *testing.T) {
 	require.Contains(t, c.must(t, "template", "list", "--json"), `"service-agreement"`)
 }
 
-// TestTemplates_WithTags_PushAndPullFiles checks that, after a template is pulled and pushed again, its signers see
-// the same text as before, without the tags of the uploaded document.
+// TestTemplates_WithTags_PushAndPullFiles checks that, after a template is pulled and pushed again, its signers see the
+// same text as before, without the uploaded document's tags.
 func TestTemplates_WithTags_PushAndPullFiles(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -182,7 +182,7 @@ func TestTemplates_WithTags_PushAndPullFiles(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "lease.pdf"), kit.OnePageWith("{{signature;role=Client;width=180;height=40}}"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "template.yaml"), []byte("name: Tags\nroles: [{role: Client, authMethod: none}]\ndocumentOptions: {tags: detect}\n"), 0o600))
 	id := uuid.MustParse(strings.Fields(c.must(t, "template", "push", dir))[0])
-	read := func() (*api.Template, []byte) { // returns what signers see
+	read := func() (*api.Template, []byte) { // returns the text that signers see
 		res, err := s.client(t).API.GetTemplateWithResponse(t.Context(), id, &api.GetTemplateParams{})
 		require.NoError(t, err)
 		require.Len(t, res.JSON200.Documents, 1)

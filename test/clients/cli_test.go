@@ -67,7 +67,7 @@ func TestCommandLine(t *testing.T) {
 	text := filepath.Join(c.home, "letter.txt")
 	require.NoError(t, os.WriteFile(text, []byte("Dear Ada"), 0o600))
 
-	// The user is first not logged in, then fails to log in, and then logs in.
+	// The user is initially not logged in, then fails to log in, and then logs in.
 	code, _, said := c.run(t, "", "list")
 	require.Equal(t, 3, code)
 	require.Contains(t, said, "countersign login")
@@ -87,7 +87,7 @@ func TestCommandLine(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 0o600, st.Mode().Perm())
 
-	// A credentials file that others can read is not used, and the secret is sent to no other address.
+	// A credentials file that other users can read is not used, and the secret is not sent to any other address.
 	require.NoError(t, os.Chmod(kept, 0o644))
 	code, _, said = c.run(t, "", "list")
 	require.Equal(t, 3, code)

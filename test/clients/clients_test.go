@@ -69,7 +69,7 @@ func TestGoClient(t *testing.T) {
 		return heard["envelope.sent"] == 1 && heard["signer.signed"] == 1 && heard["envelope.completed"] == 1
 	}, 30*time.Second, 50*time.Millisecond)
 
-	// Errors identify the invalid member.
+	// An error identifies the invalid member.
 	wrong := request("Wrong")
 	wrong.Signers[0].Email = "nobody"
 	_, err = c.Create(ctx, wrong)
@@ -111,7 +111,7 @@ func TestGoClient(t *testing.T) {
 	require.NotContains(t, err.Error(), "not the secret")
 }
 
-// TestGoExamples runs the examples of the Go client's documentation against the service.
+// TestGoExamples runs the examples in the Go client's documentation against the service.
 func TestGoExamples(t *testing.T) {
 	t.Parallel()
 	s := start(t)

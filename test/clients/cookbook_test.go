@@ -22,7 +22,7 @@ type recipe struct {
 	number       int
 	title        string
 	precondition string            // name of the fixture that the task requires
-	code         map[string]string // code by language: sh, go, ts
+	code         map[string]string // code by language (sh, go or ts)
 	printed      string            // output of the code in every language; … matches any word
 }
 
@@ -31,8 +31,8 @@ var (
 	preconditionLine = regexp.MustCompile(`^<!-- given: (\w+) -->$`)
 )
 
-// readCookbook returns the tasks on the page. The first one has number 0 and contains the code with which all others
-// begin.
+// readCookbook returns the tasks on the page. The first one has the number 0, and contains the code that precedes all
+// others.
 func readCookbook(t *testing.T, path string) []*recipe {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -79,7 +79,7 @@ func TestCookbook(t *testing.T) {
 	require.Greater(t, len(all), 20)
 	programs := map[string][]string{"sh": shellRecipes(t, all), "go": goRecipes(t, all), "ts": typeScriptRecipes(t, all)}
 	f := newFixtures(t)
-	for _, r := range all[1:] { //nolint:paralleltest // some read all events of the app
+	for _, r := range all[1:] { //nolint:paralleltest // some of the examples read all events of the app
 		for _, language := range []string{"sh", "go", "ts"} {
 			t.Run(fmt.Sprintf("%d %s", r.number, language), func(t *testing.T) {
 				require.Contains(t, f.makers, r.precondition)

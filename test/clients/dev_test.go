@@ -29,8 +29,9 @@ func copyProgram(t *testing.T, from, to string) {
 	require.NoError(t, os.WriteFile(to, b, 0o700))
 }
 
-// TestDevServesWhileTemporalIsCompiled starts the service in the same way as tools/dev. It checks that envelopes can
-// be sent without a login while Temporal is being compiled, and that their emails are sent once Temporal is running.
+// TestDevServesWhileTemporalIsCompiled starts the service in the same way as tools/dev. It checks that commands can
+// send envelopes without a login while Temporal is being compiled, and that their emails are sent once Temporal is
+// running.
 func TestDevServesWhileTemporalIsCompiled(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -81,7 +81,7 @@ func (r *recorder) limitRefusals() {
 func (r *recorder) pageRefusals() {
 	e := r.json(post, "/v1/envelopes", member{"tenantId": "acme", "subject": "Site plan", "signers": []member{{"name": "Ada Lovelace", "email": "ada-plan@example.com", "authMethod": "none"}}})
 	at := "/v1/envelopes/" + e["id"].(string)
-	// A page of 2 by 3 meters in nested transparency groups, each of which takes the memory of a picture.
+	// A page of 2 by 3 meters in nested transparency groups, each of which requires as much memory as an image.
 	const resources = "/Resources<</ExtGState<</G<</ca .5>>>>/XObject<</X %d 0 R>>>>"
 	var groups []string
 	for i := range 8 {
@@ -120,8 +120,8 @@ func (r *recorder) streams(n int, do func()) {
 	do()
 }
 
-// strictRefusals records the rejections of a service that requires a second factor, has an unreachable provider, and
-// has the default rate limit.
+// strictRefusals records the rejections by a service that requires a second factor, cannot reach its provider, and uses
+// the default rate limit.
 func (r *recorder) strictRefusals() {
 	own, token := r.s, r.token
 	defer func() { r.s, r.token = own, token }()

@@ -27,12 +27,12 @@ var (
 	localHost = regexp.MustCompile(`http://(127\.0\.0\.1|localhost):\d+`)
 	aCode     = regexp.MustCompile(`\b[A-Z2-7]{4}(-[A-Z2-7]{4}){5}\b`)
 	aSecret   = regexp.MustCompile(`\b(cs_)?[A-Z2-7]{26,}\b`)
-	// aConsent matches the version of a consent text. The displayed version must match the sent one.
+	// aConsent matches the version of a consent text. The version that was displayed must match the version that was sent.
 	aConsent = regexp.MustCompile(`^\d{4}-\d\d-[a-z]{2}`)
 	aPicture = regexp.MustCompile(`^[A-Za-z0-9+/=]{100,}$`)
 )
 
-// fixed contains replacements for members whose value differs in each run or each build.
+// fixed contains replacements for members whose value differs between runs or builds.
 var fixed = map[string]any{
 	"kid": "k1", "qr": "<svg/>", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0", "version": "1.0.0",
 	"expires_in": json.Number("3600"), "latencyMs": json.Number("12"), "size": json.Number("48213"), "nextCursor": nil, "service": "Countersign", "sealedBy": "Countersign",
@@ -58,7 +58,7 @@ func (n *normalizer) normalize(name string, v any) any {
 			counts["cancelled"], counts["sent"] = counts["cancelled"].(float64)+1, 0.0
 		}
 		if details, ok := out["details"].(map[string]any); ok && out["error"] == "rate_limited" {
-			details["retryAfterSeconds"] = 30 // the remainder of a minute
+			details["retryAfterSeconds"] = 30 // the remainder of the current minute
 		}
 		return out
 	case []map[string]any:

@@ -146,7 +146,7 @@ func (r *recorder) refusals(completed, voided, used string) {
 	r.refused("idempotency_key_reused", post, "/v1/envelopes", member{"tenantId": "acme", "subject": "Lease for flat 8", "signers": ada}, "Idempotency-Key", key)
 }
 
-// withoutRefusal lists the shared responses without an example, by reason.
+// withoutRefusal lists the shared responses without an example, with the reason.
 var withoutRefusal = map[string][]string{
 	"needs an identity provider, and an account of one": {
 		"CompleteProviderSignInConflict", "CompleteProviderSignInForbidden", "ConnectProviderConflict", "UpdateConsoleUserConflict", "UpdatePasswordConflict",
@@ -166,7 +166,7 @@ var withoutRefusal = map[string][]string{
 	},
 }
 
-// TestSharedRefusalsHaveExamples checks that each shared error response has an example or a reason for its absence.
+// TestSharedRefusalsHaveExamples checks that each shared error response has an example, or a reason why it has none.
 func TestSharedRefusalsHaveExamples(t *testing.T) {
 	t.Parallel()
 	without := make(map[string]string)

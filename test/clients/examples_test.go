@@ -92,8 +92,8 @@ func TestExamples(t *testing.T) {
 }
 
 // withoutExample lists the operations that need something that this test does not provide: an authenticator, a
-// provider, a row that fails while it is sent, a file that is too large for an email, a lost workflow, or an email to
-// a console user.
+// provider, a row that fails during sending, a file that is too large for an email, a lost workflow, or an email to a
+// console user.
 var withoutExample = map[string]bool{
 	"retryBulkSend": true, "getDownload": true, "unsubscribe": true, "restartEnvelopeWorkflow": true,
 	"beginPasskeyAuthentication": true, "beginPasskeyRegistration": true, "createPasskey": true, "deletePasskey": true, "beginPasskeyReauthentication": true,
@@ -236,7 +236,7 @@ func (r *recorder) draft(email string) (envelope, signer string) {
 	return envelope, signer
 }
 
-// sent creates a draft with draft, sends it, and also returns the token of the signing link.
+// sent creates a draft by calling draft, and sends it. It also returns the token of the signing link.
 func (r *recorder) sent(email string) (envelope, signer, token string) {
 	r.t.Helper()
 	envelope, signer = r.draft(email)
@@ -257,7 +257,7 @@ func (r *recorder) showPicture(picture string) {
 	}, time.Minute, 200*time.Millisecond)
 }
 
-// audits waits until the audit trail contains an event the given number of times.
+// audits waits until an event occurs the given number of times in the audit trail.
 func (r *recorder) audits(envelope, event string, times int) {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {

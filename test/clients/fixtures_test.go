@@ -134,8 +134,8 @@ func (f *fixtures) void(t *testing.T, id uuid.UUID) {
 	require.NoError(t, err)
 }
 
-// delivery returns a webhook delivery. For the shell it is a saved one. For other languages it is sent once the
-// example listens.
+// delivery returns a webhook delivery. For the shell, it is a stored delivery. For other languages, it is sent once the
+// example is listening.
 func (f *fixtures) delivery(t *testing.T, language string) fixture {
 	t.Helper()
 	env := []string{"WEBHOOK_SECRET=" + webhookSecret}
@@ -187,7 +187,7 @@ func (f *fixtures) events(t *testing.T, _ string) fixture {
 	return fixture{env: []string{"LAST=" + last.String()}}
 }
 
-// stream is like events, for an example that does not end. The last event occurs while the example is reading.
+// stream is like events, but for an example that does not end. The last event occurs while the example is reading.
 func (f *fixtures) stream(t *testing.T, _ string) fixture {
 	t.Helper()
 	f.draft(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGoReadme_ReplaceWorksAsWritten runs the commands in the README that create a module that uses the library, and
+// TestGoReadme_ReplaceWorksAsWritten runs the README's commands for creating a module that uses the library, and then
 // the README's program.
 func TestGoReadme_ReplaceWorksAsWritten(t *testing.T) {
 	t.Parallel()

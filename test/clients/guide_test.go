@@ -68,7 +68,7 @@ func TestGuideDigest(t *testing.T) {
 	}
 }
 
-// linkOf returns the signing link of a signer. It waits for the signer's turn, because the link is created only then.
+// linkOf returns the signing link of a signer. It waits for the signer's turn, because the link does not exist earlier.
 func linkOf(t *testing.T, c *countersign.Client, e *countersign.Envelope, signer int) (link string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

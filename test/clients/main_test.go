@@ -39,8 +39,8 @@ func program(t *testing.T) string {
 	return path
 }
 
-// shared is a service for all tests that do not need their own, because starting a service with its Temporal takes
-// two seconds of processor time.
+// shared is a service for all tests that do not need their own, because starting a service with its Temporal takes two
+// seconds of CPU time.
 var shared struct {
 	sync.Mutex
 
@@ -51,7 +51,7 @@ var shared struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Tests spend much of their time waiting for the service, so more of them can run in parallel.
+	// Tests spend much of their time waiting for the service, so more tests than usual can run in parallel.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = flag.Set("test.parallel", "4")
 	}
@@ -86,7 +86,7 @@ func sharedService(t *testing.T) service {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.stop == nil {
-		dir, err := os.MkdirTemp("", "countersign-clients-") //nolint:usetesting // it outlives the test that needs it first
+		dir, err := os.MkdirTemp("", "countersign-clients-") //nolint:usetesting // the service outlives the test that starts it
 		require.NoError(t, err)
 		shared.dir = dir
 		var cmd *exec.Cmd

@@ -105,7 +105,7 @@ func TestMCPConfirmation_InArguments_IsIgnored(t *testing.T) {
 			}
 		}
 		require.Empty(t, a.questions())
-		// First respond to a request that does not exist, and then without a request.
+		// First respond to a request that does not exist, and then respond without any request.
 		yes := &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}
 		for _, state := range []string{"", "guessed"} {
 			res, err := a.session.CallTool(t.Context(), &mcp.CallToolParams{
@@ -151,7 +151,7 @@ func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 		require.Contains(t, a.refused(t, "send_envelope", arg(id)), "changed after the confirmation question")
 		require.EqualValues(t, "draft", statusOf(t, s, id))
 	}
-	// A reminder is not sent to a person who was not displayed. A replaced signer keeps the ID.
+	// No reminder is sent to a person who was not displayed. The new signer has the same ID as the replaced signer.
 	open, err := app.Send(t.Context(), draft(t, s, "Replaced meanwhile"), "")
 	require.NoError(t, err)
 	a := newAgent(t, s, protocols[0], func(r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestMCP_InspectorCallsTheTools checks the tools with the protocol's official inspector on the command line. The
-// inspector can list the tools and call those that only read. It cannot perform actions that require confirmation,
+// inspector can list the tools and call the read-only ones. It cannot perform actions that require confirmation,
 // because no person can confirm them.
 func TestMCP_InspectorCallsTheTools(t *testing.T) {
 	t.Parallel()

@@ -21,8 +21,8 @@ import (
 	"countersign/test/kit"
 )
 
-// The protocol versions differ in how they request confirmation. In the newest version, the result of a tool contains
-// the request. In earlier versions, the server sends a request to the client.
+// Protocol versions differ in how confirmation is requested. In the newest version, the result of a tool contains the
+// request. In earlier versions, the server sends a request to the client.
 var protocols = []string{"2025-06-18", "2026-07-28"}
 
 // agent is a program with a language model that uses "countersign mcp".
@@ -31,7 +31,7 @@ type agent struct {
 	folder  string
 
 	mu    sync.Mutex
-	asked []string // texts that were displayed to a person
+	asked []string // texts displayed to a person
 	seen  bytes.Buffer
 }
 
@@ -157,7 +157,7 @@ func statusOf(t *testing.T, s *service, id uuid.UUID) api.EnvelopeStatus {
 	return e.Status
 }
 
-// TestMCPFromDraftToSeal checks that an agent can take an envelope from an uploaded file to a verified seal.
+// TestMCPFromDraftToSeal checks that an agent can process an envelope from the uploaded file to the verified seal.
 func TestMCPFromDraftToSeal(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -254,8 +254,8 @@ func TestMCPReadOnly(t *testing.T) {
 	require.Len(t, newAgent(t, s, protocols[1], saysYes).tools(t), 13)
 }
 
-// TestMCPTemplates checks that templates can be found by name and read, and that the result describes the input for
-// their envelopes.
+// TestMCPTemplates checks that templates can be found by name and read, and that the result describes the input needed
+// to create envelopes from them.
 func TestMCPTemplates(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -344,8 +344,8 @@ func TestMCP_ExplainsStuckEnvelopes(t *testing.T) {
 	a.requireNoSecrets(t, s, *sent.Signers[0].SigningURL)
 }
 
-// TestMCP_WithoutLogin_IsRejected checks that a missing login is reported before the protocol starts, with an exit
-// code.
+// TestMCP_WithoutLogin_IsRejected checks that a missing login is reported, with an exit code, before the protocol
+// starts.
 func TestMCP_WithoutLogin_IsRejected(t *testing.T) {
 	t.Parallel()
 	c := &cli{home: t.TempDir()}

@@ -130,7 +130,7 @@ func TestReadme(t *testing.T) {
 	require.Contains(t, out.String(), "fields[0].page")
 }
 
-// TestCommandsOfPages checks that the first commands on the pages work with both GNU and BSD tools, and use existing
+// TestCommandsOfPages checks that the first commands on each page work with both GNU and BSD tools, and use existing
 // make targets.
 func TestCommandsOfPages(t *testing.T) {
 	t.Parallel()

@@ -21,14 +21,14 @@ var samplePrograms = map[string][]string{
 	"shell": {"bash", "sample.sh"}, "javascript": {"node", "sample.mjs"}, "go": {"go", "run", "sample.go"}, "python": {"python3", "sample.py"},
 }
 
-// The IDs in samples.
+// The IDs used in samples.
 const (
 	sampleEnvelope = "0197a1c2-0000-7000-8000-000000000004"
 	sampleTemplate = "0197a1c2-0000-7000-8000-000000000005"
 	sampleField    = "0197a1c2-0000-7000-8000-000000000006"
 )
 
-// TestReferenceSamples_Run runs the samples in the contract in each language. These are the requests that send a
+// TestReferenceSamples_Run runs the samples in the contract in each language. The samples are for requests that send a
 // file, which the reference cannot generate from a schema.
 func TestReferenceSamples_Run(t *testing.T) {
 	t.Parallel()

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWebhooksPage checks that the known results in docs/build/webhooks.md are also in the table for the tests of the
-// service and the clients, that openssl computes the same results, and that the page's own function accepts only
-// these.
+// TestWebhooksPage checks that the example signatures in docs/build/webhooks.md also appear in the table used by the
+// tests of the service and the clients, that openssl computes the same results, and that the page's own function
+// accepts only these.
 func TestWebhooksPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/build/webhooks.md")

@@ -11,7 +11,7 @@ import (
 	"countersign/test/kit"
 )
 
-// checkDrafts edits a draft in every possible way, and deletes it.
+// checkDrafts makes every kind of edit to a draft, and deletes the draft.
 func checkDrafts(t *testing.T, s *target) {
 	t.Helper()
 	c := s.app()

@@ -23,7 +23,7 @@ func checkBranding(t *testing.T, s *target) {
 	_, tokens := s.sent(t, s.contract())
 	require.Equal(t, "#7a1f3d", nobody.get(t, "/v1/signing/"+tokens[0]).want(t, 200).body["branding"].(object)["primaryColor"])
 	require.Equal(t, "image/png", nobody.get(t, "/v1/signing/"+tokens[0]+"/logo").want(t, 200).header.Get("Content-Type"))
-	if s.InboxURL != "" && s.sinkHost == "127.0.0.1" { // otherwise the email may contain the sealed file instead of a link
+	if s.InboxURL != "" && s.sinkHost == "127.0.0.1" { // otherwise, the email may contain the sealed file instead of a link
 		to := "branding-" + uuid.NewString() + "@example.com"
 		data := s.contract()
 		data["signers"] = []object{{"name": "Pia", "email": to, "authMethod": "none"}}

@@ -12,7 +12,7 @@ import (
 	"countersign/test/kit"
 )
 
-// checkBulkSends validates rows without sending them and sends two rows, of which one fails. It then lists, pauses,
+// checkBulkSends validates rows without sending them, and sends two rows, one of which fails. It then lists, pauses,
 // resumes, retries and cancels bulk sends.
 func checkBulkSends(t *testing.T, s *target) {
 	t.Helper()
@@ -36,7 +36,7 @@ func checkBulkSends(t *testing.T, s *target) {
 		var n object
 		require.Eventually(t, func() bool { n = counts(); return ok(n) }, time.Minute, 100*time.Millisecond, "%s: %v", what, &n)
 	}
-	// With one row per minute, the second row waits and is canceled.
+	// At one row per minute, the second row is still waiting when it is canceled.
 	until("the first is sent", func(n object) bool { return n["sent"] == 1.0 })
 	require.Equal(t, "paused", c.post(t, at+"/pause", nil).want(t, 200).str("status"))
 	require.Equal(t, "running", c.post(t, at+"/resume", nil).want(t, 200).str("status"))
@@ -54,7 +54,7 @@ func checkBulkSends(t *testing.T, s *target) {
 		many = append(many, row(uuid.NewString()))
 	}
 	sends := 1
-	for pending := 0.0; pending == 0; sends++ { // if all rows were sent before the pause, try again with other rows
+	for pending := 0.0; pending == 0; sends++ { // if all rows were sent before the pause, try again with new rows
 		require.LessOrEqual(t, sends, 5, "no bulk send could be paused in time")
 		for _, r := range many {
 			r["externalId"] = uuid.NewString()

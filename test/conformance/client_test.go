@@ -182,7 +182,7 @@ func requireSaid(t *testing.T, operation string, body []byte) {
 	require.NoError(t, json.Unmarshal(body, &sent))
 	require.NoError(t, json.Unmarshal(again, &said))
 	for _, name := range lost(operation, sent, said) {
-		// No type can represent it, because the service ignores the member.
+		// No type has such a field, because the service ignores the member.
 		require.Equal(t, "createSigningSession.theme.other: true became <nil>", name, "what the Go client's types cannot say")
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"countersign/test/kit"
 )
 
-// checkFields tests an envelope with every type of field, from its draft to the values that its owner reads. The
-// fields have names, prefilled values, rules and conditions, and are placed at coordinates and at anchors.
+// checkFields tests an envelope with every type of field, from the draft to the entered values that the owner
+// retrieves. The fields have names, prefilled values, rules and conditions, and are placed at coordinates and at
+// anchors.
 func checkFields(t *testing.T, s *target) {
 	t.Helper()
 	c, nobody := s.app(), &client{s: s}

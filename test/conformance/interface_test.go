@@ -36,7 +36,7 @@ func TestInterface(t *testing.T) {
 			"documents": checkDocuments, "portal": checkPortal, "webhooks": checkWebhooks, "events": checkEvents, "drafts": checkDrafts, "templates": checkTemplates, "bulk": checkBulkSends, "branding": checkBranding, "corrections": checkCorrections, "attachments": checkAttachments, "fields": checkFields, "console": checkConsole, "embedded": checkEmbedded, "idempotency": checkIdempotency,
 			"errors": checkErrorShapes, "verify": checkVerification, "pages": checkPages,
 		} {
-			t.Run(name, func(t *testing.T) { test(t, s) }) // sequential, so that a small deployment also passes
+			t.Run(name, func(t *testing.T) { test(t, s) }) // sequential, so that a small deployment can also pass
 		}
 		if missing := s.complete(); s.InboxURL == "" || s.sinkHost == "" {
 			t.Logf("not asked without INBOX_URL and SINK_HOST: %q", missing)
@@ -76,7 +76,7 @@ func (s *target) sent(t *testing.T, data object) (*answer, []string) {
 	return e, tokens
 }
 
-// signs fills in the text fields of a signer and signs. It returns the hash of the finished page.
+// signs fills in a signer's text fields and signs. It returns the hash of the finished page.
 func (s *target) signs(t *testing.T, token string) (finished string) {
 	t.Helper()
 	nobody, at := &client{s: s}, "/v1/signing/"+token
@@ -494,7 +494,7 @@ func checkConsole(t *testing.T, s *target) {
 	viewer = &client{s: s, token: login.str("access_token")}
 	require.Equal(t, user.str("id"), viewer.get(t, "/v1/console/me").want(t, 200).body["user"].(object)["id"])
 	require.Contains(t, string(c.get(t, "/v1/console/users").want(t, 200).raw), user.str("id"))
-	if login.body["mustEnrol"] == true { // the deployment requires the second factor, which was removed
+	if login.body["mustEnrol"] == true { // the deployment requires the second factor that was removed
 		viewer.get(t, at).refused(t, 403, "second_factor_required")
 	} else {
 		viewer.get(t, at).want(t, 200)
@@ -538,9 +538,8 @@ func checkPasskeys(t *testing.T, s *target, viewer *client, email, password stri
 	viewer.post(t, at+"/"+uuid.NewString()+"/remove", object{"password": password}).refused(t, 404, "not_found")
 }
 
-// checkAdministration performs an administrator's operations on users and the app. It replaces the app's secret only
-// if the suite has started the service, because otherwise the secret in the suite's configuration would become
-// invalid.
+// checkAdministration performs an administrator's operations on users and the app. It replaces the app's secret only if
+// the suite has started the service, because the secret in the suite's configuration would otherwise become invalid.
 func checkAdministration(t *testing.T, s *target, c *client, user, email string) {
 	t.Helper()
 	const at = "/v1/console"
@@ -680,8 +679,8 @@ func checkVerification(t *testing.T, s *target) {
 	nobody.send(t, http.MethodPost, "/v1/verify", "text/plain", []byte("x")).want(t, 400)
 }
 
-// showsPages retrieves the first page of a document as an image and as text. If fields can be placed, it also
-// retrieves the lines of the page.
+// showsPages retrieves the first page of a document as an image and as text. If the caller can place fields, it also
+// retrieves the lines on the page.
 func showsPages(t *testing.T, c *client, document string) {
 	t.Helper()
 	picture := c.get(t, document+"/pages/1").want(t, 200)

@@ -139,7 +139,7 @@ func (s *target) prepare(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// client sends requests to the service, either with a specific credential or as the app, using the Go client.
+// client sends requests to the service. It uses either a specific credential or, to act as the app, the Go client.
 type client struct {
 	s     *target
 	app   bool
@@ -289,7 +289,7 @@ func (s *target) complete() (missing []string) {
 		if strings.HasPrefix(path, "/v1/console/provider/") || strings.HasPrefix(path, "/v1/console/passkeys") {
 			continue
 		}
-		// Requires a lost workflow; see TestRestartWorkflow_QueuesOnce in package api.
+		// This requires a lost workflow; see TestRestartWorkflow_QueuesOnce in package api.
 		if strings.HasSuffix(path, "/restart") {
 			continue
 		}
@@ -335,7 +335,7 @@ func (c *client) get(t *testing.T, path string) *answer {
 	return c.call(t, http.MethodGet, path, nil)
 }
 
-// pages returns the items of a list page by page, using its cursor. The path must contain a query.
+// pages reads a list page by page with its cursor, and returns all items. The path must contain a query.
 func (c *client) pages(t *testing.T, path string) (items []object) {
 	t.Helper()
 	seen := make(map[string]bool)

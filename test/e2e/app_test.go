@@ -104,7 +104,7 @@ func (a *app) envelope(t *testing.T, id uuid.UUID) *countersign.Envelope {
 	return e
 }
 
-// completed waits until an envelope is completed, and returns it.
+// completed waits until an envelope has been completed, and returns it.
 func (a *app) completed(t *testing.T, id uuid.UUID) (e *countersign.Envelope) {
 	t.Helper()
 	eventually(t, "completed "+id.String(), func() bool {

@@ -123,7 +123,7 @@ func badCreates(t *testing.T, c *client) {
 func (o object) list0(name string) object { return o[name].([]object)[0] }
 
 func badFiles(t *testing.T, c *client) {
-	// These are the other two ways to create an envelope: flat form fields, and JSON followed by the file.
+	// An envelope can also be created with flat form fields, or with JSON followed by the file.
 	flat := c.multipart(t, http.StatusCreated, "/v1/envelopes", map[string]string{
 		"tenantId": "files", "subject": "Flat", "expiresInDays": "null", "signers": `[{"name":"A","email":"a@example.com"}]`,
 		"fields": `[{"signerId":"0","type":"text","page":1,"x":1,"y":1,"w":10,"h":10}]`,

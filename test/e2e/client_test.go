@@ -152,7 +152,7 @@ func (s *service) messages(t *testing.T, to string) []message {
 	return out
 }
 
-// awaitMail waits for a message for which match returns true.
+// awaitMail waits for a message that satisfies match.
 func (s *service) awaitMail(t *testing.T, to string, match func(message) bool) message {
 	t.Helper()
 	var found message
@@ -185,8 +185,7 @@ func (s *service) signingLink(t *testing.T, to string) string {
 
 var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
 
-// code waits for a message with a one-time code, and returns the newest code sent to an email address or phone
-// number.
+// code waits for a message with a one-time code, and returns the newest code for an email address or phone number.
 func (s *service) code(t *testing.T, to string) string {
 	t.Helper()
 	m := s.awaitMail(t, to, func(m message) bool { return len(m.Links) == 0 && sixDigits.MatchString(m.Text) })

@@ -83,8 +83,8 @@ func TestDevSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestTwoSideBySide checks that every port except the API's is chosen automatically unless configured, and that a
-// data directory can be used by only one service at a time.
+// TestTwoSideBySide checks that every port other than the API's is chosen automatically unless it is configured, and
+// that a data directory can be used by only one service at a time.
 func TestTwoSideBySide(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

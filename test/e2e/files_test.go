@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFilesSweep checks that files left over from an interrupted upload are listed, and deleted on request, and that
+// TestFilesSweep checks that files left over from an interrupted upload are listed and, on request, deleted, and that
 // documents are not deleted.
 func TestFilesSweep(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ func TestASealUnderWayIsHandedBack(t *testing.T) {
 	c := s.app(t)
 	id := c.send(t, agreement("Ada", "ada@example.com"))
 	s.sign(t, s.signingLink(t, "ada@example.com"), "")
-	within(t, "the authority is asked", asked) // possibly by the check that a starting process performs
+	within(t, "the authority is asked", asked) // possibly sent by the check that a starting process performs
 	tc, err := sdkclient.Dial(sdkclient.Options{HostPort: s.setting("COUNTERSIGN_TEMPORAL_ADDRESS"), Namespace: s.setting("COUNTERSIGN_TEMPORAL_NAMESPACE")})
 	require.NoError(t, err)
 	defer tc.Close()
@@ -59,7 +59,7 @@ func TestASealUnderWayIsHandedBack(t *testing.T) {
 	s.worker.stop(t)
 	assert.True(t, s.worker.cmd.ProcessState.Success(), "%s", s.worker.out)
 	s.worker = start(t, s.env, "worker")
-	c.completed(t, id) // another worker seals it
+	c.completed(t, id) // another worker seals the envelope
 
 	it := tc.GetWorkflowHistory(t.Context(), temporal.EnvelopeWorkflowID(id), "", true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	// The event that starts the last attempt is written only when that attempt ends, after the envelope is completed.

@@ -31,12 +31,12 @@ import (
 )
 
 const (
-	hostileRequests = 500       // concurrent
+	hostileRequests = 500       // number of concurrent requests
 	hostileMemory   = 400 << 20 // maximum memory of the process in bytes
 )
 
 // TestHostileBodies checks that 500 concurrent requests with hostile bodies, on any route and with any credential, do
-// not increase the memory of the API process above 400 MB. Each request of a round sends its last byte only after all
+// not increase the API process's memory usage above 400 MB. Each request of a round sends its last byte only after all
 // others have sent everything else, so that the process must hold all bodies at the same time.
 func TestHostileBodies(t *testing.T) {
 	t.Parallel()
@@ -88,9 +88,9 @@ type attack struct {
 	client   *http.Client
 	app      string // access token of the app
 	envelope string // ID of the envelope whose signing link is in signing
-	signing  string // signing path of a signer with one picture field
+	signing  string // signing path of a signer with one image field
 	few      string // signing path of a signer whose envelope receives no other requests
-	many     string // signing path of a signer with many picture fields
+	many     string // signing path of a signer with many image fields
 	fields   []string
 }
 
@@ -173,7 +173,7 @@ func (a *attack) operations(t *testing.T) (all [][]hostile) {
 	return all
 }
 
-// gravest returns requests to the routes that need the most memory, grouped by route.
+// gravest returns requests to the routes that use the most memory, grouped by route.
 func (a *attack) gravest() map[string][]hostile {
 	of := func(path, contentType, credential string, shapes []func() (io.Reader, int64)) (out []hostile) {
 		for _, shape := range shapes {
@@ -195,8 +195,8 @@ func (a *attack) gravest() map[string][]hostile {
 	}
 }
 
-// largest returns rounds of requests with the largest bodies. A test machine's disk does not have space for 500 of
-// them.
+// largest returns rounds of requests with the largest bodies. A test machine does not have enough disk space for 500
+// such requests.
 func (a *attack) largest(t *testing.T) map[string][]hostile {
 	t.Helper()
 	sign := func(size int) (out []hostile) {
@@ -259,7 +259,7 @@ func (a *attack) round(t *testing.T, requests []hostile) map[int]int {
 	}
 	select {
 	case <-all:
-	case <-time.After(20 * time.Second): // some are still being received, and use memory as well
+	case <-time.After(20 * time.Second): // some bodies are still being received, and also use memory
 	}
 	close(release)
 	done.Wait()
@@ -281,7 +281,7 @@ func (a *attack) send(ctx context.Context, h hostile, arrived func(), release <-
 	if err != nil {
 		return 0
 	}
-	defer func() { _ = res.Body.Close() }() // it was read as far as possible
+	defer func() { _ = res.Body.Close() }() // the body was read as far as possible
 	_, _ = io.Copy(io.Discard, res.Body)
 	return res.StatusCode
 }
@@ -329,7 +329,7 @@ func (a *attack) resetPeak(t *testing.T) {
 	require.NoError(t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", a.s.api.cmd.Process.Pid), []byte("5"), 0o600))
 }
 
-// time logs the processor time that the service takes to reject a hostile body.
+// time logs the CPU time that the service uses to reject a hostile body.
 func (a *attack) time(t *testing.T) {
 	t.Helper()
 	ticks := func() int {
@@ -451,7 +451,7 @@ func shapesOf(kind string) []func() (io.Reader, int64) {
 	return []func() (io.Reader, int64){repeated("%PDF-1.7\n", "x", "", 1<<20), repeated("a", ",a", "\r\n", 1<<20)}
 }
 
-// blank returns a black picture, which compresses well, with 8 or 16 bits per sample.
+// blank returns a black image, which compresses well, with 8 or 16 bits per sample.
 func blank(t *testing.T, w, h int, wide bool) []byte {
 	t.Helper()
 	var img image.Image = image.NewGray(image.Rect(0, 0, w, h))

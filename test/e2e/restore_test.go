@@ -39,7 +39,7 @@ func TestRestore(t *testing.T) {
 	s.sign(t, s.signingLink(t, "dan@example.com"), "")
 	s.awaitMail(t, "dan@example.com", func(m message) bool { return len(m.Attachments) == 1 })
 
-	// Create the backup: first the database, then the files.
+	// Create the backup: the database first, and then the files.
 	dump := filepath.Join(t.TempDir(), "countersign.sql")
 	tool(t, postgresTool(t, "pg_dump"), "--no-owner", "--file", dump, kit.DirectURL(t, s.setting("COUNTERSIGN_DATABASE_URL")))
 	files := filepath.Join(t.TempDir(), "files")

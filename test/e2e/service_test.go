@@ -1,5 +1,5 @@
-// Package e2e tests the built program in the way its users do: an application uses HTTP, signers use their emails,
-// and an operator uses the commands.
+// Package e2e tests the built program in the way its users do: an application uses HTTP, signers use the links in their
+// emails, and an operator uses the commands.
 package e2e_test
 
 import (
@@ -85,7 +85,7 @@ func (p *process) stop(t *testing.T) {
 	if p.cmd.ProcessState != nil {
 		return
 	}
-	_ = p.cmd.Process.Signal(os.Interrupt) // it may have exited already
+	_ = p.cmd.Process.Signal(os.Interrupt) // the process may have exited already
 	done := make(chan struct{})
 	go func() { _ = p.cmd.Wait(); close(done) }()
 	select {

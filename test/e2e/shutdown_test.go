@@ -54,7 +54,7 @@ func TestGracefulShutdown(t *testing.T) {
 	})
 	assert.EqualValues(t, 1, attempts.Load(), "it was not begun again")
 
-	// Stop an API during a request.
+	// Stop an API process during a request.
 	body, contentType := envelopeForm(t)
 	pipe, rest := io.Pipe()
 	begun := make(chan struct{})

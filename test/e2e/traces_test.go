@@ -101,7 +101,7 @@ func checkTraces(t *testing.T, c *collector) {
 	}
 }
 
-// checkRedaction searches the logs and traces of the main test, at the most verbose level, for confidential data.
+// checkRedaction searches the main test's logs and traces, recorded at the most verbose level, for confidential data.
 func checkRedaction(t *testing.T, s *service, c *collector) {
 	t.Helper()
 	secret := []string{

@@ -64,10 +64,10 @@ func TestOlderBuildTakesOver(t *testing.T) {
 				t.Logf("doctor said: %s", said)
 			}
 		})
-		eventually(t, func() bool { // wait until the list of running workflows is up to date
+		eventually(t, func() bool { // wait until Temporal's list of running workflows is up to date
 			cmd := exec.CommandContext(t.Context(), built, "doctor", "--replay", "10")
 			cmd.Env = slices.Concat(os.Environ(), w.env)
-			out, _ := cmd.CombinedOutput() // it also fails because no worker is running
+			out, _ := cmd.CombinedOutput() // the check also fails because no worker is running
 			said = string(out)
 			return strings.Contains(said, "this build cannot continue 1 of ")
 		}, "doctor does not find it")
@@ -88,7 +88,7 @@ func TestOlderBuildTakesOver(t *testing.T) {
 }
 
 // TestWrongMasterKey checks that no command writes with a master key that is unknown to the database, so that a later
-// rotation can decrypt everything, and that one damaged row does not prevent the rotation of the others.
+// rotation can decrypt all data, and that one damaged row does not prevent the rotation of the others.
 func TestWrongMasterKey(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

@@ -61,7 +61,7 @@ func (w *scenario) sent(bulk uuid.UUID) int {
 	return w.count("SELECT count(*) FROM bulk_send_rows WHERE bulk_send_id = $1 AND status = 'sent'", bulk)
 }
 
-// awaitSent waits until n rows have been sent. It limits only the time between two rows, and not the total time.
+// awaitSent waits until n rows have been sent. It limits only the time between two rows, not the total time.
 func (w *scenario) awaitSent(bulk uuid.UUID, n int) {
 	w.t.Helper()
 	for sent := w.sent(bulk); sent < n; sent = w.sent(bulk) {
@@ -69,8 +69,8 @@ func (w *scenario) awaitSent(bulk uuid.UUID, n int) {
 	}
 }
 
-// checkBulk checks that every row was sent exactly once. Its envelope must have been counted, sent once according to
-// its audit trail, and invited, and the completion of the bulk send must have been reported once.
+// checkBulk checks that every row was sent exactly once. Each envelope must have been counted, sent once according to
+// its audit trail, and followed by an invitation. The completion of the bulk send must have been reported once.
 func (w *scenario) checkBulk(bulk uuid.UUID, rows int) {
 	w.t.Helper()
 	w.awaitSent(bulk, rows)
@@ -109,7 +109,7 @@ func TestKillDuringBulk(t *testing.T) {
 		for i := range 4 {
 			begun := w.sent(bulk)
 			if begun >= *bulkSize*(i+2)/6 {
-				continue // the bulk send was faster than the kill
+				continue // the bulk send completed before the kill
 			}
 			w.awaitSent(bulk, *bulkSize*(i+1)/6)
 			switch place := []string{"store.bulk", "store.committed", ""}[(i+rnd.IntN(3))%3]; place {
@@ -151,7 +151,7 @@ func TestPostgresStopsDuringBulk(t *testing.T) {
 			require.NoError(t, server.Crash(t.Context()))
 			pause(rnd, 300*time.Millisecond)
 			require.NoError(t, server.Restart(t.Context()))
-			w.db.Reset() // its connections were to the stopped server
+			w.db.Reset() // the connections were to the stopped server
 		}
 		w.checkBulk(bulk, *bulkSize)
 	})

@@ -174,7 +174,7 @@ func tokenOf(a answer) (string, error) {
 	return view.SigningURL[strings.LastIndex(view.SigningURL, "/")+1:], err
 }
 
-// envelope is an envelope in the state that its client knows from responses only.
+// envelope is an envelope in the state known to its client, which is based on responses only.
 type envelope struct {
 	w       *scenario
 	id      string
@@ -183,7 +183,7 @@ type envelope struct {
 
 	mu    sync.Mutex
 	acked []string                 // acknowledged actions, such as "sign 0", "decline 1" or "void"
-	shown map[[signers]bool]string // the returned digest of the values for each set of signers
+	shown map[[signers]bool]string // the digest of the values that was returned for each set of signers
 }
 
 type signer struct {
@@ -227,8 +227,8 @@ func (w *scenario) send(n int) (*envelope, error) {
 	return e, w.sendDraft(e)
 }
 
-// sendDue is like send, but the envelope's deadline is earlier than the API allows. A database trigger sets that
-// deadline, because sending sets the regular one.
+// sendDue is like send, but the envelope's deadline is earlier than the API allows. A database trigger sets this
+// deadline when the envelope is sent.
 func (w *scenario) sendDue(n int, in time.Duration) (*envelope, time.Time, error) {
 	at := time.Now().Add(in)
 	e, err := w.draft(n)

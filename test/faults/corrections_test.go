@@ -37,8 +37,8 @@ type corrected struct {
 
 const corrigible = 2 // number of signers
 
-// correctedState is the model of an envelope whose signers can be replaced. The position of a signer remains when the
-// person changes, but a link and a consent belong to one person.
+// correctedState is the model of an envelope whose signers can be replaced. A signer's position does not change when
+// the person is replaced, but a link and a consent belong to one person.
 type correctedState struct {
 	status    string
 	deadline  string
@@ -74,7 +74,7 @@ func (s *correctedState) authorize(c correction) int {
 	return 0
 }
 
-// stepCorrected reports whether a call may have had this response, and returns the resulting state.
+// stepCorrected reports whether a call could have produced this response, and returns the resulting state.
 func stepCorrected(in, asked, out any) (bool, any) {
 	s, c, o := in.(correctedState), asked.(correction), out.(corrected)
 	i, want := c.signer, http.StatusOK
@@ -144,8 +144,8 @@ func correctedModel(first correctedState) porcupine.Model {
 // identity returns the identifying part of a link, which is its token's claims without the signature.
 func identity(token string) string { return strings.Split(token+"..", ".")[1] }
 
-// TestLinearizableCorrections replaces signers, changes deadlines and delegates while signers sign and the envelope
-// is voided, through two APIs, of which one is killed. It checks that the responses are linearizable.
+// TestLinearizableCorrections replaces signers, changes deadlines and delegates while signers sign and the envelope is
+// voided, through two API processes, one of which is killed. It checks that the responses are linearizable.
 func TestLinearizableCorrections(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -173,7 +173,7 @@ func TestLinearizableCorrections(t *testing.T) {
 			require.NoError(t, err)
 			firsts[i].deadline = seen.deadline
 			for c := range clients {
-				mine, known := rand.New(rand.NewPCG(rnd.Uint64(), 0)), known // the links that this client received last
+				mine, known := rand.New(rand.NewPCG(rnd.Uint64(), 0)), known // the links that this client received most recently
 				wg.Go(func() {
 					for n := range calls {
 						in := correction{what: "get", signer: mine.IntN(corrigible)}
@@ -328,8 +328,8 @@ func TestCorrectedModelRefuses(t *testing.T) {
 	}, time.Minute))
 }
 
-// TestExtendExpire changes deadlines at the moment when they pass. It checks that either the envelope expires and the
-// change is rejected, or the envelope stays open and can be signed.
+// TestExtendExpire changes deadlines at the moment at which they pass. It checks that either the envelope expires and
+// the change is rejected, or the envelope stays open and can be signed.
 func TestExtendExpire(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -341,7 +341,7 @@ func TestExtendExpire(t *testing.T) {
 			e, err := w.send(1)
 			require.NoError(t, err)
 			require.NoError(t, e.consent(0))
-			// The deadline is moved back and forth first, because a replaced timer must not fire.
+			// The deadline is moved back and forth first, to check that a replaced timer does not fire.
 			due := time.Now().Add(4 * time.Second).UTC().Truncate(time.Millisecond)
 			for _, d := range []time.Time{due.Add(-time.Second), due.Add(time.Hour), due} {
 				out, err := e.extendOnce(d.Format(time.RFC3339Nano))
@@ -377,8 +377,8 @@ func TestExtendExpire(t *testing.T) {
 	})
 }
 
-// TestEditSend edits drafts while they are sent. It checks that the sent envelope contains every acknowledged edit
-// and no later one.
+// TestEditSend edits drafts while they are sent. It checks that the sent envelope contains every acknowledged edit and
+// no later edit.
 func TestEditSend(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKillAPI kills the API after a commit, either before the dispatcher has run or before the response is sent. It
-// checks that the outbox is processed later, and that repeating the request always returns the lost response.
+// TestKillAPI kills the API after a commit, either before the dispatcher runs or before the response is sent. It checks
+// that the outbox is processed later, and that repeating the request always returns the lost response.
 func TestKillAPI(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -85,8 +85,8 @@ func marshal(t *testing.T, v any) []byte {
 	return b
 }
 
-// TestTwoOfEach runs two APIs and two workers under load, and kills one of each. It checks that no client receives an
-// error.
+// TestTwoOfEach runs two API processes and two workers under load, and kills one of each. It checks that no client
+// receives an error.
 func TestTwoOfEach(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -115,7 +115,7 @@ func TestTwoOfEach(t *testing.T) {
 		apis[rnd.IntN(2)].kill()
 		pause()
 		workers[rnd.IntN(2)].kill()
-		w.cutOff = 200 // it may have been sending all of these emails
+		w.cutOff = 200 // the worker may have been sending all of these emails
 		pause()
 		close(stop)
 		wg.Wait()

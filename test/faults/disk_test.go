@@ -38,7 +38,7 @@ func newSmallDisk(t *testing.T, size int) *smallDisk {
 	return d
 }
 
-// fill fills the disk, except for a few bytes. Use empty to free the space.
+// fill fills the disk except for a few bytes. Call empty to free the space.
 func (d *smallDisk) fill(t *testing.T, leave int) {
 	t.Helper()
 	if !d.real {
@@ -66,7 +66,7 @@ func (d *smallDisk) empty(t *testing.T) {
 }
 
 // TestDiskFull fills the disk of the file store. It checks that sealing is retried until space is available, and that
-// no truncated file is ever visible.
+// readers never see a truncated file.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -126,7 +126,7 @@ func watch(t *testing.T, dir string) (problems func() []error) {
 			}
 			_ = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 				if err != nil || e.IsDir() || checked[path] {
-					return nil //nolint:nilerr // it does not exist yet, or no longer
+					return nil //nolint:nilerr // the file does not exist yet, or has been removed
 				}
 				b, err := os.ReadFile(path)
 				if err != nil {

@@ -1,5 +1,5 @@
-// Package faults injects faults into Countersign. It kills the API, the worker, PostgreSQL and Temporal, makes single
-// statements fail, fills the disk, changes the clock, and runs concurrent clients, while it records every
+// Package faults injects faults into Countersign. It kills the API, the worker, PostgreSQL and Temporal, makes
+// individual statements fail, fills the disk, changes the clock, and runs concurrent clients, while it records every
 // acknowledged call. After the fault, it checks that every acknowledged call has taken effect.
 //
 // The tested processes run the real program, built with the tag "failpoints". See internal/failpoint and
@@ -26,7 +26,7 @@ var (
 	seed   = flag.Uint64("seed", 0, "seed of all choices; 0 draws one, which is printed")
 )
 
-// long reports whether this run has more than one round. Each row of the fault matrix then runs for its full
+// long reports whether this run has more than one round. In that case, each row of the fault matrix runs for its full
 // duration.
 func long() bool { return *rounds > 1 }
 
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	fmt.Printf("faults: %d round(s), -seed %d\n", *rounds, *seed)
-	// The rows mostly wait until their fault is detected, so more of them can run in parallel.
+	// The rows mostly wait until their fault is detected, so more rows than usual can run in parallel.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = flag.Set("test.parallel", "6")
 	}

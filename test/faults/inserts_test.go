@@ -69,7 +69,7 @@ func TestFailedInsert(t *testing.T) {
 		restore := refuse("documents", "")
 		w.fails(uuid.NewString(), "/v1/envelopes/"+e.id+"/document", onePage)
 		assert.Equal(t, before, w.whole(e))
-		w.worker() // sealing fails until the fault has ended
+		w.worker() // sealing fails until the fault ends
 		eventually(t, func() bool { return w.logged("injected") }, "no seal fails")
 		for _, e := range w.envelopes {
 			assert.Equal(t, models.StatusSealing, w.status(e))
@@ -92,7 +92,7 @@ func (w *scenario) fails(key, path string, body []byte) {
 	assert.NotContains(w.t, string(b), "injected")
 }
 
-// whole returns all rows of an envelope in the database, by table.
+// whole returns all database rows of an envelope, by table.
 func (w *scenario) whole(e *envelope) map[string]string {
 	w.t.Helper()
 	out := map[string]string{}

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The recipients of the model, by their position among the envelope's signers. They all belong to one routing group.
-// There is also a copy recipient.
+// The recipients of the model, by their position among the envelope's signers. All of them belong to one routing group.
+// In addition, there is a copy recipient.
 const (
 	anApprover = iota
 	aViewer
 	aPrincipal
-	aWitness // witness for aPrincipal
+	aWitness // witness of aPrincipal's signature
 	anInPerson
 	parts
 )
@@ -39,8 +39,8 @@ type partSeen struct {
 	link     string // for a call that returns a link
 }
 
-// partState is the model of an envelope with recipients of every kind. The position of a recipient remains when the
-// person changes, but a link, a consent and viewed documents belong to one person.
+// partState is the model of an envelope with recipients of every kind. A recipient's position does not change when the
+// person is replaced, but a link, a consent and the viewed documents belong to one person.
 type partState struct {
 	status, deadline, copyTo                     string
 	link                                         [parts]string // empty if not returned yet
@@ -52,7 +52,7 @@ func (s *partState) open() bool {
 	return s.status == "in_progress" && s.signed != [parts]bool{true, true, true, true, true}
 }
 
-// awaited reports whether the recipient can act. A witness must wait for the signature to witness.
+// awaited reports whether the recipient can act. A witness must wait for the signature that is to be witnessed.
 func (s *partState) awaited(i int) bool {
 	return s.open() && !s.signed[i] && (i != aWitness || s.signed[aPrincipal])
 }
@@ -65,8 +65,8 @@ func (s *partState) succeed(i int, delegated bool) {
 	s.link[i], s.consent[i], s.opened[i], s.delegated[i] = "", false, false, delegated
 }
 
-// authorize returns the status with which a link is rejected, or 0 if it is accepted. The status for a recipient who
-// has already signed or declined is acted.
+// authorize returns the status with which a link is rejected, or 0 if it is accepted. For a recipient who has already
+// signed or declined, the status is acted.
 func (s *partState) authorize(c partCall, acted int) int {
 	switch {
 	case c.link != s.link[c.part]:
@@ -183,7 +183,7 @@ func nextPartCall(rnd *rand.Rand, known *[parts]string, client, n int, start tim
 	case p < 94:
 		in.what = "void"
 	}
-	if needsLink && known[in.part] == "" { // the link was not returned yet, so request it
+	if needsLink && known[in.part] == "" { // no link has been returned yet, so request one
 		in.what = "link"
 	}
 	in.link = identity(known[in.part])

@@ -30,7 +30,7 @@ func racesOfParts(t *testing.T, rnd *rand.Rand, ask partCaller, known [parts]str
 	h := &[]porcupine.Operation{}
 	start := time.Now()
 	for c := range clients {
-		mine, known := rand.New(rand.NewPCG(rnd.Uint64(), 0)), known // the links that this client received last
+		mine, known := rand.New(rand.NewPCG(rnd.Uint64(), 0)), known // the links that this client received most recently
 		wg.Go(func() {
 			for n := range calls {
 				in := nextPartCall(mine, &known, c, n, start)
@@ -55,9 +55,9 @@ func checkParts(t *testing.T, name string, first partState, h []porcupine.Operat
 	require.Equal(t, porcupine.Ok, result, "envelope %s:\n%s", name, describeCall(h))
 }
 
-// TestLinearizableKinds checks that the responses are linearizable for an envelope with an approver, a viewer, a
-// signer with a witness, an in-person signer and a copy recipient. The recipients act, are replaced and delegate
-// while the deadline changes and the envelope is voided or declined, through two APIs, of which one is killed.
+// TestLinearizableKinds checks that the responses are linearizable for an envelope with an approver, a viewer, a signer
+// with a witness, an in-person signer and a copy recipient. The recipients act, delegate and are replaced while the
+// deadline changes and the envelope is voided or declined, through two API processes, one of which is killed.
 func TestLinearizableKinds(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

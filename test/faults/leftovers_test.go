@@ -50,7 +50,7 @@ func TestKillWhileUploading(t *testing.T) {
 }
 
 // TestKillWhileAnchoring kills the worker before or after the record of an anchor is written. It checks that another
-// worker creates the anchor, and that no record is reported as changed.
+// worker creates the anchor, and that no record is reported as altered.
 func TestKillWhileAnchoring(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -60,9 +60,9 @@ func TestKillWhileAnchoring(t *testing.T) {
 		_, err := w.draft(1)
 		require.NoError(t, err)
 		place := []string{"anchor.kept", "anchor.recorded"}[rnd.IntN(2)]
-		records, left := 1, "1 file(s)" // a list without a record is left over
+		records, left := 1, "1 file(s)" // a list without a record remains
 		if place == "anchor.recorded" {
-			records, left = 2, "0 file(s)" // the activity that recorded the first one is retried
+			records, left = 2, "0 file(s)" // the activity that recorded the first anchor is retried
 		}
 		w.set(place, "kill")
 		w.worker().waitDead()

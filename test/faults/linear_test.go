@@ -19,7 +19,7 @@ import (
 type call struct {
 	what   string // get, look, sign, agree, decline or void
 	signer int
-	shown  [signers]bool // for agree: the signers whose values the client declares as displayed
+	shown  [signers]bool // for agree: the signers whose values the client declares to have been displayed
 }
 
 // response is the response to a call.
@@ -44,9 +44,9 @@ func (s state) done(i int) bool  { return s.signed[i] || s.declined[i] }
 func (s state) open() bool       { return s.status == "in_progress" && !s.all() }
 func (s state) to(st string) any { s.status = st; return s }
 
-// step is the model of the envelope. It reports whether a call may have had this response in state s, and returns the
-// resulting state. No call completes the envelope in the model. The completion is observed by the first get that
-// returns "completed".
+// step is the model of the envelope. It reports whether a call could have produced this response in state s, and
+// returns the resulting state. No call completes the envelope in the model. The completion is observed by the first get
+// that returns "completed".
 func step(in, asked, out any) (bool, any) {
 	s, c, o := in.(state), asked.(call), out.(response)
 	if c.what == "get" {
@@ -90,8 +90,8 @@ var model = porcupine.Model{
 	Step: step,
 }
 
-// TestLinearizable records the calls and responses of concurrent clients of envelopes, through two APIs, of which one
-// is killed. It checks that every history can be explained by a sequential order of the calls.
+// TestLinearizable records the calls and responses of concurrent clients of envelopes, through two API processes, one
+// of which is killed. It checks that every history can be explained by a sequential order of the calls.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -113,7 +113,7 @@ func TestLinearizable(t *testing.T) {
 			for c := range clients {
 				mine := rand.New(rand.NewPCG(rnd.Uint64(), 0))
 				wg.Go(func() {
-					var known [signers][signers]bool // the values that this client last displayed to each signer
+					var known [signers][signers]bool // the values most recently displayed to each signer by this client
 					for range calls {
 						in := call{what: "get", signer: mine.IntN(signers)}
 						switch n := mine.IntN(100); {
@@ -182,7 +182,7 @@ func (e *envelope) call(in call) (response, error) {
 	return response{code: a.status}, err
 }
 
-// describeCall returns a readable description of a history.
+// describeCall returns a readable description of a call in a history.
 func describeCall(h []porcupine.Operation) string {
 	slices.SortFunc(h, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 	var b strings.Builder

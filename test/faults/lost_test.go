@@ -38,8 +38,8 @@ func (w *scenario) scheduled(c sdkclient.Client, schedule, what string, done fun
 }
 
 // TestWorkflowsAreLost terminates, cancels and deletes the workflows of envelopes that wait for signers, for their
-// deadline, or for disk space to be sealed. It checks that the schedule reconcile restarts them without any command
-// by an operator, and that no recipient receives an email twice.
+// deadline, or for disk space that sealing requires. It checks that the schedule reconcile restarts them without any
+// operator command, and that no recipient receives an email twice.
 func TestWorkflowsAreLost(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

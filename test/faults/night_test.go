@@ -34,26 +34,26 @@ var (
 	nightOnly   = flag.String("only", "", "the names of the faults to inject, with commas; empty: all")
 )
 
-// The duration of each phase. The clock of the alert rules runs faster, so that an alert that normally fires after
+// The durations of the phases. The clock of the alert rules runs faster, so that an alert that normally fires after
 // half an hour fires during the fault.
 const (
 	nightFault   = 60 * time.Second // duration of a fault
 	nightCalm    = 30 * time.Second // pause after each fault
 	nightStretch = 24
 
-	// nightPatience limits each wait for the service to catch up. It is longer than in the individual fault tests,
-	// because the machine is busy.
+	// nightPatience limits each wait for the service to catch up. It is longer than in the individual fault tests, because
+	// the machine is busier.
 	nightPatience = 10 * time.Minute
 
 	nightDisk = 2048 // in MB; an envelope takes less than 0.1 MB
 )
 
-// nightly is a fault that occurs during a night. The function begin starts the fault and returns the function that
-// ends it.
+// nightly is a fault that occurs during a night. The function begin starts the fault, and returns a function that ends
+// it.
 type nightly struct {
 	name  string
 	begin func(n *night) (end func())
-	// must lists the alerts that have to fire, and may lists other alerts that are allowed to fire.
+	// must lists the alerts that are required to fire, and may lists other alerts that are permitted to fire.
 	must, may []string
 }
 
@@ -66,7 +66,7 @@ var nightlies = []nightly{
 	{"key", (*night).rotateKey, nil, nil},
 }
 
-// night is a service with two APIs and two workers, its monitoring, and its load.
+// night is a service with two API processes and two workers, together with its monitoring and its load.
 type night struct {
 	*scenario
 
@@ -89,10 +89,10 @@ type nightProcess struct {
 	retired chan struct{}
 }
 
-// TestNight sends two envelopes per second while one fault follows another in random order. Afterwards it checks that
+// TestNight sends two envelopes per second while one fault follows another in random order. Afterwards, it checks that
 // no change was lost, that each required alert and no unexpected alert fired, and that no operator ran a repair
 // command.
-func TestNight(t *testing.T) { //nolint:paralleltest // it uses the whole machine
+func TestNight(t *testing.T) { //nolint:paralleltest // the test uses the whole machine
 	rnd := rand.New(rand.NewPCG(*seed, 1))
 	n := newNight(t, rnd)
 	stop := n.nightLoad()
@@ -170,8 +170,8 @@ func (n *night) buildBroken() string {
 	return out
 }
 
-// start starts a process and waits until its metrics can be scraped. If the process exits, it is restarted, as by a
-// service manager.
+// start starts a process and waits until its metrics can be scraped. If the process exits, it is restarted, as a
+// service manager would do.
 func (n *night) start(kind, program string) *nightProcess {
 	n.t.Helper()
 	p := &nightProcess{metrics: kit.FreeAddress(n.t)}
@@ -242,7 +242,7 @@ func (n *night) waiting() []*envelope {
 func (n *night) emptyTemporal() func() {
 	require.NoError(n.t, n.temporal.running.Kill())
 	return func() {
-		files, err := filepath.Glob(n.temporal.flags[2] + "*") // the database files
+		files, err := filepath.Glob(n.temporal.flags[2] + "*") // the database's files
 		require.NoError(n.t, err)
 		require.NotEmpty(n.t, files)
 		for _, f := range files {
@@ -414,13 +414,13 @@ func (p *nightProcess) supervise() {
 	}()
 }
 
-// retire stops the process permanently, with an orderly shutdown.
+// retire stops the process permanently, with a clean shutdown.
 func (p *nightProcess) retire() {
 	close(p.retired)
 	p.stop()
 }
 
-// shrink reduces the size of the disk to its used space. Use grow to restore it.
+// shrink reduces the size of the disk to the space in use. Call grow to restore the size.
 func (d *smallDisk) shrink(t *testing.T) {
 	t.Helper()
 	if !d.real {

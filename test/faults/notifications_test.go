@@ -57,7 +57,7 @@ func (e *envelope) address(i int) string {
 	return found.Signers[i].Email
 }
 
-// received returns how often each email to a user arrived, by Message-ID.
+// received returns the number of times that each email to a user arrived, by Message-ID.
 func (w *scenario) received(u *models.ConsoleUser) map[string]int {
 	out := make(map[string]int)
 	for _, m := range w.inbox.List(inbox.Filter{To: u.Email, Limit: 1000}) {
@@ -93,8 +93,8 @@ func (w *scenario) digestsDue(c sdkclient.Client, u *models.ConsoleUser, what st
 	w.scheduled(c, temporal.ScheduleCleanup, what, done)
 }
 
-// TestKillWhileNotifying kills the worker between sending a notification or a digest and recording it, and before it
-// sends waiting ones. It checks that each sender receives the notifications that their settings request, and that
+// TestKillWhileNotifying kills the worker between sending a notification or a digest and recording it, and also before
+// it sends pending ones. It checks that each sender receives the notifications that their settings request, and that
 // only an interrupted email may arrive twice, with the same Message-ID.
 func TestKillWhileNotifying(t *testing.T) {
 	t.Parallel()
@@ -159,9 +159,9 @@ func TestKillWhileNotifying(t *testing.T) {
 	})
 }
 
-// TestRequestedEmailsAreLost deletes and terminates the workflows of notifications, a reminder and copies that no worker
-// has started, and of a notification whose email is waiting, as after a loss of Temporal's data. It checks that the
-// schedule reconcile restarts them, that the next digest replaces a lost one, and that each email arrives once.
+// TestRequestedEmailsAreLost deletes and terminates the workflows of notifications, a reminder and copies that no
+// worker has started, and of a notification whose email is pending, as if Temporal had lost its data. It checks that
+// the schedule reconcile restarts them, that the next digest replaces a lost one, and that each email arrives once.
 func TestRequestedEmailsAreLost(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

@@ -33,7 +33,7 @@ var terminal = map[models.EventName]models.Status{
 }
 
 // check is the oracle. It waits for the service to catch up, and then checks that every acknowledged call has taken
-// effect. The paths of the sink that receive all events are in paths.
+// effect. paths contains the paths of the sink that receive all events.
 func (w *scenario) check(paths ...string) {
 	w.t.Helper()
 	require.NotEmpty(w.t, w.envelopes)
@@ -181,8 +181,8 @@ func (w *scenario) mails() map[string][]inbox.Message {
 	return out
 }
 
-// checkMails checks that every signer received a copy, and that no email arrived twice except those whose sending a
-// fault interrupted.
+// checkMails checks that every signer received a copy, and that no email arrived twice unless a fault interrupted its
+// sending.
 func (w *scenario) checkMails() {
 	w.t.Helper()
 	for _, e := range w.envelopes {
@@ -242,7 +242,7 @@ func (w *scenario) downloadLink() string {
 	for _, m := range w.inbox.List(inbox.Filter{}) {
 		full, err := w.inbox.Get(m.ID)
 		if err != nil {
-			continue // it was removed in the meantime
+			continue // the file was removed in the meantime
 		}
 		for _, l := range full.Links {
 			if _, token, ok := strings.Cut(l, "/download/"); ok {

@@ -38,7 +38,7 @@ func TestPostgresIsDown(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, server.Crash(t.Context()))
 		json, form := "application/json", "application/x-www-form-urlencoded"
-		for range 2 { // the first requests detect broken connections, and the next ones fail to connect
+		for range 2 { // the first requests find broken connections, and later ones fail to connect
 			for _, c := range []struct {
 				method, path, contentType, body string
 			}{

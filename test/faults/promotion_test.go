@@ -10,9 +10,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestStandbyIsPromoted removes the PostgreSQL server under load, with two APIs and three workers behind a PgBouncer,
-// and promotes its synchronous standby. It checks that no acknowledged change is lost, that clients that retry
-// requests receive no error, and that no other process has to be restarted.
+// TestStandbyIsPromoted removes the PostgreSQL server under load, with two API processes and three workers behind a
+// PgBouncer, and promotes its synchronous standby. It checks that no acknowledged change is lost, that clients that
+// retry requests receive no error, and that no other process needs a restart.
 func TestStandbyIsPromoted(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -41,8 +41,8 @@ func TestStandbyIsPromoted(t *testing.T) {
 		end := w.load(4)
 		eventually(t, func() bool { return w.acknowledgedSignatures() > 0 }, "nobody signs before the promotion")
 		pause(rnd, 2*time.Second)
-		require.NoError(t, primary.Stop(ctx)) // including its data
-		w.cutOff += 24                        // emails that three workers were sending while they could not record them
+		require.NoError(t, primary.Stop(ctx)) // including the server's data
+		w.cutOff += 24                        // emails that the three workers were sending when they could not record them
 		before := w.acknowledgedSignatures()
 		pause(rnd, 300*time.Millisecond)
 		began := time.Now()

@@ -162,8 +162,8 @@ func TestLastTwoSigners(t *testing.T) {
 	})
 }
 
-// TestPurgeDownload downloads a document while it is purged. It checks that every download that begins is complete,
-// and that none begins after the first 410 response.
+// TestPurgeDownload downloads a document while it is purged. It checks that every download that starts is complete, and
+// that none starts after the first 410 response.
 func TestPurgeDownload(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

@@ -38,8 +38,8 @@ func (w *scenario) running(c sdkclient.Client, workflow string) int {
 	return int(counted.GetCount())
 }
 
-// TestRetentionNeedsNoWorkflow checks that a completed envelope has no running workflow, so that Temporal may lose
-// all its data before the retention ends. The cleanup still purges the files when they are due.
+// TestRetentionNeedsNoWorkflow checks that a completed envelope has no running workflow, so that Temporal may lose all
+// of its data before the retention ends. The cleanup still purges the files when they are due.
 func TestRetentionNeedsNoWorkflow(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

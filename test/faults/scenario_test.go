@@ -29,8 +29,8 @@ import (
 	"countersign/test/kit"
 )
 
-// setting configures a scenario. With the zero value, the scenario shares the servers of the other tests, but has its
-// own database and namespace.
+// setting configures a scenario. The zero value selects the servers that other tests share, with a separate database
+// and namespace.
 type setting struct {
 	postgres  string   // URL of an empty database
 	temporal  string   // host:port
@@ -156,10 +156,10 @@ func (w *scenario) run(args ...string) []byte {
 // process is an API or a worker.
 type process struct {
 	w       *scenario
-	program string // empty for the tested program
+	program string // empty selects the tested program
 	args    []string
 	env     []string
-	stdout  *os.File // nil for the log
+	stdout  *os.File // nil selects the log
 	cmd     *exec.Cmd
 	ended   chan struct{}
 }
@@ -195,7 +195,7 @@ func (w *scenario) worker() *process {
 	return p
 }
 
-// start starts APIs and workers, logs the client in, and subscribes it to all events.
+// start starts APIs and workers, logs the client in, and subscribes the client to all events.
 func (w *scenario) start(apis, workers int) {
 	w.t.Helper()
 	for range apis {
@@ -235,7 +235,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// stop stops the process with an orderly shutdown.
+// stop stops the process with a clean shutdown.
 func (p *process) stop() {
 	p.w.t.Helper()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
@@ -298,7 +298,7 @@ func listen(t *testing.T) net.Listener {
 // logged reports whether a process logged a text.
 func (w *scenario) logged(text string) bool { return w.times(text) > 0 }
 
-// times returns how often the processes have logged a text.
+// times returns the number of times that the processes have logged a text.
 func (w *scenario) times(text string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

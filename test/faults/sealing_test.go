@@ -32,7 +32,7 @@ func TestKillWhileSealing(t *testing.T) {
 			require.NoError(t, e.consent(1))
 			_, err = e.sign(0)
 			require.NoError(t, err)
-			if sealSteps[i] == "store.committed" { // only during sealing
+			if sealSteps[i] == "store.committed" { // set only during sealing
 				w.set("seal.stored", "hang")
 				_, err = e.sign(1)
 				require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestKillWhileSealing(t *testing.T) {
 				require.NoError(t, err)
 			}
 			worker.waitDead()
-			w.cutOff++ // it may have been sending the invitations
+			w.cutOff++ // the worker may have been sending the invitations
 		}
 		w.worker()
 		w.check("/all")

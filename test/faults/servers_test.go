@@ -40,7 +40,7 @@ func (w *scenario) load(n int) (stop func()) {
 	return func() { close(done); wg.Wait() }
 }
 
-// pause waits for a random time between d and 2d.
+// pause waits for a random duration between d and 2d.
 func pause(rnd *rand.Rand, d time.Duration) { time.Sleep(d + time.Duration(rnd.Int64N(int64(d)))) }
 
 // startPostgres starts a PostgreSQL server for this test only, so that the test can crash it.
@@ -63,12 +63,12 @@ func stopAfter(t *testing.T, name string, server interface {
 		if t.Failed() {
 			t.Logf("the last that %s said:\n%s", name, lastLines(server.Log(), 40))
 		}
-		_ = server.Stop(context.WithoutCancel(t.Context())) // the test may have stopped it already
+		_ = server.Stop(context.WithoutCancel(t.Context())) // the test may already have stopped the server
 	})
 }
 
 // TestPostgresStops crashes PostgreSQL under load and restarts it. It checks that no acknowledged change is lost, and
-// that no other process has to be restarted.
+// that no other process needs a restart.
 func TestPostgresStops(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -156,7 +156,7 @@ func TestTemporalStops(t *testing.T) {
 		t.Logf("while Temporal was down, a whole envelope took at most %v", slowest)
 		require.Less(t, slowest, time.Minute, "signing answers while Temporal is down")
 		for path, want := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/readyz?for=requests": http.StatusOK} {
-			res, err := http.Get(w.apis[0] + path) //nolint:noctx // a test's own probe
+			res, err := http.Get(w.apis[0] + path) //nolint:noctx // the test's own probe
 			require.NoError(t, err)
 			require.NoError(t, res.Body.Close())
 			assert.Equal(t, want, res.StatusCode, "a balancer keeps the API: %s", path)

@@ -17,7 +17,7 @@ import (
 	"countersign/models"
 )
 
-// look requests the signing context, and returns the signers whose values it contained.
+// look requests the signing context, and returns the signers whose values the context contains.
 func (e *envelope) look(i int) (response, error) {
 	a, err := e.w.client.do(http.MethodGet, e.path(i, ""), "", nil)
 	if err != nil || a.status != http.StatusOK {

@@ -72,7 +72,7 @@ func (s *webhookSink) of(path, event string) []delivery {
 	return append([]delivery(nil), s.taken[path][event]...)
 }
 
-// smtpRelay forwards the service's SMTP connections to the inbox, unless it is stopped.
+// smtpRelay forwards the service's SMTP connections to the inbox unless the relay is stopped.
 type smtpRelay struct {
 	address string
 	to      string
@@ -84,7 +84,7 @@ type smtpRelay struct {
 	// after DATA.
 	drop    int
 	dropped int
-	hold    chan struct{} // closed when held data continue, or nil if no data are held
+	hold    chan struct{} // closed when held data may continue, or nil if no data is held
 }
 
 func newSMTPRelay(t *testing.T, to string) *smtpRelay {
@@ -149,7 +149,7 @@ func (r *smtpRelay) cuts(answer string) bool {
 	return true
 }
 
-// filter forwards the data that the service sends, and waits while the relay holds them.
+// filter forwards the data that the service sends, and waits while the relay holds data.
 type filter struct {
 	r    *smtpRelay
 	from net.Conn

@@ -13,9 +13,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRollingRestart replaces the worker and then the API under load, as in an upgrade. It checks that each one is
-// shut down in an orderly way once its successor is running, and that no client is affected. The saved histories (see
-// workflows) show that a new version can continue the workflows of an older one.
+// TestRollingRestart replaces the worker and then the API under load, as in an upgrade. It checks that each process is
+// shut down cleanly once its successor is running, and that no client is affected. The saved histories (see workflows)
+// show that a new version can continue the workflows of an older one.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -47,7 +47,7 @@ func TestWorkerVersions(t *testing.T) {
 	row(t, func(t *testing.T, _ *rand.Rand) {
 		opts := kit.Temporal(t)
 		w := newScenario(t, setting{temporal: opts.HostPort, namespace: opts.Namespace, env: []string{"COUNTERSIGN_WORKER_DEPLOYMENT=countersign"}})
-		c, err := sdkclient.NewLazyClient(opts) // a client that does not give up on a busy machine
+		c, err := sdkclient.NewLazyClient(opts) // a client that does not time out on a busy machine
 		require.NoError(t, err)
 		t.Cleanup(c.Close)
 		versioned := func(build string) *process {

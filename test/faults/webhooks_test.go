@@ -40,14 +40,14 @@ var endpoints = map[string]struct {
 			if _, err := w.Write([]byte(".")); err != nil {
 				return
 			}
-			_ = http.NewResponseController(w).Flush() // it fails once the service has disconnected
+			_ = http.NewResponseController(w).Flush() // fails once the service has disconnected
 			time.Sleep(200 * time.Millisecond)
 		}
 	}},
 }
 
-// TestBadEndpoints delivers to endpoints that first behave and then misbehave in every way. It checks that each
-// receives five attempts on the schedule, that the worker's memory stays limited, and that a healthy endpoint
+// TestBadEndpoints delivers to endpoints that first work correctly and then misbehave in every way. It checks that each
+// endpoint receives five attempts on schedule, that the worker's memory stays limited, and that a healthy endpoint
 // receives its events without delay.
 func TestBadEndpoints(t *testing.T) {
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestBadEndpoints(t *testing.T) {
 
 		for path, e := range endpoints {
 			if e.slow && !long() {
-				continue // five times 10 s for each delivery, two at a time
+				continue // each delivery takes five times 10 s, and two are made at a time
 			}
 			within(t, 4*patience, func() bool { return w.deliveries(path, "pending") == 0 }, "deliveries to %s are not given up", path)
 			assert.Equal(t, n, w.deliveries(path, "failed"), path)
@@ -93,8 +93,8 @@ func (w *scenario) deliveries(path, status string) int {
 	return w.count(`SELECT count(*) FROM webhook_deliveries d JOIN webhooks h ON h.id = d.webhook_id WHERE h.url = $1 AND d.status = $2`, w.hooks.url+path, status)
 }
 
-// checkAttempts checks that each failed delivery to a path had five attempts, none of them too early. On an
-// overloaded machine, one attempt may have been interrupted and has no record.
+// checkAttempts checks that each failed delivery to a path had five attempts, none of them too early. On an overloaded
+// machine, one attempt may have been interrupted, and such an attempt is not recorded.
 func (w *scenario) checkAttempts(t *testing.T, path string) {
 	t.Helper()
 	rows, err := w.db.Query(t.Context(), `SELECT d.attempts, array_agg(a.at ORDER BY a.number) FROM webhook_deliveries d

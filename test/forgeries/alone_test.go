@@ -21,7 +21,7 @@ import (
 )
 
 // continuation is an original that one program reads differently once the seal's increment is appended. In that
-// program, the signer sees a different text than the readers of the sealed file.
+// program, signers see one text, and readers of the sealed file see another.
 type continuation struct {
 	name  string
 	bytes func() []byte
@@ -30,7 +30,7 @@ type continuation struct {
 }
 
 func continuations() []continuation {
-	// twice lists one object 5 and contains another one that is not listed.
+	// twice returns a draft that lists one object 5 and contains another one that is not listed.
 	twice := func() *draft {
 		d := newDraft()
 		d.objects[objContent] = textStream(forgedText)
@@ -75,7 +75,7 @@ func continuations() []continuation {
 			return linearized{objects: map[int]string{objContent: textStream(forgedText)}, entries: "/H[1 1]/O 4/E 1/N 2/T 1", hidden: textStream(honestText), second: true}.bytes()
 		}, append(inPDFjs(honestText), poppler(honestText)), append(inPDFjs(forgedText), poppler(forgedText))},
 		{"linearized-hints", func() []byte { return hinted(hintStream("", forgedHints)).bytes() }, inPoppler(honestText), inPoppler(forgedText)},
-		// Sums have 32 bits.
+		// Sums are 32-bit.
 		{"linearized-hints-wrap", func() []byte { return hinted(hintStream("", hintTables(1<<31, 0, 1<<31+7, 0))).bytes() }, inPoppler(honestText), inPoppler(forgedText)},
 		{"linearized-hints-damaged", func() []byte {
 			damaged := string(stored(forgedHints)) + "\x07" // an invalid block type
@@ -108,7 +108,7 @@ func continuations() []continuation {
 			l.entries += "/P 1"
 			return l.bytes()
 		}, inPoppler(honestText), inPoppler(forgedText)},
-		// The length may equal that of the sealed file, because repeated sealing eventually produces that length.
+		// The length may equal that of the sealed file, because a forger can repeat sealing until the file has that length.
 		{"linearized-for-more", func() []byte {
 			return linearized{objects: map[int]string{objContent: textStream(forgedText)}, entries: "/H[1 1]/O 4/E 1/N 2/T 1", hidden: textStream(honestText), second: true, length: 60_000}.bytes()
 		}, inPoppler(forgedText), nil},
@@ -149,8 +149,8 @@ func TestContinuations(t *testing.T) {
 // hintHeader is the number of bytes before the counts in a page offset hint table (F.4.1).
 const hintHeader = 36
 
-// hintTables returns a page offset hint table and a shared object hint table. For each page, they contain the number
-// of objects in excess of the least number. The first count is not used.
+// hintTables returns a page offset hint table and a shared object hint table. For each page, they contain the number of
+// objects beyond the minimum for any page. The first count is not used.
 func hintTables(least uint32, more ...uint32) string {
 	b := make([]byte, hintHeader)
 	binary.BigEndian.PutUint32(b, least)
@@ -163,8 +163,8 @@ func hintTables(least uint32, more ...uint32) string {
 	return string(append(b, shared...))
 }
 
-// According to these hints, the second page of hinted begins with object 1. The third page begins with object 10
-// according to the honest hints, and with object 8 according to the forged ones.
+// Hints for the file that hinted returns. According to both, the second page begins with object 1. The third page
+// begins with object 10 according to the honest hints, and with object 8 according to the forged hints.
 var (
 	honestHints = hintTables(1, 0, 8, 0)
 	forgedHints = hintTables(1, 0, 6, 0)
@@ -174,7 +174,7 @@ func hintStream(entries, data string) string {
 	return streamOf(fmt.Sprintf("%s/S %d", entries, hintHeader+3*4), data)
 }
 
-// stored returns uncompressed zlib data without an end.
+// stored returns an unterminated stream of uncompressed zlib data.
 func stored(data string) []byte {
 	var b bytes.Buffer
 	z := must(zlib.NewWriterLevel(&b, zlib.NoCompression))
@@ -245,7 +245,7 @@ func TestHintsOfQPDF(t *testing.T) {
 	admits(t, "at the second page", end.ReplaceAll(b, []byte("${1}/P 1 >>\nendobj\n   ")))
 }
 
-// admits checks that a file is admitted, and that Poppler displays the same content after data are appended.
+// admits checks that a file is admitted, and that Poppler displays the same content after data is appended.
 func admits(t *testing.T, name string, b []byte) {
 	t.Helper()
 	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
@@ -300,9 +300,9 @@ func TestHintsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// linearized is the agreement with a linearization dictionary before all other objects (ISO 32000-2, Annex F).
+// linearized describes the agreement with a linearization dictionary before all other objects (ISO 32000-2, Annex F).
 type linearized struct {
-	objects map[int]string // added to the agreement's objects, or replacing them
+	objects map[int]string // objects that are added to the agreement's objects or replace them
 	entries string         // additional entries of the dictionary
 	// hints returns the array H. Its parameter returns the position and length of an object. If hints is nil, H
 	// refers to object 21, if it exists.

@@ -43,8 +43,8 @@ var (
 	renewalsMu sync.Mutex
 )
 
-// rearchived changes the last increment of validation data and obtains a time-stamp for it from an authority, as
-// anyone can.
+// rearchived changes the last increment of validation data and obtains a time-stamp for it from an authority, as anyone
+// can do.
 func (g *genuine) rearchived(change func(inc *increment), stamp ...func(*token)) []byte {
 	return g.rewritten(change, func(b []byte, _ int) []byte { return b }, stamp...)
 }
@@ -77,8 +77,8 @@ func (g *genuine) stamped(b []byte) []byte {
 	return h.stampDocument(inc.write(base), len(base))
 }
 
-// archiveForgeries returns forgeries with modified validation data, all of which a forger can collect, and with
-// time-stamps from an authority over foreign content.
+// archiveForgeries returns forgeries with modified validation data, all of which a forger can collect, and with an
+// authority's time-stamps over other content.
 func archiveForgeries() []forgery {
 	const class = "validation data"
 	archive := func(name string, shows effect, change func(g *genuine, inc *increment)) forgery {
@@ -87,7 +87,7 @@ func archiveForgeries() []forgery {
 		}}
 	}
 	catalog := func(g *genuine, inc *increment) *part {
-		if inc.number(objCatalog) == nil { // an earlier increment wrote it
+		if inc.number(objCatalog) == nil { // written by an earlier increment
 			inc.parts = append(inc.parts, part{objCatalog, 0, objectOf(g.withArchive().bytes, objCatalog)})
 		}
 		return inc.number(objCatalog)

@@ -112,7 +112,7 @@ func forStamping(c *x509.Certificate) {
 	c.ExtraExtensions = []pkix.Extension{extendedUsage(true, usageStamping)}
 }
 
-// withOCSP and withCRL add the address of a status service to a certificate.
+// withOCSP and withCRL add the address of a revocation service to a certificate.
 func withOCSP(i *identity, kind func(*x509.Certificate)) func(*x509.Certificate) {
 	return func(c *x509.Certificate) {
 		kind(c)
@@ -161,7 +161,7 @@ func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// lowSigner signs with the smaller of the two possible ECDSA values, because the service requires it.
+// lowSigner creates signatures with the smaller of the two possible ECDSA values, because the service requires it.
 type lowSigner struct{ *ecdsa.PrivateKey }
 
 func (s lowSigner) Sign(r io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {

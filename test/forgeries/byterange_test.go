@@ -37,7 +37,7 @@ func holesOfSeal() []forgery {
 			return b
 		}}
 	}
-	// again re-signs the same bytes, which only the service could do.
+	// again signs the same bytes again, which only the service could do.
 	again := func(name string, change func(g *genuine, s *signature)) forgery {
 		return forgery{name: "hole-" + name, class: class, levels: []level{levelB, levelT}, want: broken, shows: openssl(0), make: func(g *genuine) []byte {
 			h := holes(g.bytes, len(g.original))[0]
@@ -190,7 +190,7 @@ func holesOfSeal() []forgery {
 		again("content-type", func(_ *genuine, s *signature) { s.contentType = oidTSTInfo }),
 		{
 			name: "hole-signed-by-nobody", class: class, want: broken, shows: poppler(forgedInside), make: func(g *genuine) []byte {
-				// Mallory signs with the service's certificate and another key.
+				// Mallory signs with the service's certificate and a different key.
 				b := replaceSame(g.bytes, honestAmount, forgedAmount)
 				h := holes(b, len(g.original))[0]
 				digest := h.digest(b)
@@ -214,8 +214,8 @@ func newFakeIssuerLike(h *fakeIssuer) *fakeIssuer {
 	return &n
 }
 
-// holesOfStamps returns forgeries that change the signature value of the time-stamp over the file, which is not
-// covered either.
+// holesOfStamps returns forgeries that change the signature value of the time-stamp over the file, which the time-stamp
+// cannot cover either.
 func holesOfStamps() []forgery {
 	const class = "holes of time-stamps"
 	edit := func(name string, change func(g *genuine, cms *element)) forgery {

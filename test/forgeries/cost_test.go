@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The limits for the verification of a hostile file.
+// The limits for verifying a hostile file.
 const (
 	maxProcessor = 10 * time.Second
 	maxMemory    = 256 << 20
@@ -149,14 +149,13 @@ func costlyFiles() []costlyFile {
 		// This file is not hostile, but contains the maximum number of time-stamps, each of which covers all bytes
 		// before it.
 		{"many-renewals", func() []byte { return renewedFile(20, 0) }},
-		// The evidence is valid. It consists of the revocation lists of a busy authority, with a total of about 13
-		// MB.
+		// The validation data is valid. It consists of the revocation lists of a busy authority, about 13 MB in total.
 		{"much-evidence", func() []byte { return renewedFile(8, 40_000) }},
 	}
 }
 
-// renewedFile returns a file that was renewed the given number of times. Each revocation list contains others
-// additional certificates.
+// renewedFile returns a file that was renewed the given number of times. Each revocation list contains the number of
+// additional certificates given by others.
 func renewedFile(times, others int) []byte {
 	h := newFakeIssuerLike(victim())
 	h.network.others = others
@@ -180,7 +179,7 @@ func (g *genuine) rearchivedHole(der []byte) []byte {
 	return h.put(g.bytes, der)
 }
 
-// nestedBER returns nested sequences of indefinite length that fill size bytes.
+// nestedBER returns nested sequences of indefinite length that occupy size bytes.
 func nestedBER(size int) []byte { return bytes.Repeat([]byte{0x30, 0x80}, size/2) }
 
 // zeros returns n compressed zero bytes, where n is a whole number of megabytes. The same compressed block is
@@ -251,7 +250,7 @@ func TestCost(t *testing.T) {
 			t.Logf("%d bytes: %s, %v, %d MB", len(made), verdict, processor.Round(time.Millisecond), memory>>20)
 			assert.Less(t, processor, maxProcessor)
 			assert.Less(t, memory, maxMemory)
-			// This also applies to valid files, because that process has a different issuer.
+			// This also applies to valid files, because the other process uses a different issuer.
 			assert.NotEqual(t, string(valid), verdict)
 		})
 	}

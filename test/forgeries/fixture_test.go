@@ -81,7 +81,7 @@ func (h *fakeIssuer) sealerOf(level level) *seal.Sealer {
 	return must(seal.New(cfg))
 }
 
-// level is the PAdES level of a genuine file.
+// level is a PAdES level of a genuine file.
 type level string
 
 // The levels of files. The service never writes validation data without a time-stamp over it, so a file of level B-LT
@@ -95,12 +95,12 @@ const (
 
 var levels = []level{levelB, levelT, levelLT, levelLTA}
 
-// genuine is a file of an issuer, with its revisions.
+// genuine is a file sealed by an issuer, with its revisions.
 type genuine struct {
 	house    *fakeIssuer
 	level    level
 	original []byte
-	sealed   []byte // revision that the seal covers
+	sealed   []byte // the revision that the seal covers
 	bytes    []byte
 	job      seal.Job
 }
@@ -189,7 +189,7 @@ func auditChain(envelope string, events ...map[string]any) (list []json.RawMessa
 
 func canonical(v any) []byte { return must(jcs.Transform(must(json.Marshal(v)))) }
 
-// eventsOf returns the events of an envelope in which the documents were signed.
+// eventsOf returns the events of an envelope with the given signed documents.
 func eventsOf(documents []seal.Document) []map[string]any {
 	var list []map[string]any
 	for i, name := range []string{"envelope.created", "document.added", "envelope.sent", "signer.viewed", "consent.given", "signer.signed"} {
@@ -216,7 +216,7 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// newJob returns the job of an envelope with one document and one signer.
+// newJob returns a sealing job for an envelope with one document and one signer.
 func newJob(original []byte) seal.Job {
 	hash := hashOf(original)
 	document := seal.Document{ID: documentID, Name: "agreement.pdf", SHA256: hash, Order: 1, PageCount: pagesOf(original)}
@@ -244,7 +244,7 @@ func pagesOf(b []byte) int {
 	return must(f.Walk(func(*pdf.Page) error { return nil }))
 }
 
-// inEnvelope changes the envelope of a job and its documents. Other documents can be part of the envelope.
+// inEnvelope changes a job's envelope and documents. Other documents can also be part of the envelope.
 func inEnvelope(j *seal.Job, envelope string, documents ...seal.Document) {
 	j.Envelope.ID, j.Documents = envelope, documents
 	hashes := ""

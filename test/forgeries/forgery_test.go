@@ -15,12 +15,12 @@ import (
 )
 
 // forgery is an attack. It specifies how its file is created from a genuine one, the required verdict, and the effect
-// in programs that accept it.
+// in programs that accept the file.
 type forgery struct {
 	name   string
 	class  string // class in the table of docs/learn/attacks.md
 	levels []level
-	// original is the document that the forger had sealed. If it is nil, it is the agreement.
+	// original is the document that the forger submitted for sealing. If it is nil, it is the agreement.
 	original func() []byte
 	want     verify.Verdict
 	make     func(g *genuine) []byte
@@ -112,13 +112,13 @@ func TestForgeries(t *testing.T) {
 				}
 				checkReport(t, b, r, trust)
 				seen.count(t, b, r)
-				if f.trust == nil { // a more specific trust anchor must not trust more
+				if f.trust == nil { // a more specific trust anchor must not result in more trust
 					for _, s := range []pin.Sealer{pin.PinnedCertificate(g.house.sealer.cert), pin.IssuedBy(g.house.sealRoot.cert, "Countersign")} {
 						require.NotEqual(t, valid, verified(b, g.house.trusting(s)).Verdict)
 					}
 				}
 				if !*long && l != f.at()[0] && l != levelLTA {
-					return // other programs read the file in the same way at every level
+					return // other programs interpret the file in the same way at every level
 				}
 				if err := f.shows.shown(t.TempDir(), g, b); err != nil {
 					t.Errorf("attacks nothing: %v", err)
@@ -129,8 +129,8 @@ func TestForgeries(t *testing.T) {
 }
 
 // recognized counts the forged files that the verifier recognized as files of this service, by the point at which it
-// stopped. A forgery without the mark of the current format would be rejected only for that reason, and would not
-// test the attack.
+// stopped. A forgery without the mark of the current format would be rejected only for that reason, and the attack
+// would not be tested.
 type recognized struct {
 	mu    sync.Mutex
 	files int
@@ -172,8 +172,8 @@ func (c *recognized) report(t *testing.T) {
 	}
 }
 
-// checkReport checks that the report for an invalid file names no signers, and that the beginning of an altered file
-// is valid.
+// checkReport checks that the report for an invalid file lists no signers, and that the original beginning of an
+// altered file is valid.
 func checkReport(t require.TestingT, b []byte, r verify.Report, trust verify.Options) {
 	switch r.Verdict {
 	case valid:

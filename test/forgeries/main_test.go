@@ -1,5 +1,5 @@
 // Package forgeries attacks the verification of sealed documents. It uses specific forgeries of every published kind,
-// files that are expensive to read, and generated files. The kinds are listed in docs/learn/attacks.md.
+// files that are expensive to process, and generated files. The kinds are listed in docs/learn/attacks.md.
 package forgeries_test
 
 import (
@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	flag.Visit(func(f *flag.Flag) { set[f.Name] = true })
 	checks := "60"
 	if *long {
-		checks = "500" // for each property and each genuine file; -rapid.checks tries more
+		checks = "500" // number of cases for each property and each genuine file; -rapid.checks tries more
 	}
 	if !set["rapid.checks"] {
 		check(flag.Set("rapid.checks", checks))

@@ -17,12 +17,12 @@ import (
 	"countersign/seal/refusal"
 )
 
-// prepared is an original that its author designed to be deceptive once it is sealed, without later changes. It must
-// either be rejected or result in a valid seal whose report contains the correct envelope.
+// prepared is an original that its author designed to be deceptive once it is sealed, without later changes. The
+// original must either be rejected or result in a valid seal whose report identifies the correct envelope.
 type prepared struct {
 	name  string
 	bytes func() []byte
-	must  bool // it must be rejected
+	must  bool // the original must be rejected
 }
 
 const fakeRecord = `{"payload":"e30","protected":"e30","signature":"e30"}`
@@ -55,8 +55,8 @@ func preparedOriginals() []prepared {
 			return d.bytes()
 		}, true}
 	}
-	// tree has a page tree from which programs select different pages, so that the signers would not see the sealed
-	// pages.
+	// tree returns an original with a page tree from which programs select different pages, so that signers would not see the
+	// pages that are sealed.
 	tree := func(name string, objects map[int]string) prepared {
 		return prepared{"page-tree-" + name, func() []byte {
 			d := newDraft()

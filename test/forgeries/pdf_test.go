@@ -144,7 +144,7 @@ func lastXRef(b []byte) int {
 	return must(strconv.Atoi(string(all[len(all)-1][1])))
 }
 
-// newestTrailer returns the entries of the file's last trailer that an increment must retain.
+// newestTrailer returns the entries that an increment must retain from the file's last trailer.
 func newestTrailer(b []byte) string {
 	f := must(pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits()))
 	out := "/Root " + string(f.Trailer().Get("Root"))
@@ -154,8 +154,8 @@ func newestTrailer(b []byte) string {
 	return out
 }
 
-// table ends the increment in the way any program would: with a table, a trailer that refers to the section at prev,
-// and startxref.
+// table ends the increment as any program would, with a table, a trailer that refers to the section at prev, and
+// startxref.
 func (w *writer) table(prev int, more string) []byte {
 	at := len(w.b)
 	w.text("xref\n0 0\n")

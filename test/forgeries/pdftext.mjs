@@ -1,6 +1,6 @@
-// Prints the content of a PDF according to pdf.js. The first line is the file's first identifier. One line of text
-// follows for each page, including the texts of annotations and form fields. If pdf.js displays nothing, the reason
-// is printed.
+// Prints the content of a PDF according to pdf.js. The first line is the first of the file's two identifiers. It is
+// followed by one line of text for each page, including the texts of annotations and form fields. If pdf.js displays
+// nothing, the reason is printed.
 //
 //	node pdftext.mjs MODULE FILE
 //

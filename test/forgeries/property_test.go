@@ -17,7 +17,7 @@ import (
 // service has written to other files.
 type knownRevisions struct {
 	*genuine
-	revisions [][]byte // each one is a prefix of the next one
+	revisions [][]byte // each revision is a prefix of the next one
 	foreign   [][]byte // increments of other files
 }
 
@@ -43,13 +43,13 @@ var written = sync.OnceValue(func() map[string]*knownRevisions {
 	return out
 })
 
-// genuineRevision reports whether the service has written exactly these bytes.
+// genuineRevision reports whether the service wrote exactly these bytes.
 func (w *knownRevisions) genuineRevision(b []byte) bool {
 	return slices.ContainsFunc(w.revisions, func(r []byte) bool { return bytes.Equal(r, b) })
 }
 
-// appended generates bytes to append to a file. They are increments in the form that programs write, with random
-// objects, sections and trailers, in random order and notation, and with pieces written by the service.
+// appended generates bytes to append to a file. The bytes are increments in the form that programs write. They contain
+// random objects, sections and trailers in random order and notation, and pieces written by the service.
 func appended(t *rapid.T, w *knownRevisions) []byte {
 	pick := func(label string, list ...string) string { return rapid.SampledFrom(list).Draw(t, label) }
 	number := func(label string) int {
@@ -110,8 +110,7 @@ func appended(t *rapid.T, w *knownRevisions) []byte {
 	return out
 }
 
-// propertyAppended checks that a genuine file with appended bytes is valid only if the service has written these
-// bytes.
+// propertyAppended checks that a genuine file with appended bytes is valid only if the service wrote these bytes.
 func propertyAppended(name string) func(t *rapid.T) {
 	return func(t *rapid.T) {
 		w := written()[name]
@@ -196,7 +195,7 @@ func TestPropertyEdited(t *testing.T) {
 	}
 }
 
-// landmarks returns the positions at which parsers make decisions.
+// landmarks returns the positions at which the decisions of parsers depend on the bytes.
 func landmarks(b []byte) []int {
 	var out []int
 	for _, mark := range []string{"obj", "endobj", "stream", "xref", "trailer", "startxref", "%%EOF", "/ByteRange", "/Contents", "/DSS", "/Perms", "/Root", "/Prev", "/ID"} {
@@ -230,7 +229,7 @@ func TestEveryByte(t *testing.T) {
 				t.Parallel()
 				b := bytes.Clone(g.bytes)
 				for at := part * step; at < len(b); at += parts * step {
-					// 0x20 changes the case of a letter, or results in a blank.
+					// 0x20 changes the case of a letter, or produces a blank
 					for _, mask := range []byte{0x01, 0x20} {
 						b[at] ^= mask
 						r := verified(b, g.house.trust())

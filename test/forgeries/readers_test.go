@@ -85,7 +85,7 @@ func popplerLacks(unwanted, anchor string) effect {
 
 func mupdfLacks(unwanted, anchor string) effect { return lacks("mupdf", mupdfText, unwanted, anchor) }
 
-// either checks that at least one of two programs displays the forged text.
+// either checks that at least one of two programs displays the forged text in the file.
 func either(want string) effect {
 	return effect{"poppler or mupdf", func(dir string, g *genuine, b []byte) error {
 		first := poppler(want).shown(dir, g, b)
@@ -145,7 +145,7 @@ func signatures(want string) effect {
 	return contains("pdfsig", func(dir, file string) string { return run(dir, "pdfsig", "-nocert", file) }, want)
 }
 
-// nothing is used for an attack whose effect is not visible on the pages. The effect is described in why.
+// nothing is used for an attack whose effect is not visible on the pages. The argument why describes the effect.
 func nothing(why string) effect {
 	return effect{"none: " + why, func(string, *genuine, []byte) error { return nil }}
 }

@@ -240,7 +240,7 @@ func recordForgeries() []forgery {
 	}
 }
 
-// longer returns an update to the agreement.
+// longer returns an update that can be appended to the agreement.
 func longer() []byte {
 	b := agreement()
 	return update(b, map[int]string{objContent: textStream("Ada pays 500 euros to Jomo")})[len(b):]

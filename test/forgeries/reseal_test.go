@@ -156,7 +156,7 @@ func (h hole) digest(b []byte) [sha256.Size]byte {
 	return [sha256.Size]byte(sum.Sum(nil))
 }
 
-// put returns a copy of b with another signature value.
+// put returns a copy of b with a different signature value.
 func (h hole) put(b, der []byte) []byte {
 	if 2*len(der) > h.to-h.from-2 {
 		panic("the signature does not fit")
@@ -223,7 +223,7 @@ func (h *fakeIssuer) stampDocument(b []byte, from int, change ...func(*token)) [
 }
 
 // resealed changes the increment that the seal covers, signs it with the service's key, and adds the data that the
-// level requires. A forger would need the service's keys for this.
+// level requires. A forger would need the service's keys to do this.
 func (g *genuine) resealed(change func(inc *increment)) []byte {
 	inc := takeApart(g.sealed, len(g.original))
 	change(inc)

@@ -15,15 +15,15 @@ import (
 )
 
 // rewritten is an original with an object that sealing rewrites or copies. The object is designed so that a program
-// displays some of it, or stops displaying it, only in the rewritten form.
+// displays a part of it, or no longer displays it, only in the rewritten form.
 type rewritten struct {
 	name    string
 	bytes   func() []byte
-	readers []reader // they display the honest text, and not the forged one
+	readers []reader // programs display the honest text, and not the forged text
 	refused bool     // rejected at upload; otherwise the file is sealed, and the readers still display the honest text
 }
 
-// reader returns the content that a program displays.
+// reader returns the text that a program displays.
 type reader struct {
 	name string
 	text func(dir, file string) string
@@ -49,7 +49,7 @@ func rewrittenOriginals() []rewritten {
 	const look = "/Type/XObject/Subtype/Form/BBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>>>"
 	forgedLook := streamOf(look, "BT /F1 18 Tf 72 600 Td ("+forgedText+") Tj ET")
 	const fieldEntries = "/Type/Annot/FT/Tx/T(a)/V(" + forgedText + ")/DA(/F1 12 Tf 0 g)/Rect[0 0 612 792]/AP<</N 31 0 R>>"
-	// field returns a file with a form field that covers page 1 and is below the values.
+	// field returns a function that creates a file with a form field that covers page 1 and is drawn below the values.
 	field := func(object string, more map[int]string) func() []byte {
 		objects := map[int]string{objPage: pageOf(objContent, "/Annots[30 0 R]"), 30: object, 31: forgedLook}
 		for n, o := range more {
@@ -167,7 +167,7 @@ func freeingContinuations() []continuation {
 			b := d.bytes()
 			return fmt.Appendf(b, "xref\n0 1\n0000000000 65535 f \n30 1\n0000000000 00001 f \ntrailer\n<</Size 32/Root 1 0 R/Prev %d>>\nstartxref\n%d\n%%%%EOF\n", lastXRef(b), len(b))
 		}, []effect{poppler(honestText)}, []effect{popplerLacks(honestText, forgedText)}},
-		// Poppler cannot find an object, so it rebuilds its table and uses the last object with each number.
+		// Poppler cannot find an object, so it rebuilds its table and uses the last object for each number.
 		{"repaired", repaired("/Group 9 0 R"), []effect{poppler(honestText), pdfjs(forgedText)}, []effect{poppler(forgedText)}},
 		{"first-object-at-byte-0", func() []byte {
 			b := rooted(overObject1().withStream())

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// shadowForgeries returns shadow attacks: the forger prepares the original, others sign the displayed text, and a
-// small update then reveals another text.
+// shadowForgeries returns shadow attacks. The forger prepares the original, others sign the displayed text, and a small
+// update then reveals another text.
 func shadowForgeries() []forgery {
 	const class = "shadow"
 	return []forgery{
@@ -107,7 +107,7 @@ func filledForm() []byte {
 	return d.bytes()
 }
 
-// hiddenContent returns a file with a second page content that no table lists.
+// hiddenContent returns a file with a second content stream that no table lists.
 func hiddenContent() []byte {
 	d := newDraft()
 	d.last = "5 0 obj\n" + textStream(forgedText) + "\nendobj\n"
@@ -127,8 +127,8 @@ func hiddenCatalog() []byte {
 // hiddenSection returns a file with a complete cross-reference section inside a stream. The section lists a hidden content stream.
 func hiddenSection() []byte { return withDormantSection(func(int) string { return "" }) }
 
-// withDormantSection returns a file with a stream that contains an object and a section that lists it. The section
-// refers to the original's own section, so it must contain the position of that section.
+// withDormantSection returns a file with a stream that contains an object and a section that lists it. The hidden
+// section refers to the original's own section, so it must contain that section's position.
 func withDormantSection(more func(own int) string) []byte {
 	own := 0
 	for {

@@ -20,7 +20,7 @@ type disagreement struct {
 	name  string
 	bytes func() []byte
 	warns string   // expected warning, or empty if it must be rejected
-	shows []effect // in programs that do not know this service
+	shows []effect // displayed by programs that do not know this service
 }
 
 // disagreements returns originals for which some programs display the forged text next to the honest text or instead

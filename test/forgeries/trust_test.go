@@ -36,7 +36,7 @@ func sealerForgeries() []forgery {
 	}
 	sealRoot := func(h *fakeIssuer) *identity { return h.sealRoot }
 	tsaRoot := func(h *fakeIssuer) *identity { return h.tsaRoot }
-	// named returns a certificate under the same root for a subject that resembles the service's. Only one
+	// named returns a certificate under the same root for a subject that resembles that of the service. Only one
 	// organization under that root is trusted.
 	named := func(name string, subject pkix.Name) forgery {
 		f := sealedBy("organisation-"+name, untrusted, under(sealRoot, func(c *x509.Certificate) {
@@ -184,7 +184,7 @@ func (h *fakeIssuer) sealOver(b []byte) []byte {
 	inc.trailer = with(inc.trailer, "Prev", fmt.Sprint(lastXRef(b)))
 	p := inc.find("/ByteRange")
 	p.body = strings.Replace(p.body, fmt.Sprintf("/Original[0 %d]", len(own.original)), fmt.Sprintf("/Original[0 %d]", len(b)), 1)
-	page := inc.number(objPage) // it would display the honest text
+	page := inc.number(objPage) // the file would display the honest text
 	page.body = pageOf(objContent, "")
 	return h.seal(inc.write(b), len(b), levelB)
 }

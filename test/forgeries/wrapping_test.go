@@ -39,8 +39,8 @@ func wrappingForgeries() []forgery {
 	}
 }
 
-// wrapped removes the padding of the signature, and inserts a byte range and a forged update there, so that the
-// sealed section is at the position that the forger needs.
+// wrapped removes the padding of the signature, and inserts a byte range and a forged update there, so that the sealed
+// section is located at the position that the forger needs.
 func wrapped(g *genuine, entry string) []byte {
 	b := g.sealed
 	h := holes(b, len(g.original))[0]
@@ -79,7 +79,7 @@ func wrapped(g *genuine, entry string) []byte {
 	}
 }
 
-// universal returns universal signature forgeries (USF): a meaningless signature in a file whose text was changed.
+// universal returns universal signature forgeries (USF): a meaningless signature in a file whose text was altered.
 func universal() []forgery {
 	usf := func(name string, change func(b []byte, h hole)) forgery {
 		f := forgery{name: "usf-" + name, class: "universal signature forgery", want: broken, shows: poppler(forgedInside)}

@@ -16,7 +16,7 @@ func crossReferenceForgeries() []forgery {
 			return end(g.bytes, w)
 		}}
 	}
-	// ending ends an update with a section that has no entries.
+	// ending ends an update with an empty section.
 	ending := func(b []byte, w *writer, before, table, size, behind string) []byte {
 		at := len(w.b)
 		return w.text(fmt.Sprintf("%sxref\n%strailer\n<</Size %s/Prev %d%s>>\nstartxref\n%d\n%%%%EOF\n%s", before, table, size, lastXRef(b), newestTrailer(b), at, behind)).b
@@ -122,7 +122,7 @@ func withDormantPrev(at int) []byte {
 	return d.bytes()
 }
 
-// openReference returns a file that refers to a second page content that does not exist.
+// openReference returns a file that refers to a second content stream, which does not exist.
 func openReference(reference, array string) func() []byte {
 	return func() []byte {
 		d := newDraft()

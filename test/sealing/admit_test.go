@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	// Use -rapid.checks=1000 to try more.
 	for name, value := range map[string]string{"rapid.checks": "20", "rapid.nofailfile": "true"} {
 		if !given[name] {
-			_ = flag.Set(name, value) // both flags exist
+			_ = flag.Set(name, value) // both flags are defined
 		}
 	}
 	os.Exit(m.Run())
@@ -157,7 +157,7 @@ func TestAdmitIsolated(t *testing.T) {
 	require.Len(t, info.Pages, 2)
 
 	lim := isolated(t)
-	lim.MaxMemory = 1 << 20 // less than the process needs to start
+	lim.MaxMemory = 1 << 20 // less memory than the process needs to start
 	_, err = upload(t, b, lim)
 	var refused *refusal.Error
 	require.ErrorAs(t, err, &refused)
@@ -191,7 +191,7 @@ func TestValidatorsAreKept(t *testing.T) {
 	}
 	require.Len(t, started(), 1)
 
-	// Kill the idle process, which no caller must notice.
+	// Kill the idle process. No caller must be affected.
 	var pid int
 	_, err := fmt.Sscan(started()[0], &pid)
 	require.NoError(t, err)
@@ -201,8 +201,8 @@ func TestValidatorsAreKept(t *testing.T) {
 	require.Len(t, started(), 2)
 }
 
-// TestTimeOfTheProcessor checks that the limit applies to the processor time for validating a file, and not to the
-// time during which the file waits.
+// TestTimeOfTheProcessor checks that the limit applies to the CPU time used to validate a file, and not to the time
+// during which the file waits.
 func TestTimeOfTheProcessor(t *testing.T) {
 	t.Parallel()
 	b := locked(t)
@@ -283,8 +283,8 @@ func TestInheritedResources(t *testing.T) {
 	require.Less(t, len(b)-len(original), 5*large, "the tree, what the pages share, and the page that is drawn on")
 }
 
-// manyFields returns a file whose pages share one list of form fields. If a value overlaps the fields, each of them
-// is rewritten, which takes 3 MB per page.
+// manyFields returns a file whose pages share one list of form fields. If a value overlaps the fields, each of them is
+// rewritten, which adds 3 MB per page.
 func manyFields(pages int) []byte {
 	l := sealkit.Layout{Objects: []string{
 		"[" + strings.Repeat("1001 0 R ", 20_000) + "]", "<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/F 4/Rect[0 0 600 700]/AP<</N 1002 0 R>>>>",

@@ -117,8 +117,7 @@ func TestTagged(t *testing.T) {
 	k := sealkit.NewFixture(t)
 	file, b := sealkit.Sealed(t, k.Sealer(t), sealkit.Job(t, original))
 	sealkit.CheckIndependently(t, k, file, b)
-	// The next key must be higher than all used keys, for programs that add to the file later (ISO 32000-2, table
-	// 354).
+	// The next key must be higher than all used keys, for programs that extend the file later (ISO 32000-2, table 354).
 	added := b[len(original):]
 	next := regexp.MustCompile(`/ParentTreeNextKey (\d+)`).FindSubmatch(added)
 	require.NotNil(t, next)

@@ -32,9 +32,8 @@ func (zeroes) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestDrawings compares everything that sealing adds to a document with the reviewed golden files, object by object
-// and operator by operator. After an intended change, inspect the pages, run the test with -update, and review the
-// difference.
+// TestDrawings compares everything that sealing adds to a document with the reviewed golden files, object by object and
+// operator by operator. After an intended change, inspect the pages, run the test with -update, and review the diff.
 func TestDrawings(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -148,7 +147,7 @@ func drawnJobs(t *testing.T) map[string]seal.Job {
 	}
 }
 
-// severalDocuments returns the job of an envelope with two documents and many missing members, in a right-to-left
+// severalDocuments returns the job of an envelope with two documents and many omitted members, in a right-to-left
 // language.
 func severalDocuments(t *testing.T) seal.Job {
 	t.Helper()
@@ -332,7 +331,7 @@ func textsJob(t *testing.T) seal.Job {
 	return j
 }
 
-// picturesJob returns a job with pictures of each kind that is embedded differently, and more pictures than are
+// picturesJob returns a job with a picture of each kind that is embedded differently, and with more pictures than are
 // prepared in advance.
 func picturesJob(t *testing.T) seal.Job {
 	t.Helper()

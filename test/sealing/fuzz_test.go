@@ -33,7 +33,7 @@ func FuzzCheckPNG(f *testing.F) {
 	})
 }
 
-// FuzzSubmission checks that every text that is accepted when it is submitted can be drawn.
+// FuzzSubmission checks that every text accepted at submission can be drawn.
 func FuzzSubmission(f *testing.F) {
 	k := sealkit.NewFixture(f)
 	s := k.Sealer(f)

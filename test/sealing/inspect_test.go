@@ -13,7 +13,7 @@ import (
 )
 
 // TestFontsThatAreReplaced checks the warning for fonts that are not embedded. A font whose type supports embedded
-// outlines must contain them. The other types have none.
+// outlines must contain them. Other types have no outlines to embed.
 func TestFontsThatAreReplaced(t *testing.T) {
 	t.Parallel()
 	for font, warned := range map[string]bool{

@@ -76,7 +76,7 @@ func TestChecksOfTheRecord(t *testing.T) {
 	require.NoError(t, alone.Check(), "of one document the hash over all is its own")
 }
 
-// TestChecksOfTheChain checks that events are a valid chain only if they belong to one completed envelope and are in
+// TestChecksOfTheChain checks that events form a valid chain only if they belong to one completed envelope and are in
 // order.
 func TestChecksOfTheChain(t *testing.T) {
 	t.Parallel()
@@ -105,7 +105,8 @@ func TestChecksOfTheChain(t *testing.T) {
 	}
 }
 
-// TestFormOfTheRecord checks that a record is accepted only in the format of Sign, and only with a matching key.
+// TestFormOfTheRecord checks that a record is accepted only in the format that Sign writes, and only with a matching
+// key.
 func TestFormOfTheRecord(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestSealsThatDoNotFit covers signature dictionaries, and content around them, that do not match a seal: one case for each reason for
-// rejection.
+// TestSealsThatDoNotFit covers signature dictionaries, and content around them, that do not match a seal, with one case
+// for each reason for rejection.
 func TestSealsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -59,8 +59,8 @@ func TestSealsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestNamesOfOurRecord checks that an attachment is rejected if a person or a file system could confuse its name with
-// that of the seal record, in each encoding and under each key. Other similar names are accepted.
+// TestNamesOfOurRecord checks that, in each encoding and under each key, an attachment is rejected if a person or a
+// file system could confuse its name with that of the seal record. Other similar names are accepted.
 func TestNamesOfOurRecord(t *testing.T) {
 	t.Parallel()
 	admit := func(key, spec string) error {
@@ -161,7 +161,8 @@ func TestLayersAndActions(t *testing.T) {
 	require.Zero(t, count(admission.WarnActions, "", "", "<</Type/StructElem/S/Hide>>"))
 }
 
-// TestNullsInThePageTree checks that inheritable entries must not be null, neither in a page tree node nor in a page.
+// TestNullsInThePageTree checks that a file is rejected if an inheritable entry is null, either in a page tree node or
+// in a page.
 func TestNullsInThePageTree(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"MediaBox", "CropBox", "Resources", "Rotate"} {

@@ -31,7 +31,8 @@ func archivable(properties string) []byte {
 }
 
 // TestPDFAClaims checks that a sealed file does not claim PDF/A conformance. The sender receives a warning, and other
-// programs find no claim. They find the other metadata with the same values as in the document information.
+// programs find no claim. Other programs find the remaining metadata, with the same values as in the document
+// information.
 func TestPDFAClaims(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

@@ -55,8 +55,8 @@ func TestSealPreparedCorpus(t *testing.T) {
 	}
 }
 
-// sharedForm returns a file with a form XObject that continues a text tag on one page but not on another, an
-// annotation that contains a tag, and a structure element whose alternative text contains a tag.
+// sharedForm returns a file with a form XObject that contains the continuation of a text tag on one page but not on
+// another, an annotation that contains a tag, and a structure element whose alternative text contains a tag.
 func sharedForm() []byte {
 	stream := func(entries, s string) string {
 		return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", entries, len(s), s)
@@ -74,8 +74,8 @@ func sharedForm() []byte {
 	)
 }
 
-// TestAdmitWhatOtherReadersPassOver checks that a file is not rejected because of faults that other programs ignore.
-// It adds each fault to a file of another program, which must then be admitted, sealed and verified.
+// TestAdmitWhatOtherReadersPassOver checks that a file is not rejected for faults that other programs ignore. It adds
+// each fault to a file of another program, which must then be admitted, sealed and verified.
 func TestAdmitWhatOtherReadersPassOver(t *testing.T) {
 	t.Parallel()
 	classic := func(t *testing.T, name string) []byte {

@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// largePDF returns a file with one page and more than n bytes that the page does not use.
+// largePDF returns a file with one page and more than n bytes of data that the page does not use.
 func largePDF(n int) []byte {
 	data := bytes.Repeat([]byte("0123456789abcdef"), n/16+1)
 	return sealkit.ClassicPDF(sealkit.Layout{Pages: sealkit.LetterPage(""), Objects: []string{
@@ -48,8 +48,8 @@ func TestLargeFiles(t *testing.T) {
 	require.Equal(t, verify.VerdictAltered, examined(append(b, "more"...)).Verdict)
 }
 
-// TestPartsAreOfTheFile checks that a compromised process receives no data if it requests parts outside of the file,
-// and that this error differs from the error for an unreadable file.
+// TestPartsAreOfTheFile checks that a compromised process receives no data if it requests parts outside the file, and
+// that this error differs from the error for an unreadable file.
 func TestPartsAreOfTheFile(t *testing.T) {
 	t.Parallel()
 	const size = 65 << 20

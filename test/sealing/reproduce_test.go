@@ -23,8 +23,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestExaminedInAnotherProcess checks that the findings of a separate process result in the same verdict as those of
-// this process.
+// TestExaminedInAnotherProcess checks that the findings of a separate process result in the same verdict as the
+// findings of this process.
 func TestExaminedInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	validators := sandbox.New(os.Args[0], "validate-pdf")
@@ -180,8 +180,8 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestTextOfTheMark checks that an original that contains the text of a seal's signature dictionary is sealed and
-// verified, wherever the text occurs. If it is ambiguous, it is rejected at upload.
+// TestTextOfTheMark checks that an original that contains the text of a seal's signature dictionary can be sealed and
+// verified, wherever the text occurs. An ambiguous file is rejected at upload.
 func TestTextOfTheMark(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
@@ -203,14 +203,14 @@ func TestTextOfTheMark(t *testing.T) {
 	require.Equal(t, refusal.DocumentSigned, refused.Code)
 
 	_, file := sealkit.Sealed(t, s, sealkit.Job(t, sealkit.SimplePDF(1)))
-	// Its form is missing, but its seal is not.
+	// The catalog's form is missing, but the seal is not.
 	hidden := increment(t, file, map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>"})
 	_, err = admission.Admit(t.Context(), bytes.NewReader(hidden), int64(len(hidden)), admission.DefaultLimits())
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, refusal.DocumentSigned, refused.Code)
 }
 
-// TestEnteredTextOfTheMark checks that entered values and names are never confused with parts of the file, wherever
+// TestEnteredTextOfTheMark checks that entered values and names are never interpreted as parts of the file, wherever
 // sealing writes them.
 func TestEnteredTextOfTheMark(t *testing.T) {
 	t.Parallel()

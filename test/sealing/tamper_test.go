@@ -20,7 +20,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestTampering changes a sealed file in every relevant way, and checks that each change results in its own finding.
+// TestTampering alters a sealed file in every relevant way, and checks that each alteration results in its own finding.
 func TestTampering(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

@@ -54,8 +54,8 @@ func TestUndefinedReferencesAreDefined(t *testing.T) {
 	}
 }
 
-// TestNewNumbersAreHigher checks that the objects of the seal use no number that occurs anywhere in the file, not
-// even in bytes that no cross-reference section lists.
+// TestNewNumbersAreHigher checks that the objects of the seal do not use any number that occurs anywhere in the file,
+// not even in bytes that no cross-reference section lists.
 func TestNewNumbersAreHigher(t *testing.T) {
 	t.Parallel()
 	original := bytes.Replace(sealkit.OpenEndedContents(), []byte("\nxref\n"), []byte("\n7000 3 obj\n<<>>\nendobj\nxref\n"), 1)
@@ -311,7 +311,7 @@ func work(t *testing.T, b []byte) (int64, error) {
 	t.Helper()
 	c := &counted{r: bytes.NewReader(b)}
 	lim := admission.DefaultLimits()
-	lim.Validators = sandbox.New("/bin/true") // reads of that process are not counted
+	lim.Validators = sandbox.New("/bin/true") // reads by that process are not counted
 	t.Cleanup(lim.Validators.Close)
 	_, err := admission.Admit(t.Context(), c, int64(len(b)), lim)
 	return c.n, err
@@ -350,8 +350,8 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	require.Contains(t, refused.Message, "circle")
 }
 
-// repeatedSections returns a file with n tables. Each of them refers to the same stream of 100,000 entries or, if
-// blanks is set, to itself.
+// repeatedSections returns a file with n tables. Each table refers to the same stream of 100,000 entries or, if blanks
+// is set, to itself.
 func repeatedSections(n int, blanks bool) []byte {
 	b := sealkit.SimplePDF(1)
 	data := make([]byte, 3*100_000)

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// makers is the number of envelopes that are created concurrently. Archiving is sequential, both in the cleanup
-	// and in this measurement.
+	// makers is the number of envelopes that are created concurrently. Archiving is sequential in both the cleanup and
+	// this measurement.
 	makers = 4
 	// archiveRound is the number of envelopes that one cleanup round archives.
 	archiveRound = 100
 )
 
-// archivedTables lists the tables whose rows are moved, and the table that records the archives.
+// archivedTables lists the tables whose rows are moved, and the table in which archives are recorded.
 var archivedTables = []string{"audit_events", "field_values", "envelope_archives"}
 
 // archiveOptions contains the number of archived envelopes, the number of other envelopes, and whether the archives
@@ -112,7 +112,7 @@ func (b *bench) completeMany(ctx context.Context, n int) ([]store.EnvelopeRef, e
 	return refs, nil
 }
 
-// completed returns an envelope that two signers have signed with a picture and a text each. Its audit trail contains
+// completed returns an envelope that two signers have signed, each with an image and a text. Its audit trail contains
 // all events.
 func (b *bench) completed(at time.Time) (*models.Envelope, error) {
 	var failed error

@@ -1,7 +1,7 @@
 // Command scale measures whether the service remains fast as its database grows from 1,000 envelopes to 1,000,000 or
-// more on PostgreSQL. It compares each read with a bare handler that runs the same SQL. With -archive, it also
-// measures the savings and costs of archiving ended envelopes. It starts its own PostgreSQL server, unless -server
-// specifies one. In that case its databases are retained for the next run.
+// more on PostgreSQL. It compares each read with a bare handler that runs the same SQL. With -archive, it also measures
+// the savings and costs of archiving ended envelopes. It starts its own PostgreSQL server unless -server specifies one.
+// On a specified server, its databases are retained for the next run.
 package main
 
 import (
@@ -53,7 +53,7 @@ const (
 	small   = 1000
 	tenant  = "acme"
 	appName = "Bench"
-	// allowedRatio is the maximum ratio of a duration with the large database to that with the small one.
+	// allowedRatio is the maximum ratio of a duration with the large database to the duration with the small one.
 	allowedRatio = 1.5
 	// floor is the minimum ratio of the service's request rate to that of a bare handler.
 	floor = 0.7
@@ -75,7 +75,7 @@ type bench struct {
 	answer []byte              // the service's response for one of these envelopes
 }
 
-func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // a measurement needs the real time
+func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // measurements need the real time
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
@@ -226,6 +226,6 @@ func (b *bench) serve(ctx context.Context) error {
 func (b *bench) close() {
 	b.server.Close()
 	b.pool.Close()
-	_ = b.store.Close() // released when the process exits anyway
+	_ = b.store.Close() // released at the latest when the process exits
 	b.ended()
 }

@@ -28,9 +28,9 @@ const (
 
 const getPath = "/v1/envelopes/{id}"
 
-// reads lists the measured requests. {id} is the ID of an envelope with all its rows. {number} occurs in the subject
-// and external ID of one envelope. One half of the envelopes were created and last changed before {middle}, and one
-// tenth between {middle} and {later}.
+// reads lists the measured requests. {id} is the ID of an envelope that has all of its rows. {number} is a number that
+// occurs in the subject and external ID of exactly one envelope. One half of the envelopes were created and last
+// changed before {middle}, and one tenth between {middle} and {later}.
 var reads = []struct{ name, path string }{
 	{"get", getPath},
 	{"list", "/v1/envelopes?tenantId=" + tenant},
@@ -286,7 +286,7 @@ func (b *bench) plans(ctx context.Context) error {
 }
 
 // bare is the lower bound for a read. It runs the queries of the service in one transaction and one round trip, like
-// the service, but without the service's rules, and responds with the service's own response.
+// the service, but without the service's rules, and returns a response created by the service.
 func (b *bench) bare(w http.ResponseWriter, r *http.Request) {
 	app, id := r.PathValue("app"), r.PathValue("id")
 	read := func(rows pgx.Rows) error {
