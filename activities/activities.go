@@ -1,6 +1,6 @@
 // Package activities implements the activities of the workflows. Each activity loads its objects by ID, calls seal,
-// notify, webhook or store, and returns a small result. Activities are idempotent, because an activity may run more
-// than once.
+// notify, webhook or store, and returns a small result. Activities are idempotent, because each one may run more than
+// once.
 package activities
 
 import (
@@ -71,8 +71,8 @@ type Activities struct {
 	AttachmentLimit int64
 	// ReminderInterval is the time between reminders. Zero disables reminders.
 	ReminderInterval time.Duration
-	// ArchiveAfter is the time from the last change to an ended envelope until it is archived. Zero disables
-	// archiving.
+	// ArchiveAfter is the time after the last change to an ended envelope at which the envelope is archived. Zero
+	// disables archiving.
 	ArchiveAfter time.Duration
 	Now          func() time.Time
 	NewID        func() uuid.UUID

@@ -37,7 +37,7 @@ type fakeMailer struct {
 	mu    sync.Mutex
 	mails []notify.Mail
 	fail  error
-	after error // returned although the email is accepted
+	after error // returned even though the email is accepted
 	// refuse is an address that the server permanently rejects.
 	refuse string
 	// later is an address that the server temporarily rejects.
@@ -82,7 +82,7 @@ func (*fakeMailer) MessageID(parts ...string) string {
 	return strings.Join(parts, "-") + "@example.com"
 }
 
-// fakeSealer is a sealer that writes a different file each time.
+// fakeSealer is a sealer that writes a different file on each call.
 type fakeSealer struct {
 	mu   sync.Mutex
 	n    int
@@ -92,7 +92,7 @@ type fakeSealer struct {
 	// meanwhile, if not nil, is called while a document is sealed.
 	meanwhile func()
 	pending   bool   // documents are sealed without a time-stamp
-	renewing  func() // called while a time-stamp is requested from the authority, if not nil
+	renewing  func() // if not nil, called while a time-stamp is requested from the authority
 }
 
 func (s *fakeSealer) Renew(context.Context, io.ReaderAt, int64, *os.File) (seal.Result, error) {
@@ -194,7 +194,7 @@ func (env *fakeEnv) sent(emails ...string) (*models.Envelope, temporal.EnvelopeI
 	return env.sentInTurn(func(int) int { return 1 }, emails...)
 }
 
-// sentInTurn is like sent, but each signer has the routing group that group returns.
+// sentInTurn is like sent, but group determines each signer's routing group.
 func (env *fakeEnv) sentInTurn(group func(i int) int, emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
 	e := env.prepared(group, emails...)
@@ -203,7 +203,7 @@ func (env *fakeEnv) sentInTurn(group func(i int) int, emails ...string) (*models
 	return e, temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: e.ID}
 }
 
-// prepared returns an envelope that can be sent and is not stored yet.
+// prepared returns an envelope that can be sent, without storing it.
 func (env *fakeEnv) prepared(group func(i int) int, emails ...string) *models.Envelope {
 	env.t.Helper()
 	act, days := env.act(), 30
@@ -417,8 +417,8 @@ func TestRemind_IntervalBeginsWithInvitation(t *testing.T) {
 	})
 }
 
-// TestRemind_RenewsLinkBeforeItExpires checks that a reminder contains a new link if, by the tenant's interval, the
-// link would have to be renewed before the next reminder. Without reminders, the link is replaced separately.
+// TestRemind_RenewsLinkBeforeItExpires checks that a reminder contains a new link if the link would have to be renewed
+// before the next reminder, based on the tenant's interval. Without reminders, the link is replaced separately.
 func TestRemind_RenewsLinkBeforeItExpires(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -588,5 +588,5 @@ func TestExpire_WithConcurrentSignature(t *testing.T) {
 	})
 }
 
-// newID returns a UUID that begins with the time, like those that the service creates.
+// newID returns a UUID that begins with the time, like the IDs that the service generates.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

@@ -93,8 +93,8 @@ func TestExpire_FailsIfNotRecorded(t *testing.T) {
 	})
 }
 
-// TestRemindDeletion_NotAfterThePurge checks that no reminder is sent after the files were purged, and that the
-// values of one document are not passed to the sealing of another.
+// TestRemindDeletion_NotAfterThePurge checks that no reminder is sent after the files were purged, and that the values
+// in one document are not used to seal another.
 func TestRemindDeletion_NotAfterThePurge(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -72,7 +72,7 @@ func TestDocumentAppearance_ListsPagesOnceAndRangesOfSigners(t *testing.T) {
 }
 
 // TestDocumentAppearance_ManyPagesAndSigners_Fit checks that the appearance entry of the seal record stays within its
-// size limit, whatever pages the signers request.
+// size limit, regardless of the pages that the signers request.
 func TestDocumentAppearance_ManyPagesAndSigners_Fit(t *testing.T) {
 	t.Parallel()
 	e := manyPages(t, 100, 4000)
@@ -99,7 +99,7 @@ func TestDocumentAppearance_ManyPagesAndSigners_Fit(t *testing.T) {
 	require.Greater(t, len(b), limits.Appearances/4)
 }
 
-// finish reports more finished pages for a signer than the record can contain.
+// finish reports more finished pages for a signer than fit into the record.
 func finish(t *testing.T, e *models.Envelope, signer int) {
 	t.Helper()
 	s := e.Signers[signer]

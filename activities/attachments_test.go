@@ -22,7 +22,7 @@ type watchedBlobs struct {
 	blob.Store
 
 	opened []*blob.File
-	fail   string // key of the file that cannot be opened, or empty for none
+	fail   string // key of the file that cannot be opened, or empty if all can be opened
 }
 
 func (b *watchedBlobs) Open(ctx context.Context, key string) (*blob.File, error) {

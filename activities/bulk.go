@@ -13,16 +13,16 @@ import (
 
 const (
 	// bulkBatch is the number of rows per activity. It is small, so that a pause takes effect quickly and the bulk
-	// sends of several apps alternate.
+	// sends of several apps take turns.
 	bulkBatch = 50
-	// bulkBacklog is the maximum number of envelopes that wait for their workflow to start. While it is reached, no
-	// rows are sent, so that Temporal, and not the database, determines the rate.
+	// bulkBacklog is the maximum number of envelopes that wait for their workflows to start. While this number is
+	// reached, no rows are sent, so that Temporal, rather than the database, determines the rate.
 	bulkBacklog = 200
 	// bulkBacklogWait is the delay before the next batch while the backlog is full.
 	bulkBacklogWait = time.Second
 )
 
-// BulkStep reports the progress of a bulk send after a batch.
+// BulkStep describes the progress of a bulk send after a batch.
 type BulkStep struct {
 	Status models.BulkStatus `json:"status"`
 	Counts models.BulkCounts `json:"counts"`
@@ -37,8 +37,8 @@ type ChangeBulkInput struct {
 	Action models.BulkAction `json:"action"`
 }
 
-// ChangeBulk applies an operator's signal to a bulk send. It ignores an action that the current status does not
-// allow, because the operator can see the status.
+// ChangeBulk applies an operator's signal to a bulk send. It ignores an action that the current status does not allow,
+// because the status is visible to the operator.
 func (a *Activities) ChangeBulk(ctx context.Context, in ChangeBulkInput) error {
 	_, err := a.Store.ChangeBulkSend(ctx, in.AppID, in.BulkSendID, in.Action, nil)
 	if models.IsRejection(err) {
@@ -88,7 +88,7 @@ func paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duratio
 	if room <= 0 {
 		return nil, max(time.Millisecond, work.SettledSince.Add(time.Minute).Sub(now))
 	}
-	n := min(len(work.Rows), room, max(1, work.PerMinute/6)) // at most the rows of ten seconds, but at least one
+	n := min(len(work.Rows), room, max(1, work.PerMinute/6)) // at most the number of rows for ten seconds, but at least one
 	return work.Rows[:n], time.Duration(n) * time.Minute / time.Duration(work.PerMinute)
 }
 

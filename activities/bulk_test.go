@@ -51,8 +51,8 @@ func (env *fakeEnv) bulk(n int) temporal.BulkInput {
 	return temporal.BulkInput{AppID: env.app.ID, BulkSendID: b.ID}
 }
 
-// TestBulkSend_WaitsAtTheInvitationLimit checks that no row is sent while the maximum number of envelopes await their
-// invitations, and that the next row is sent when one of those invitations begins.
+// TestBulkSend_WaitsAtTheInvitationLimit checks that no row is sent while the maximum number of envelopes are awaiting
+// their invitations, and that the next row is sent when one of those invitations begins.
 func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 	t.Parallel()
 	for _, inFlight := range []int{0, 1, 3} {
@@ -61,7 +61,7 @@ func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 			defer cancel()
 			var looked atomic.Int32
 			env.BulkPace.InFlight = inFlight
-			env.Now = func() time.Time { // at the next check, the pause after a row has passed
+			env.Now = func() time.Time { // by the next check, the pause after a row has passed
 				return env.clock.Now().Add(time.Duration(looked.Add(1)) * 75 * time.Millisecond)
 			}
 			room := max(1, inFlight)
@@ -140,8 +140,8 @@ func TestBulkSend_AloneHasAHigherLimit(t *testing.T) {
 	}
 }
 
-// TestBulkSend_PausesForOthers checks that, while single envelopes are being sent, rows are at least 75 milliseconds
-// apart, and proportionally less with a higher limit.
+// TestBulkSend_PausesForOthers checks that, while single envelopes are being sent, consecutive rows are at least 75
+// milliseconds apart, and that this interval is proportionally shorter with a higher limit.
 func TestBulkSend_PausesForOthers(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -191,8 +191,8 @@ func TestBulkSend_SendsDespiteStuckInvitations(t *testing.T) {
 	})
 }
 
-// TestBulkSend_PausedWhileWaitingSendsNothing checks that if a bulk send is paused while its rows wait for capacity,
-// they are not sent.
+// TestBulkSend_PausedWhileWaitingSendsNothing checks that rows of a bulk send are not sent if the bulk send is paused
+// while they are waiting for capacity.
 func TestBulkSend_PausedWhileWaitingSendsNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -212,8 +212,8 @@ func TestBulkSend_PausedWhileWaitingSendsNothing(t *testing.T) {
 	})
 }
 
-// TestBulkSend_KeepsItsRate checks that rows are sent in batches ten seconds apart, and that no minute exceeds the
-// rate limit of the bulk send.
+// TestBulkSend_KeepsItsRate checks that rows are sent in batches ten seconds apart, and that the rate limit of the bulk
+// send is never exceeded in any minute.
 func TestBulkSend_KeepsItsRate(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
@@ -230,7 +230,7 @@ func TestBulkSend_KeepsItsRate(t *testing.T) {
 		{3, 0, 9, 0, 1, 20 * time.Second},
 		{60, 60, 100, 45 * time.Second, 0, 15 * time.Second}, // no capacity
 		{60, 61, 100, 45 * time.Second, 0, 15 * time.Second},
-		{60, 60, 100, time.Minute, 0, time.Millisecond}, // capacity is available in a moment
+		{60, 60, 100, time.Minute, 0, time.Millisecond}, // capacity becomes available shortly
 		{60, 60, 100, time.Hour, 0, time.Millisecond},
 	} {
 		work := &store.BulkWork{BulkSend: &models.BulkSend{PerMinute: c.perMinute}, Settled: c.settled, SettledSince: now.Add(-c.since), Rows: make([]*models.BulkRow, c.pending)}
@@ -261,7 +261,7 @@ func TestBulkSend_WaitsForItsBacklog(t *testing.T) {
 		step, err := env.SendBulkRows(ctx, in)
 		require.NoError(env.t, err)
 		require.Equal(env.t, activities.BulkStep{Status: models.BulkRunning, Counts: models.BulkCounts{Pending: 2}, Wait: time.Second}, step)
-		taken, err := env.Store.ClaimOutbox(ctx, 2, time.Minute) // one of each lane; the other one starts the bulk send
+		taken, err := env.Store.ClaimOutbox(ctx, 2, time.Minute) // one row of each lane; the other one starts the bulk send
 		require.NoError(env.t, err)
 		require.Len(env.t, taken, 2)
 		for _, row := range taken {

@@ -32,7 +32,7 @@ const (
 // It reads the database, so it counts the envelopes of all processes. Its state in memory only affects the speed of
 // bulk sends.
 type BulkPace struct {
-	// InFlight is the number of envelopes awaiting their invitations at which no further row is sent. Zero means one.
+	// InFlight is the number of envelopes awaiting their invitations at which no more rows are sent. Zero means one.
 	InFlight int
 
 	began   broadcast
@@ -98,7 +98,7 @@ type broadcast struct {
 	ch chan struct{} // nil if there are no waiters
 }
 
-// next returns a channel that is closed at the next event.
+// next returns a channel that is closed when the next event occurs.
 func (b *broadcast) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

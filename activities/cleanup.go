@@ -17,7 +17,7 @@ type CleanupRound struct {
 	// Made and Dropped name the table partitions that were created and dropped.
 	Made    []string `json:"made,omitempty"`
 	Dropped []string `json:"dropped,omitempty"`
-	// More reports that more rows remain to be removed.
+	// More reports whether more rows remain to be removed.
 	More bool `json:"more"`
 }
 
@@ -37,11 +37,11 @@ func (r *CleanupRound) count(kind string, n int) {
 // roundBatches limits the number of batches of each kind in one round, so that no kind delays the others for long.
 const roundBatches = 20
 
-// Cleanup creates the partitions for the coming months, drops expired ones, and removes data after its retention
-// period, in small transactions. The data includes a limited number of rows of each kind, and attachments that no
-// signature uses. It also compacts the envelope counts, requests the due digests, performs the due retention steps,
-// and archives ended envelopes. If a step fails, the completed steps remain in effect. A file that cannot be deleted
-// does not delay archiving.
+// Cleanup creates the partitions for the coming months, drops expired ones, and removes data after its retention period
+// in small transactions. It removes a limited number of rows of each kind, and the attachments that no signature uses.
+// It also compacts the envelope counts, requests the due digests, performs the due retention steps, and archives ended
+// envelopes. If a step fails, the completed steps remain in effect. A file that cannot be deleted does not delay
+// archiving.
 func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 	var out CleanupRound
 	var err error
@@ -98,8 +98,8 @@ func (a *Activities) removeReleased(ctx context.Context, round *CleanupRound) er
 	return failed
 }
 
-// archiveRound archives envelopes that ended long ago, one after the other. An envelope that cannot be archived stays
-// in the database, and archiving it is retried some days later.
+// archiveRound archives envelopes that ended long ago, one after the other. If an envelope cannot be archived, it stays
+// in the database, and archiving is retried some days later.
 func (a *Activities) archiveRound(ctx context.Context, round *CleanupRound) error {
 	if a.ArchiveAfter <= 0 {
 		return nil

@@ -59,7 +59,7 @@ func TestCleanup_ArchivesEndedEnvelopes(t *testing.T) {
 			require.NoError(t, err)
 			var removed []activities.RemovedRows
 			for _, r := range done.Removed {
-				if r.Kind != string(store.ExpiredEvents) { // events expire in the meantime
+				if r.Kind != string(store.ExpiredEvents) { // events expire before this time
 					removed = append(removed, r)
 				}
 			}

@@ -13,7 +13,7 @@ import (
 	"countersign/temporal"
 )
 
-// watchedFiles is a file store that calls before whenever files are listed or deleted.
+// watchedFiles is a file store that calls the function before whenever files are listed or deleted.
 type watchedFiles struct {
 	blob.Store
 
@@ -47,8 +47,8 @@ func (env *fakeEnv) load(in temporal.EnvelopeInput) *models.Envelope {
 	return e
 }
 
-// timestamps stores a version of the first document of a completed envelope with a later time-stamp. The returned
-// function records that version.
+// timestamps stores a version of the first document of a completed envelope with a later time-stamp. It returns a
+// function that records that version.
 func (env *fakeEnv) timestamps(in temporal.EnvelopeInput) (key string, record func()) {
 	env.t.Helper()
 	d := env.load(in).Sealed()[0]
@@ -60,8 +60,8 @@ func (env *fakeEnv) timestamps(in temporal.EnvelopeInput) (key string, record fu
 	}
 }
 
-// TestSweep_KeepsLaterFiles checks that a sealing run that deletes the files of interrupted runs does not delete
-// files stored since the envelope was completed, whether recorded or not.
+// TestSweep_KeepsLaterFiles checks that a sealing run that deletes the files of interrupted runs does not delete files
+// that were stored after the envelope was completed, whether they were recorded or not.
 func TestSweep_KeepsLaterFiles(t *testing.T) {
 	t.Parallel()
 	t.Run("of the run that completed it", func(t *testing.T) {

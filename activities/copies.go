@@ -33,7 +33,7 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 	return tryLater(a.sendCopies(ctx, ctx, e, v))
 }
 
-// sendCopies sends the copies. After the context begin has ended, it starts no further email.
+// sendCopies sends the copies. After begin ends, it does not start sending another email.
 func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, v mailSettings) error {
 	return mailEach(begin, mailed(e.Recipients(), person), func(to addressee) error { return a.sendCopy(ctx, e, to, v) })
 }
@@ -41,9 +41,9 @@ func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, 
 // errPurged permanently rejects copies of purged files.
 var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted at the end of their retention")}
 
-// sendCopy attaches the files to the email if they fit. Otherwise, or if the mail server rejects the message size, it
-// sends links. Links are recorded in the audit trail: if any recipient received only links, all recipients are
-// reminded before the files are deleted.
+// sendCopy attaches the files to the email if they fit. If they do not, or if the mail server rejects the message size,
+// it sends links. Links are recorded in the audit trail, because all recipients are reminded before the files are
+// deleted if any recipient received only links.
 func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addressee, v mailSettings) error {
 	begun := models.Mail{ID: a.completedID(to.signer), EnvelopeID: e.ID, SignerID: to.signer.ID, Kind: models.MailCompleted}
 	attach := a.attachmentsFit(e)
@@ -88,7 +88,7 @@ func purged(e *models.Envelope) bool {
 	return slices.ContainsFunc(e.Sealed(), func(d *models.Document) bool { return d.PurgeStatus == models.PurgePurged })
 }
 
-// completedMail returns the email with the sealed files, either attached or as links.
+// completedMail returns the email that contains the sealed files, either as attachments or as links.
 func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailSettings, attach bool) (templates.Content, []notify.Attachment, error) {
 	msg := templates.Completed{
 		Language: v.languageOf(s), Look: v.look, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",

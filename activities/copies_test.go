@@ -14,7 +14,8 @@ import (
 	"countersign/temporal"
 )
 
-// takeReinvites runs the outbox tasks other than the envelope's own workflow: renewed links and repeated notices.
+// takeReinvites runs the outbox tasks that do not belong to the envelope's own workflow: renewed links and repeated
+// notices.
 func (env *fakeEnv) takeReinvites(in temporal.EnvelopeInput) (taken int) {
 	env.t.Helper()
 	for {
@@ -42,7 +43,7 @@ func (env *fakeEnv) drainOutbox() {
 	}
 }
 
-// claimed returns the rows of the outbox and leases them for a minute.
+// claimed returns the rows of the outbox, leased for a minute.
 func (env *fakeEnv) claimed() []models.OutboxRow {
 	env.t.Helper()
 	rows, err := env.Store.ClaimOutbox(env.t.Context(), 100, time.Minute)
@@ -50,7 +51,7 @@ func (env *fakeEnv) claimed() []models.OutboxRow {
 	return rows
 }
 
-// groupInvites performs the step of the envelope's workflow in which a routing group is invited.
+// groupInvites performs the step of the envelope's workflow that invites a routing group.
 func (env *fakeEnv) groupInvites(in temporal.EnvelopeInput, e *models.Envelope) {
 	env.t.Helper()
 	for _, s := range e.Recipients() {
@@ -62,9 +63,9 @@ func copyRecipient(name string, group int) models.SignerInput {
 	return models.SignerInput{Name: name, Email: strings.ToLower(name) + "@example.com", RoutingOrder: group, Kind: models.RecipientCopy}
 }
 
-// TestClosing_NotifiesCopyRecipients checks that copy recipients who received a notice are informed that there will
-// be no copy, however the envelope ended. Copy recipients who received no notice, or could not be reached, receive
-// nothing.
+// TestClosing_NotifiesCopyRecipients checks that copy recipients who received a notice are informed that there will be
+// no copy, regardless of how the envelope ended. Copy recipients who received no notice, or could not be reached,
+// receive nothing.
 func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(*fakeEnv, *models.Envelope) func(*models.Envelope) error{
@@ -88,7 +89,7 @@ func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 				e, in := env.sentTo(models.SignerInput{Name: "Sam", Email: "sam@example.com", RoutingOrder: 1, Silent: true},
 					copyRecipient("Cora", 1), gone, silent, models.SignerInput{Name: "Zoe", Email: "zoe@example.com", RoutingOrder: 2}, copyRecipient("Later", 2))
 				env.mails.refuse = "gone@example.com"
-				// Like the workflow, invite the recipients whose routing order was reached.
+				// Invite the recipients whose routing order was reached, as the workflow does.
 				for _, s := range e.Recipients() {
 					if s.Awaited() {
 						require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID}))
@@ -111,8 +112,8 @@ func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 	}
 }
 
-// TestReplaceCopyRecipient_BeforeTheEnd checks that a new copy recipient receives the notice if the former one
-// received it, and all later emails.
+// TestReplaceCopyRecipient_BeforeTheEnd checks that a new copy recipient receives the notice if the former one received
+// it, and also receives all later emails.
 func TestReplaceCopyRecipient_BeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -144,8 +145,8 @@ func TestReplaceCopyRecipient_BeforeTheEnd(t *testing.T) {
 }
 
 // TestReplaceCopyRecipient_Twice checks that each replacement has a workflow for the notice, and that the final
-// recipient is notified once, in whichever order the workflows run, even if one runs while the other's email is being
-// sent.
+// recipient is notified once, regardless of the order in which the workflows run, even if one runs while the other's
+// email is being sent.
 func TestReplaceCopyRecipient_Twice(t *testing.T) {
 	t.Parallel()
 	for _, newestFirst := range []bool{false, true} {
@@ -219,8 +220,8 @@ func TestReplaceCopyRecipient_DuringTheNotice(t *testing.T) {
 	}
 }
 
-// TestRenewLink_BeforeTheInvitation checks that a link that is renewed before its group is invited, for the same
-// person or another, is emailed only once, in whichever order the workflows run.
+// TestRenewLink_BeforeTheInvitation checks that a link that is renewed before its group is invited, for the same person
+// or another, is emailed only once, regardless of the order in which the workflows run.
 func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 	t.Parallel()
 	changes := map[string]func(*fakeEnv, *models.Envelope, uuid.UUID) error{
@@ -360,8 +361,8 @@ func TestSendCopies_RejectedLinks(t *testing.T) {
 	})
 }
 
-// TestCopyNotices_HaveSeparateMessageIDs checks that a later replacement of another recipient does not affect a
-// notice, and that each notice has a Message-ID of its own kind.
+// TestCopyNotices_HaveSeparateMessageIDs checks that replacing another recipient later does not affect a notice, and
+// that each notice has its own kind of Message-ID.
 func TestCopyNotices_HaveSeparateMessageIDs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -391,8 +392,8 @@ func TestCopyNotices_HaveSeparateMessageIDs(t *testing.T) {
 	})
 }
 
-// TestSendCopies_AfterThePurge checks that a recipient who has received no copy before the files are purged then
-// receives neither a copy nor a link.
+// TestSendCopies_AfterThePurge checks that a recipient who has received no copy by the time of the purge receives
+// neither a copy nor a link afterwards.
 func TestSendCopies_AfterThePurge(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int64{1000, 1} { // as attachments and as links

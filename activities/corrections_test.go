@@ -99,8 +99,8 @@ func TestDelegation_NotifiesTheSender(t *testing.T) {
 	})
 }
 
-// TestRemind_EnvelopesOwnInterval checks that the envelope's reminder interval takes precedence over the tenant's,
-// and that emails to a former signer do not count.
+// TestRemind_EnvelopesOwnInterval checks that the envelope's reminder interval takes precedence over the tenant's
+// interval, and that emails to a former signer do not count.
 func TestRemind_EnvelopesOwnInterval(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

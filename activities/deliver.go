@@ -39,9 +39,8 @@ type DeliverResult struct {
 	Made int `json:"made,omitempty"`
 }
 
-// Deliver makes one attempt at a delivery and records it. The number of the attempt follows from the recorded
-// attempts. After a failed attempt, the next one follows on the schedule. Deliver does nothing if the delivery is
-// already settled.
+// Deliver makes one attempt at a delivery and records it. The number of the attempt is derived from the recorded
+// attempts. After a failed attempt, the next one is scheduled. Deliver does nothing if the delivery is already settled.
 func (a *Activities) Deliver(ctx context.Context, in DeliverInput) (DeliverResult, error) {
 	job, err := a.Store.DeliveryJob(ctx, in.DeliveryID)
 	if errors.Is(err, models.ErrNotFound) {
@@ -53,7 +52,7 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) (DeliverResul
 		return DeliverResult{}, err
 	}
 	if job.Delivery.Run != in.Resend {
-		return DeliverResult{}, nil // another workflow has resent it in the meantime
+		return DeliverResult{}, nil // another workflow has resent the delivery in the meantime
 	}
 	wait, err := a.attempt(ctx, in, job)
 	if err != nil {
@@ -103,7 +102,7 @@ func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.De
 		return 0, a.unrecorded(ctx, in.Delays, err)
 	}
 	if disabled != "" {
-		// A failed email is not retried, because the console shows the same information.
+		// A failure to send this email is not retried, because the console shows the same information.
 		if err := a.reportDisabled(ctx, job, record); err != nil {
 			activity.GetLogger(ctx).Warn("contact not mailed about a disabled endpoint", "webhook", job.Delivery.WebhookID, "error", err)
 		}
@@ -117,7 +116,7 @@ func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.De
 	return 0, deliveryError(describeFailure(res), &next)
 }
 
-// jitter returns a random duration of up to a tenth of a delay, so that deliveries that failed together are not
+// jitter returns a random duration of up to a tenth of the given delay, so that deliveries that failed together are not
 // retried together.
 func (a *Activities) jitter(delay time.Duration) time.Duration {
 	tenth := int64(delay / 10)
@@ -148,7 +147,7 @@ func describeFailure(res webhook.Result) string {
 	return strings.TrimSpace(fmt.Sprintf("the endpoint answered %d %s", res.Status, http.StatusText(res.Status)))
 }
 
-// deliveryError returns the error of a failed attempt. The activity is retried after the delay in again, or never if
+// deliveryError returns the error for a failed attempt. The activity is retried after the delay in again, or never if
 // again is nil.
 func deliveryError(why string, again *time.Duration) error {
 	return sdktemporal.NewApplicationErrorWithOptions(why, ErrTypeNotDelivered, sdktemporal.ApplicationErrorOptions{
@@ -178,8 +177,8 @@ func (a *Activities) reportDisabled(ctx context.Context, job *store.DeliveryJob,
 	})
 }
 
-// AbandonDelivery marks a delivery as failed if its last attempt was interrupted before the failure was recorded,
-// unless a later resend than the given one has started.
+// AbandonDelivery marks a delivery as failed if its last attempt was interrupted before the failure was recorded. It
+// has no effect if a later resend than the given one has started.
 func (a *Activities) AbandonDelivery(ctx context.Context, id uuid.UUID, resend int) error {
 	return a.Store.AbandonDelivery(ctx, id, resend)
 }

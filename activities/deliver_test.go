@@ -36,7 +36,7 @@ func (env webhookFixture) ping() *models.Delivery {
 	return d
 }
 
-// try makes one attempt. If there are no results, it must not contact the endpoint.
+// try makes one attempt. If no results are given, the attempt must not contact the endpoint.
 func (env webhookFixture) try(d *models.Delivery, run int, delays []time.Duration, results ...webhook.Result) error {
 	env.t.Helper()
 	asked := &fakeEndpoint{results: results}
@@ -117,7 +117,7 @@ func TestDeliver_LastAttemptSettles(t *testing.T) {
 }
 
 // TestDeliver_DisabledEndpointFails checks that a delivery fails if its endpoint was disabled or deleted while the
-// delivery was created, that it can be resent, and that other runs are not affected.
+// delivery was being created, that it can be resent, and that other runs are not affected.
 func TestDeliver_DisabledEndpointFails(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -177,9 +177,9 @@ func TestDeliver_OnlyTheNewestRun(t *testing.T) {
 	})
 }
 
-// TestDeliver_NumbersAttemptsFromTheRecord checks that the number of an attempt follows from the attempts recorded
-// since the delivery was last sent, and not from Temporal, and that an attempt of an earlier run does not settle the
-// delivery.
+// TestDeliver_NumbersAttemptsFromTheRecord checks that the number of an attempt is derived from the attempts recorded
+// since the delivery was last sent, rather than from Temporal, and that an attempt of an earlier run does not settle
+// the delivery.
 func TestDeliver_NumbersAttemptsFromTheRecord(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -211,7 +211,7 @@ func TestDeliver_NumbersAttemptsFromTheRecord(t *testing.T) {
 }
 
 // TestDeliver_UnrecordedAttemptWaits checks that an attempt that cannot be recorded is repeated after the scheduled
-// delay, and not immediately.
+// delay rather than immediately.
 func TestDeliver_UnrecordedAttemptWaits(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -228,7 +228,8 @@ func TestDeliver_UnrecordedAttemptWaits(t *testing.T) {
 	})
 }
 
-// TestDeliver_SuccessResetsFailures checks that the five days begin with the first failure after the last success.
+// TestDeliver_SuccessResetsFailures checks that the period of five days begins with the first failure after the last
+// success.
 func TestDeliver_SuccessResetsFailures(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestClosing_NotifiesInvitedSigners checks that all invited signers are notified, except the one who ended the
-// envelope, and nobody else.
+// TestClosing_NotifiesInvitedSigners checks that all invited signers except the one who ended the envelope are
+// notified, and that nobody else is.
 func TestClosing_NotifiesInvitedSigners(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -25,7 +25,7 @@ func TestClosing_NotifiesInvitedSigners(t *testing.T) {
 			env.mails.mails = nil
 			return out
 		}
-		inTurn := func(i int) int { return 1 + i/2 } // the first two signers, and then the third
+		inTurn := func(i int) int { return 1 + i/2 } // first the first two signers, and then the third
 		people := []string{"a@example.com", "b@example.com", "c@example.com"}
 
 		e, in := env.sentInTurn(inTurn, people...)
@@ -77,7 +77,8 @@ func TestSeal_BrokenChain(t *testing.T) {
 	})
 }
 
-// TestSeal_UploadedFile checks that each document is sealed from its own file, identified by its recorded hash.
+// TestSeal_UploadedFile checks that each document is sealed from its own file, which is identified by its recorded
+// hash.
 func TestSeal_UploadedFile(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -91,8 +92,8 @@ func TestSeal_UploadedFile(t *testing.T) {
 	})
 }
 
-// TestSendCopies_AttachesFilesUpToTheLimit checks that the attachment limit is exact to the byte, both for the email
-// and for the later decision whether links were sent.
+// TestSendCopies_AttachesFilesUpToTheLimit checks that the attachment limit is exact to the byte, both when an email is
+// sent and when the service later decides whether links were sent.
 func TestSendCopies_AttachesFilesUpToTheLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -31,9 +31,9 @@ const (
 type KeepAlive struct {
 	interceptor.WorkerInterceptorBase
 
-	// Grace is the time in which an activity can finish after the worker is stopped, so that an email that is being
-	// sent is not sent twice. It must be shorter than the worker's WorkerStopTimeout, after which nothing is reported
-	// to Temporal.
+	// Grace is the time in which an activity can finish after the worker is stopped, so that an email that is currently
+	// being sent is not sent twice. It must be shorter than the worker's WorkerStopTimeout, after which nothing is
+	// reported to Temporal.
 	Grace time.Duration
 	// Stall is the time without progress after which an activity is restarted. Zero means stallTimeout.
 	Stall time.Duration
@@ -88,8 +88,8 @@ func (k *keepAlive) ExecuteActivity(ctx context.Context, in *interceptor.Execute
 	return out, err
 }
 
-// watch sends heartbeats until ctx ends. It cancels ctx if the activity makes no progress for too long, or if the
-// grace period after a worker stop has passed.
+// watch sends heartbeats until ctx ends. It cancels ctx if the activity makes no progress for too long, or if the grace
+// period after a worker stop has passed.
 func (k *keepAlive) watch(ctx context.Context, cancel context.CancelCauseFunc, progress <-chan struct{}) {
 	beat := time.NewTicker(HeartbeatInterval)
 	defer beat.Stop()

@@ -17,7 +17,7 @@ import (
 // mailsAtOnce is the number of emails for one envelope that are sent concurrently.
 const mailsAtOnce = 4
 
-// InviteInput lists recipients of an envelope who are invited at the same time.
+// InviteInput identifies recipients of an envelope who are invited at the same time.
 type InviteInput struct {
 	temporal.EnvelopeInput
 
@@ -25,7 +25,7 @@ type InviteInput struct {
 	// LinkID is the renewed link to send. It is nil for the invitation of a routing group, which sends each signer's
 	// current link.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
-	// Reminder identifies the request for a reminder, which is sent instead of an invitation. It is nil for
+	// Reminder identifies the reminder request for which a reminder is sent instead of an invitation. It is nil for
 	// invitations.
 	Reminder *uuid.UUID `json:"reminder,omitempty"`
 }
@@ -34,8 +34,8 @@ type InviteInput struct {
 // server permanently rejected. The error's message contains the server's response and no addresses.
 const ErrTypeRejected = "Rejected"
 
-// Invite invites each of the recipients. It fails and must be retried until all of them have been reached. A retry
-// skips the emails that were already sent. An unreachable address does not delay the other recipients.
+// Invite invites the given recipients. It returns an error, so that it is retried, until all of them have been reached.
+// A retry skips the emails that were already sent. An unreachable address does not delay the other recipients.
 func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
 	release, err := a.acquireMailLimit(in.AppID)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestReinvite_LinkRenewedTwice checks that each task sends only its own link. In any order of the tasks, the newest
-// link is emailed once, and an expired one is not emailed.
+// TestReinvite_LinkRenewedTwice checks that each task sends only its own link. Regardless of the order of the tasks,
+// the newest link is emailed once, and an expired link is not emailed.
 func TestReinvite_LinkRenewedTwice(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

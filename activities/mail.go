@@ -22,8 +22,8 @@ import (
 )
 
 // invite emails the link to a signer, or to the signer's host, and also sends it by text message if there is a phone
-// number. To recipients who receive only copies, it announces the copy. It sends nothing to a signer who is no longer
-// awaited or whose link the sender delivers.
+// number. If the recipient receives only copies, it announces the copy. It sends nothing to a signer who is no longer
+// awaited, or to whom the sender delivers the link.
 //
 // A replaced link is not sent, because the workflow that renewed it sends the new one. The invitation of the routing
 // group waits for that workflow, so that only one email is sent.
@@ -72,8 +72,8 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 	return errors.Join(err, a.noticeDelegation(ctx, e, s, v), text) // each message is sent independently of the others
 }
 
-// renewalSends is the time for which the invitation of a routing group leaves a renewed link or notice to the
-// workflow that renewed it. After that, either workflow sends it.
+// renewalSends is the time for which the invitation of a routing group leaves a renewed link or notice to the workflow
+// that renewed it. After that time, whichever workflow runs first sends it.
 const renewalSends = 2 * time.Minute
 
 // errTypeRenewalSends is the error type of an invitation that another workflow is about to send.
@@ -144,7 +144,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 	}
 	msg := templates.Closed{Look: v.look, SenderName: v.sender, Subject: e.Title(), At: a.Now()}
 	var decliner *models.Signer
-	switch e.Status { //nolint:exhaustive // only these close without completion
+	switch e.Status { //nolint:exhaustive // only these statuses mean that the envelope closed without completion
 	case models.StatusDeclined:
 		msg.Kind = templates.Declined
 		for _, s := range e.Signers {
@@ -162,7 +162,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 	if msg.ReasonText, err = a.reason(ctx, e); err != nil {
 		return err
 	}
-	var notice error // Its failure does not delay the other emails.
+	var notice error // A failure of this notice does not delay the emails.
 	if decliner != nil {
 		notice = a.notifyTenant(ctx, e, v, decliner.ID, templates.Notice{Kind: templates.NoticeDeclined, ByName: decliner.Name, ByRequest: msg.ByRequest, ReasonText: msg.ReasonText, At: msg.At}, "")
 	}
@@ -206,8 +206,8 @@ func serverWords(reason string) string {
 	return reason
 }
 
-// mailEach sends an email to each of the addressees. An unreachable addressee does not delay the others. After the
-// context begin has ended, it starts no further email and returns an error.
+// mailEach sends an email to each of the addressees. An unreachable addressee does not delay the others. After begin
+// ends, it does not start sending another email and returns an error.
 func mailEach(begin context.Context, all []addressee, send func(addressee) error) error {
 	var failed error
 	for _, to := range all {
@@ -219,7 +219,7 @@ func mailEach(begin context.Context, all []addressee, send func(addressee) error
 	return failed
 }
 
-// mailOnce is like sendOnce, but for an email.
+// mailOnce is like sendOnce, but for emails.
 func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models.Signer, m notify.Mail, record recordMail) error {
 	return a.sendRecorded(ctx, models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailKind(m.Kind)}, m, record)
 }
@@ -245,8 +245,9 @@ const refusedFor = 5 * 24 * time.Hour
 // nil, the result is stored only with the message. If the process stops before recording, the message is sent again
 // with the same Message-ID.
 //
-// A permanent rejection is returned as a *notify.PermanentError, even if an earlier attempt recorded it. A temporary rejection becomes
-// permanent once refusedFor has passed since the first one. On that last attempt, send is called with last set to true.
+// If the message is permanently rejected, or an earlier attempt recorded that it was, sendOnce returns a
+// *notify.PermanentError. A temporary rejection becomes permanent once refusedFor has passed since the first rejection.
+// On that last attempt, send is called with last set to true.
 func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx context.Context, last bool) error, record recordMail) error {
 	begun, err := a.Store.BeginMail(ctx, m)
 	if err != nil {
@@ -305,13 +306,14 @@ func (a *Activities) triedAgain(ctx context.Context, m models.Mail, refused *not
 	return &refusedError{error: refused, wait: min(a.Now().Sub(*m.FirstRejectedAt)/4, longestWait)}
 }
 
-// lastAttempt reports whether the next rejection of a message is final.
+// lastAttempt reports whether the next rejection of a message would be final.
 func (a *Activities) lastAttempt(m models.Mail) bool {
 	return m.FirstRejectedAt != nil && a.Now().Sub(*m.FirstRejectedAt) >= refusedFor
 }
 
-// longestWait is the longest delay between two attempts to send an email that the server rejects. RFC 5321 section
-// 4.5.4.1 requires at least this delay. It is reached gradually, because most rejections are short.
+// longestWait is the maximum delay between two attempts to send an email that the server rejects. RFC 5321 section
+// 4.5.4.1 requires a delay of at least this length. The delay increases gradually to this value, because most
+// rejections are temporary for only a short time.
 const longestWait = 30 * time.Minute
 
 // refusedError reports that the server temporarily rejected an email. The email is retried after wait.
@@ -323,8 +325,8 @@ type refusedError struct {
 
 func (r *refusedError) Unwrap() error { return r.error }
 
-// tryLater returns the error of an activity that sends emails. If all its errors are temporary rejections, the
-// activity is retried when the first rejected email is due, but not before the retry policy's longest delay.
+// tryLater returns the error for an activity that sends emails. If all its errors are temporary rejections, the
+// activity is retried when the first rejected email is due, but not before the retry policy's maximum delay.
 func tryLater(err error) error {
 	wait := waitOfRefused(err)
 	if wait <= time.Minute {
@@ -333,7 +335,7 @@ func tryLater(err error) error {
 	return sdktemporal.NewApplicationErrorWithOptions(err.Error(), "MailRefused", sdktemporal.ApplicationErrorOptions{NextRetryDelay: wait})
 }
 
-// waitOfRefused returns the shortest wait of the rejected emails, or zero if err contains any other error.
+// waitOfRefused returns the shortest wait among the rejected emails, or zero if err contains any other error.
 func waitOfRefused(err error) time.Duration {
 	switch e := err.(type) { //nolint:errorlint // each of several joined errors is checked
 	case *refusedError:
@@ -350,7 +352,7 @@ func waitOfRefused(err error) time.Duration {
 	return 0
 }
 
-// noteMail records the result of a message with the message, but not in the audit trail.
+// noteMail records the result of sending a message in the message's own record, but not in the audit trail.
 func (a *Activities) noteMail(ctx context.Context, id, refused string) error {
 	if refused != "" {
 		return a.Store.MailFailed(ctx, id, refused)
@@ -358,7 +360,8 @@ func (a *Activities) noteMail(ctx context.Context, id, refused string) error {
 	return a.Store.MailSent(ctx, id)
 }
 
-// ignoreRefused returns nil for a permanently rejected address, which is recorded with the email, and err otherwise.
+// ignoreRefused returns nil if an address was permanently rejected, which is recorded with the email, and otherwise
+// err.
 func ignoreRefused(err error) error {
 	if _, refused := errors.AsType[*notify.PermanentError](err); refused {
 		return nil
@@ -376,7 +379,7 @@ func (a *Activities) recordInvited(ctx context.Context, in temporal.InviteInput,
 	})
 }
 
-// recordMail records the result of an email in a change to its envelope.
+// recordMail records the result of sending an email in a change to the email's envelope.
 func (a *Activities) recordMail(ctx context.Context, in temporal.EnvelopeInput, mailID, refused string, change func(*models.Envelope) error) error {
 	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, change)
 	if models.IsRejection(err) {

@@ -15,8 +15,8 @@ import (
 	"countersign/temporal"
 )
 
-// sentTo stores a sent envelope with one document that awaits the given recipients, with a field for each recipient
-// who can have one.
+// sentTo stores a sent envelope with one document that awaits the given recipients. Each recipient who can have a field
+// has one.
 func (env *fakeEnv) sentTo(ins ...models.SignerInput) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
 	act := env.act()
@@ -57,7 +57,7 @@ func (env *fakeEnv) mailedTo() []string {
 	return out
 }
 
-// finishes views every document, consents and signs for a signer of the stored envelope.
+// finishes views every document, consents and signs on behalf of a signer of the stored envelope.
 func (env *fakeEnv) finishes(of *models.Envelope, i int) {
 	env.t.Helper()
 	env.change(of, func(e *models.Envelope) error {
@@ -118,7 +118,7 @@ func TestMails_ByKindOfRecipient(t *testing.T) {
 		now, err := env.Store.Envelope(ctx, in.AppID, e.ID)
 		require.NoError(env.t, err)
 		require.True(env.t, now.Signers[2].LinkIssuedAt.Before(*now.Signers[0].LinkIssuedAt), "the sender's link stays as it is")
-		env.change(e, func(e *models.Envelope) error { // it has expired in the meantime
+		env.change(e, func(e *models.Envelope) error { // the link has expired in the meantime
 			_, err := e.IssueLink(env.act(), sam.ID, false)
 			return err
 		})
@@ -140,8 +140,8 @@ func TestMails_ByKindOfRecipient(t *testing.T) {
 	})
 }
 
-// TestClosing_ByKindOfRecipient checks that the host is notified of the closing, and that recipients whose links the
-// sender delivers are not.
+// TestClosing_ByKindOfRecipient checks that the host is notified of the closing, and that recipients to whom the sender
+// delivers the links are not.
 func TestClosing_ByKindOfRecipient(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

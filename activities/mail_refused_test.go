@@ -18,7 +18,7 @@ import (
 )
 
 // TestRejectedMail_IsGivenUpAfterDays checks that an email permanently fails after its address has been rejected for
-// days, that emails to other addresses are sent once, and that a longer outage of the server loses no email.
+// days, that emails to other addresses are sent once, and that no email is lost in a longer outage of the server.
 func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 	t.Parallel()
 	const days = 5 * 24 * time.Hour
@@ -98,8 +98,8 @@ func TestMailTimeout_GrowsWithAttempts(t *testing.T) {
 	})
 }
 
-// TestDelayedMail_HasAReason checks that the error of the last failed attempt is stored with the email until it is
-// sent.
+// TestDelayedMail_HasAReason checks that the error from the last failed attempt is stored with the email until the
+// email is sent.
 func TestDelayedMail_HasAReason(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -124,8 +124,7 @@ func TestDelayedMail_HasAReason(t *testing.T) {
 }
 
 // TestRejectedMail_DaysCountFromTheFirstRejection checks that the time before the first rejection does not count, for
-// both emails and text messages. A server that recovers from an outage may temporarily reject some of the waiting
-// messages.
+// both emails and text messages. After an outage, a server may temporarily reject some of the waiting messages.
 func TestRejectedMail_DaysCountFromTheFirstRejection(t *testing.T) {
 	t.Parallel()
 	const days = 5 * 24 * time.Hour
@@ -165,7 +164,7 @@ func TestRejectedMail_DaysCountFromTheFirstRejection(t *testing.T) {
 	})
 }
 
-// TestRejectedMails_RetryDelaysGrow checks that retries initially follow the retry policy and finally occur every
+// TestRejectedMails_RetryDelaysGrow checks that retries initially follow the retry policy and eventually occur every
 // half hour, unless the mail server is unavailable.
 func TestRejectedMails_RetryDelaysGrow(t *testing.T) {
 	t.Parallel()
@@ -242,8 +241,8 @@ func TestRejectedReminder_AfterReplacement(t *testing.T) {
 	})
 }
 
-// TestRejectedReminder_ReplacesLinkOnce checks that a reminder that is rejected for hours replaces the link once,
-// whatever the reminder interval is.
+// TestRejectedReminder_ReplacesLinkOnce checks that a reminder that is rejected for hours replaces the link only once,
+// regardless of the reminder interval.
 func TestRejectedReminder_ReplacesLinkOnce(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
@@ -268,7 +267,7 @@ func TestRejectedReminder_ReplacesLinkOnce(t *testing.T) {
 	})
 }
 
-// TestInvite_UnsentMailsAreAnError checks that unsent and failed emails result in an error, so that they are retried.
+// TestInvite_UnsentMailsAreAnError checks that unsent and failed emails cause an error, so that they are retried.
 func TestInvite_UnsentMailsAreAnError(t *testing.T) {
 	t.Parallel()
 	begin, cancel := context.WithCancel(t.Context())

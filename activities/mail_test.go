@@ -9,8 +9,8 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 )
 
-// TestRejectedMails_NextAttempt checks that rejected emails are retried when the first of them is due, and that the
-// retry policy applies to any other failure.
+// TestRejectedMails_NextAttempt checks that rejected emails are retried when the first of them is due, and that any
+// other failure follows the retry policy.
 func TestRejectedMails_NextAttempt(t *testing.T) {
 	t.Parallel()
 	refused := func(wait time.Duration) error { return &refusedError{error: errors.New("451 later"), wait: wait} }

@@ -11,11 +11,11 @@ import (
 
 const (
 	// firstMailTimeout limits the first attempt to send an email, so that a hanging server quickly frees the slot for
-	// another email.
+	// other emails.
 	firstMailTimeout = 10 * time.Second
 	// mailTimeout limits later attempts. RFC 5321 section 4.5.3.2 recommends long timeouts for clients.
 	mailTimeout = time.Minute
-	// maxMailWait is the longest delay before an activity without a slot is retried.
+	// maxMailWait is the maximum delay before an activity without a slot is retried.
 	maxMailWait = time.Minute
 )
 
@@ -26,7 +26,7 @@ type MailLimit struct {
 	concurrency limit.Keyed
 }
 
-// NewMailLimit returns a MailLimit of perApp activities for each app. It uses now to measure how long they take.
+// NewMailLimit returns a MailLimit of perApp activities for each app. It uses now to measure how long activities take.
 func NewMailLimit(perApp int, now func() time.Time) *MailLimit {
 	return &MailLimit{perApp: perApp, concurrency: limit.Keyed{MaxWait: maxMailWait, Now: now}}
 }

@@ -19,7 +19,7 @@ import (
 	"countersign/webhook"
 )
 
-// void voids an envelope, as its sender may at any time.
+// void voids an envelope, as its sender may do at any time.
 func (env *fakeEnv) void(e *models.Envelope) {
 	env.t.Helper()
 	env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), nil) })
@@ -58,7 +58,7 @@ func TestInvite_EnvelopeClosedWhileSending(t *testing.T) {
 		assert.NotNil(env.t, env.mail(e, models.MailInvitation).FailedAt)
 		assert.Zero(env.t, env.events(e, models.EventInvitationFailed))
 
-		// A request that names a signer of another envelope sends nothing.
+		// A request that specifies a signer of another envelope sends nothing.
 		env.mails.meanwhile = nil
 		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: uuid.New()}))
 		assert.Len(env.t, env.mails.mails, 1)
@@ -158,7 +158,7 @@ func TestActivities_UnknownEnvelopeIsFinal(t *testing.T) {
 	})
 }
 
-// TestActivityErrors_OnlyRejectionsAreFinal checks that rejections are not retried and temporary errors are.
+// TestActivityErrors_OnlyRejectionsAreFinal checks that rejections are not retried, and that temporary errors are.
 func TestActivityErrors_OnlyRejectionsAreFinal(t *testing.T) {
 	t.Parallel()
 	var failed *sdktemporal.ApplicationError

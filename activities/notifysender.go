@@ -36,8 +36,8 @@ func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationI
 	return tryLater(ignoreRefused(a.sendRecorded(ctx, begun, *m, nil)))
 }
 
-// notificationMail returns the email that notifies the sender of an envelope about an event, and its record. The
-// email is nil if none is to be sent.
+// notificationMail returns the email that notifies the sender of an envelope about an event, and the email's record.
+// The email is nil if none is to be sent.
 func (a *Activities) notificationMail(ctx context.Context, in temporal.NotificationInput) (begun models.Mail, m *notify.Mail, err error) {
 	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
 	if err != nil {
@@ -79,8 +79,8 @@ func (a *Activities) notificationMail(ctx context.Context, in temporal.Notificat
 	return begun, &sent, nil
 }
 
-// viewingOwner returns the console user who sent an envelope. It returns nil if an application sent it or the user
-// can no longer see it.
+// viewingOwner returns the console user who sent an envelope. It returns nil if an application sent the envelope, or if
+// the user can no longer see it.
 func (a *Activities) viewingOwner(ctx context.Context, e *models.Envelope) (*models.ConsoleUser, error) {
 	if e.OwnerID == nil {
 		return nil, nil //nolint:nilnil // an application sent it
@@ -116,7 +116,7 @@ func known(kind models.NotificationKind, e *models.Envelope, s *models.Signer, u
 	if kind.Problem() && v.notify != "" && models.EmailKey(v.notify) == own {
 		return true
 	}
-	switch kind { //nolint:exhaustive // no one else reports the others
+	switch kind { //nolint:exhaustive // all other events are reported in no other way
 	case models.NotifyOpened, models.NotifySigned, models.NotifyDeclined:
 		return s != nil && models.EmailKey(invitee(s).Email) == own
 	case models.NotifyCompleted:
@@ -125,8 +125,8 @@ func known(kind models.NotificationKind, e *models.Envelope, s *models.Signer, u
 	return false
 }
 
-// overtaken reports whether a later event makes a notification unnecessary. For example, the notification of
-// completion covers the last signature, and a rejected address may have been corrected.
+// overtaken reports whether a later event makes a notification unnecessary. For example, the completion notification
+// covers the last signature, and a rejected address may have been corrected.
 func overtaken(kind models.NotificationKind, e *models.Envelope, s *models.Signer, chosen *models.NotificationSettings, later []models.Event) bool {
 	happened := func(name models.EventName) bool {
 		return slices.ContainsFunc(later, func(ev models.Event) bool {
@@ -144,7 +144,7 @@ func overtaken(kind models.NotificationKind, e *models.Envelope, s *models.Signe
 	return false
 }
 
-// toSender returns the addressee for an email to a console user. The time of the reported event is at.
+// toSender returns the addressee for an email to a console user. at is the time of the reported event.
 func (a *Activities) toSender(user *models.ConsoleUser, chosen *models.NotificationSettings, v mailSettings, at time.Time) (templates.To, error) {
 	token, err := a.Tokens.IssueUnsubscribe(user, at)
 	if err != nil {
@@ -161,7 +161,7 @@ func (a *Activities) notification(to templates.To, kind models.NotificationKind,
 	if s != nil {
 		n.ByName, n.ByRequest = s.Name, templates.Request(e.RequestedAction(s))
 	}
-	switch kind { //nolint:exhaustive // the others need no more
+	switch kind { //nolint:exhaustive // all other events need no further data
 	case models.NotifyBounced:
 		if s != nil {
 			who := invitee(s)
@@ -198,7 +198,7 @@ func senderMail(kind models.MailKind, user *models.ConsoleUser, to templates.To,
 	return m
 }
 
-// digestBatch is the number of digests that one cleanup round requests, and digestEnvelopes is the maximum number of
+// digestBatch is the number of digests that one cleanup round requests. digestEnvelopes is the maximum number of
 // envelopes in a digest.
 const (
 	digestBatch     = 500
@@ -213,9 +213,9 @@ func (a *Activities) digestRound(ctx context.Context, round *CleanupRound) error
 	return err
 }
 
-// SendDigest emails a console user the pending events of their sent envelopes, and then deletes the pending events.
-// If the process stops in between, the digest is sent again with the same Message-ID. Nothing is sent if the user
-// cannot see any of the events.
+// SendDigest emails a console user the pending events of the envelopes that they sent, and then deletes those events.
+// If the process stops in between, the digest is sent again with the same Message-ID. Nothing is sent if the user can
+// see none of the events.
 func (a *Activities) SendDigest(ctx context.Context, in temporal.DigestInput) error {
 	release, err := a.acquireMailLimit(in.AppID)
 	if err != nil {
@@ -276,9 +276,9 @@ func (a *Activities) sendDigest(ctx context.Context, user *models.ConsoleUser, c
 }
 
 // digestOf groups items by envelope, in the order of each envelope's first event. It omits envelopes that the user
-// cannot see, and the user's own actions as a signer. more is the number of envelopes omitted because of the limit.
-// tenant is the tenant that all listed envelopes belong to, or empty if they belong to several tenants. In that case
-// the digest uses the name and branding of the app.
+// cannot see, and the user's own actions as a signer. more is the number of envelopes that were omitted because of the
+// limit. tenant is the tenant to which all listed envelopes belong, or empty if they belong to several tenants. In the
+// latter case, the digest uses the name and branding of the app.
 func (a *Activities) digestOf(ctx context.Context, user *models.ConsoleUser, items []models.DigestItem) (out []templates.DigestEnvelope, more int, tenant string, err error) {
 	var order []uuid.UUID
 	byEnvelope := make(map[uuid.UUID][]models.DigestItem)

@@ -21,7 +21,7 @@ import (
 	"countersign/temporal"
 )
 
-// bySMTP configures a real SMTP listener for all emails, and returns its inbox.
+// bySMTP sends all emails to a real SMTP listener, and returns its inbox.
 func (env *fakeEnv) bySMTP() *inbox.Inbox {
 	env.t.Helper()
 	box, err := inbox.Open(env.t.TempDir(), env.clock.Now)
@@ -214,7 +214,7 @@ func TestNotifySender_ProblemsAreReported(t *testing.T) {
 }
 
 // TestNotifySender_OnlyWhoMayAndWants checks that no email is sent to a user who can no longer see the envelope, who
-// has changed the settings, or who caused the event.
+// has disabled the notification, or who caused the event.
 func TestNotifySender_OnlyWhoMayAndWants(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(env *fakeEnv, u *models.ConsoleUser, e *models.Envelope){
@@ -395,8 +395,8 @@ func TestSendDigest_Retry(t *testing.T) {
 	})
 }
 
-// TestSendDigest_SpeaksForTheWorkspace checks that a digest about a single tenant has the tenant's name, and that a
-// digest about several tenants has the app's name.
+// TestSendDigest_SpeaksForTheWorkspace checks that a digest about a single tenant shows the tenant's name, and that a
+// digest about several tenants shows the app's name.
 func TestSendDigest_SpeaksForTheWorkspace(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -420,8 +420,8 @@ func TestSendDigest_SpeaksForTheWorkspace(t *testing.T) {
 	})
 }
 
-// TestNotifySender_QuotesTheMailServer checks that the notification about a rejected invitation quotes only the mail
-// server's part of the reason.
+// TestNotifySender_QuotesTheMailServer checks that the notification about a rejected invitation quotes only the part of
+// the reason that comes from the mail server.
 func TestNotifySender_QuotesTheMailServer(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

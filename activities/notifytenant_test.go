@@ -94,7 +94,7 @@ func TestFailedInvitation_NotifiesAfterInterruption(t *testing.T) {
 
 		ctx, stop := context.WithCancel(env.t.Context())
 		newID := env.NewID
-		env.NewID = func() uuid.UUID { stop(); return newID() } // creates the ID of the event
+		env.NewID = func() uuid.UUID { stop(); return newID() } // generates the ID of the event
 		require.ErrorIs(env.t, env.Invite(ctx, invite), context.Canceled)
 		env.NewID = newID
 		require.Zero(env.t, env.events(e, models.EventInvitationFailed))

@@ -16,7 +16,7 @@ import (
 	"countersign/temporal"
 )
 
-// addressee is a recipient, together with the address that receives the email.
+// addressee is a recipient, together with the address to which the email is sent.
 type addressee struct {
 	signer  *models.Signer
 	address notify.Address
@@ -92,7 +92,7 @@ func (a *Activities) replacedLater(ctx context.Context, in temporal.InviteInput,
 	return false, nil
 }
 
-// copyNoticeID returns the Message-ID of the notice to the current person.
+// copyNoticeID returns the Message-ID of the notice to the current copy recipient.
 func (a *Activities) copyNoticeID(s *models.Signer) string {
 	of := []string{string(models.MailCopyNotice), s.ID.String()}
 	if n := len(s.Previous()); n > 0 {

@@ -125,8 +125,8 @@ func TestRemindDeletion_NotWithoutRetention(t *testing.T) {
 	})
 }
 
-// TestSealingFailed_TemporaryErrors checks that the retry policy applies to a temporary failure, and that an error is
-// returned if a failure cannot be recorded.
+// TestSealingFailed_TemporaryErrors checks that a temporary failure is retried according to the retry policy, and that
+// an error is returned if a failure cannot be recorded.
 func TestSealingFailed_TemporaryErrors(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -155,8 +155,8 @@ func TestSealingFailed_TemporaryErrors(t *testing.T) {
 	})
 }
 
-// TestEveryKindOfSigner_IsNamed checks that the certificate has a word for every kind in every language, and that the
-// invitation of every kind names its request.
+// TestEveryKindOfSigner_IsNamed checks that the certificate has a word for every kind of signer in every language, and
+// that the invitation to every kind of signer states its request.
 func TestEveryKindOfSigner_IsNamed(t *testing.T) {
 	t.Parallel()
 	for _, kind := range models.RecipientKinds() {

@@ -18,13 +18,13 @@ type ReconcileRound struct {
 	Next reconcile.Position `json:"next,omitzero"`
 }
 
-// reconcilePages limits the number of pages in one round, and thereby the number of calls to Temporal, which is up to
-// 200 per page.
+// reconcilePages limits the number of pages in one round, and thus the number of calls to Temporal, which is up to 200
+// per page.
 const reconcilePages = 20
 
-// Reconcile starts workflows that the database requires but Temporal is not running. Each round checks a limited part
-// of the unfinished work, beginning at a position. Running it twice is safe, because a started workflow is no longer
-// missing.
+// Reconcile starts workflows that the database requires but that Temporal is not running. Each round checks a limited
+// part of the unfinished work, beginning at the given position. Running it twice is safe, because a started workflow is
+// no longer missing.
 func (a *Activities) Reconcile(ctx context.Context, from reconcile.Position) (ReconcileRound, error) {
 	counts, next, err := a.Reconciler.Round(ctx, from, reconcilePages)
 	for work, count := range counts {

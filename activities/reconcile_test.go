@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// fakeReconciler returns the same results for each round.
+// fakeReconciler returns the same results in every round.
 type fakeReconciler struct {
 	counts reconcile.Counts
 	next   reconcile.Position

@@ -47,17 +47,17 @@ func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*ti
 	return e.NextReminder(mails, interval), nil
 }
 
-// tolerance returns the time by which a reminder can be early. The workflow's clock may differ from the database's,
-// and the signers of a routing group were invited one after the other.
+// tolerance returns how early a reminder can be sent. The workflow's clock may differ from the database's, and the
+// signers of a routing group were invited one after the other.
 func tolerance(interval time.Duration) time.Duration { return min(interval/10, time.Hour) }
 
-// remind sends a signer the reminder with the given number, counted from 1. Its Message-ID contains the number, so
-// that if the outcome of an attempt is unknown, the reminder is sent again as the same email.
+// remind sends a signer the reminder with the given number. Reminders are numbered from 1. The Message-ID contains the
+// number, so that if the outcome of an attempt is unknown, the reminder is sent again as the same email.
 func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *models.Envelope, s *models.Signer, v mailSettings,
 	interval time.Duration, number int,
 ) error {
-	// If the link is due for renewal before the next reminder, with a margin of one hour, this reminder contains a
-	// new link. The period is capped, so that a long reminder interval does not renew links too early.
+	// If the link is due for renewal before the next reminder, with a margin of one hour, this reminder contains a new
+	// link. The period is capped, so that a long reminder interval does not cause links to be renewed too early.
 	soon := a.Now().Add(min(interval+time.Hour, models.LinkLifetime/2))
 	if at := e.RenewLinkAt(s); at != nil && !a.textsLink(s) && !at.After(soon) {
 		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.RenewLink(a.systemContext(), s.ID) })
@@ -108,8 +108,8 @@ func (a *Activities) sendReminder(ctx context.Context, in temporal.EnvelopeInput
 	}))
 }
 
-// RenewLinks replaces the links of awaited signers that expire soon although the envelope stays open. Each new link
-// is sent as an invitation. It returns the time at which the next link must be replaced, or nil if none will expire
+// RenewLinks replaces the links of awaited signers that will soon expire while the envelope stays open. Each new link
+// is sent as an invitation. It returns the time at which the next link must be replaced, or nil if no link will expire
 // before the envelope's deadline.
 func (a *Activities) RenewLinks(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)

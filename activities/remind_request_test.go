@@ -13,8 +13,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestRemindOnRequest checks that each request sends one email with the current link, even after interruptions, that
-// it sends none to a signer who is no longer awaited, and that a lost workflow is restarted.
+// TestRemindOnRequest checks that each request sends one email with the current link, even after interruptions, that no
+// email is sent to a signer who is no longer awaited, and that a lost workflow is restarted.
 func TestRemindOnRequest(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

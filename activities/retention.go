@@ -20,7 +20,7 @@ import (
 	"countersign/temporal"
 )
 
-// retentionBatch is the number of retention steps in one round, and retentionConcurrency is the number that run
+// retentionBatch is the number of retention steps in one round. retentionConcurrency is the number of steps that run
 // concurrently.
 const (
 	retentionBatch       = 200
@@ -68,7 +68,7 @@ func (a *Activities) retentionRound(ctx context.Context, round *CleanupRound) er
 	return failed
 }
 
-// The possible results of a retention step.
+// The possible outcomes of a retention step.
 const (
 	retentionWaits = iota
 	retentionReminded
@@ -76,8 +76,8 @@ const (
 )
 
 // retentionStep purges an envelope whose retention has ended. Before that, it requests a deletion reminder if links
-// were sent because the files were too large for email. Recipients who have the files need no reminder. Only an
-// attempt shows whether a mail server rejects the size of the files, so this is determined anew for each step.
+// were sent because the files were too large for email. Recipients who have the files need no reminder. Only an attempt
+// to send the files shows whether a mail server rejects their size, so this is determined again for each step.
 func (a *Activities) retentionStep(ctx context.Context, step store.RetentionStep) (done int, err error) {
 	e, err := a.Store.Envelope(ctx, step.AppID, step.ID)
 	if err != nil {
@@ -105,11 +105,11 @@ func (a *Activities) retentionStep(ctx context.Context, step store.RetentionStep
 	return done, a.Store.SetRetentionStep(ctx, step, new(models.RetentionStepAfter(*until, now)), days)
 }
 
-// linksWereSent reports whether a recipient may have only links to the files. This is the case if the files are too
-// large to attach. It is also the case if links were sent although the files would be attached now, because the limit
-// was different at that time or a mail server rejected the size; only the audit trail records this. If the archive
-// that contains the audit trail is damaged, it returns true, because an unnecessary reminder is better than a
-// retention that never ends. The purge then reports the damage.
+// linksWereSent reports whether a recipient may have received only links to the files. This is the case if the files
+// are too large to attach. It is also the case if links were sent although the files would be attached now, because the
+// limit was different at that time or a mail server rejected the size. Only the audit trail records such cases. If the
+// archive that contains the audit trail is damaged, linksWereSent returns true, because an unnecessary reminder is
+// better than a retention period that never ends. The purge then reports the damage.
 func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (bool, error) {
 	if !a.attachmentsFit(e) {
 		return true, nil
@@ -206,7 +206,7 @@ func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error
 	for _, d := range e.Documents {
 		keys = append(keys, d.BlobKeys()...)
 	}
-	// Files that are still referenced by a template, or by another envelope created from it, are not deleted.
+	// Files that are still referenced by a template, or by another envelope created from the template, are not deleted.
 	gone, err := a.Store.Unreferenced(ctx, keys...)
 	if err != nil {
 		return err

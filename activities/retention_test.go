@@ -21,9 +21,9 @@ import (
 	"countersign/temporal"
 )
 
-// TestRetention_FromSettingsToPurge checks that the tenant's retention setting applies on completion, that recipients
-// who have not downloaded the files are reminded once on each due day, and that the files are finally deleted while
-// the record remains.
+// TestRetention_FromSettingsToPurge checks that the tenant's retention setting applies on completion, and that
+// recipients who have not downloaded the files are reminded once on each due day. It also checks that the files are
+// finally deleted while the record remains.
 func TestRetention_FromSettingsToPurge(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -96,8 +96,8 @@ func (env *fakeEnv) retentionSteps() (steps []string) {
 	return steps
 }
 
-// TestRetentionSteps_DayByDay checks that recipients who have only links are reminded 14 days, 7 days and 1 day
-// before the purge, and that a reminder that is late states the number of remaining days.
+// TestRetentionSteps_DayByDay checks that recipients who have only links are reminded 14 days, 7 days and 1 day before
+// the purge, and that a late reminder states the number of remaining days.
 func TestRetentionSteps_DayByDay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -188,8 +188,8 @@ func TestRetentionRound_UndeletableFile(t *testing.T) {
 	})
 }
 
-// TestRemindDeletion_LostArchive checks that the retention continues even if the recipients of links cannot be
-// determined.
+// TestRemindDeletion_LostArchive checks that the retention period still ends if the service cannot determine which
+// recipients received links.
 func TestRemindDeletion_LostArchive(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -234,7 +234,7 @@ func TestRemindDeletion_OnlyLinkRecipients(t *testing.T) {
 }
 
 // TestRemindDeletion_AfterTheLimitWasRaised checks that the audit trail determines who has only links. All recipients
-// were sent links, and one received new ones after the limit had been raised above the size of the files.
+// were sent links, and one of them received new links after the limit had been raised above the size of the files.
 func TestRemindDeletion_AfterTheLimitWasRaised(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -30,8 +30,8 @@ type Sealed struct {
 	Copied bool `json:"copied,omitempty"`
 }
 
-// Seal seals every document of a fully signed envelope, stores the files and completes the envelope. It then tries
-// once to send the copies, which saves the workflow a step. If that fails, SendCopies follows. Seal skips recorded
+// Seal seals every document of a fully signed envelope, stores the files and completes the envelope. It then tries once
+// to send the copies, which usually saves the workflow a step. If that fails, SendCopies follows. Seal skips recorded
 // steps, so that an envelope is sealed only once and each email is sent only once.
 func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (Sealed, error) {
 	e, err := a.seal(ctx, in)
@@ -62,7 +62,7 @@ func (a *Activities) seal(ctx context.Context, in temporal.EnvelopeInput) (*mode
 	if err != nil {
 		return nil, nonRetryable(err)
 	}
-	switch e.Status { //nolint:exhaustive // all others are wrong
+	switch e.Status { //nolint:exhaustive // all other statuses are wrong
 	case models.StatusSealing:
 	case models.StatusCompleted, models.StatusVoided:
 		return e, nil
@@ -81,8 +81,8 @@ func (a *Activities) seal(ctx context.Context, in temporal.EnvelopeInput) (*mode
 	return done, nil
 }
 
-// sealAll seals the documents and records the files. It also returns the keys of all sealed files. Unrecorded files
-// are left over from this run or from interrupted ones.
+// sealAll seals the documents and records the files. It also returns the keys of all sealed files. Any that are not
+// recorded are left over from this run or from interrupted ones.
 func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.Envelope, []string, error) {
 	_, settings, err := a.Store.Settings(ctx, e.AppID, e.TenantID)
 	if err != nil {
@@ -132,7 +132,7 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 		return nil
 	})
 	if models.IsRejection(err) {
-		done, err = a.Store.Envelope(ctx, e.AppID, e.ID) // another run or an operator was first
+		done, err = a.Store.Envelope(ctx, e.AppID, e.ID) // another run or an operator completed or closed it first
 		if err == nil && done.Status == models.StatusCompleted {
 			// Only the files of this run are leftovers. Others may have been stored since the other run completed the
 			// envelope.
@@ -299,8 +299,8 @@ func (a *Activities) removeUnrecorded(ctx context.Context, e *models.Envelope, k
 	}))
 }
 
-// copiesBegin is the time after which Seal starts no further email, and copiesEnd is the time after which it aborts a
-// started one. Stopping the worker does not interrupt a started email, because the email would then be sent twice.
+// copiesBegin is the time after which Seal starts no further email. copiesEnd is the time after which it aborts an
+// email that is being sent. Stopping the worker does not interrupt such an email, because it would then be sent twice.
 const (
 	copiesBegin = 5 * time.Second
 	copiesEnd   = 15 * time.Second
@@ -310,8 +310,8 @@ const (
 var errCopiesBusy = errors.New("the concurrency limit for sending copies on the sealing queue is reached")
 
 // copyOnce sends the copies if there is enough time and capacity. If the activity's time is nearly over, it starts no
-// email, because SendCopies would begin while that email is still being sent. Nor does it start one while many other
-// envelopes wait for the mail server, so that sealing continues.
+// email, because SendCopies would begin while that email is still being sent. It also starts no email while many other
+// envelopes are waiting for the mail server, so that sealing can continue.
 func (a *Activities) copyOnce(ctx context.Context, e *models.Envelope) error {
 	release, ok := a.CopyLimit.TryAcquire(1)
 	if !ok {
@@ -332,8 +332,8 @@ func (a *Activities) copyOnce(ctx context.Context, e *models.Envelope) error {
 	return a.sendCopies(mails, begin, e, v)
 }
 
-// acquireSeal waits until the envelope may be sealed. The limit is held while computing, but not while waiting for a
-// mail server, because a slow mail server would delay sealing.
+// acquireSeal waits until the envelope may be sealed. The limit applies while the seal is being computed, but not while
+// waiting for a mail server, because a slow mail server would otherwise delay sealing.
 func (a *Activities) acquireSeal(ctx context.Context) (release func(), err error) {
 	for {
 		release, err = a.SealLimit.Acquire(ctx, 1, HeartbeatInterval)

@@ -17,7 +17,7 @@ import (
 )
 
 // TestCertificate_UsesTenantSettings checks that the certificate is in the tenant's language and uses the same sender
-// name as emails.
+// name as the tenant's emails.
 func TestCertificate_UsesTenantSettings(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSeal_UsesFactsOfTheUpload checks that facts determined at the upload are passed to the sealer, and that a
+// TestSeal_UsesFactsOfTheUpload checks that facts determined at upload time are passed to the sealer, and that a
 // document without stored facts is also sealed.
 func TestSeal_UsesFactsOfTheUpload(t *testing.T) {
 	t.Parallel()

@@ -17,8 +17,8 @@ import (
 	"countersign/webhook"
 )
 
-// TestSeal_Input checks that the sealing job contains every signer with the values shown to them, every value with
-// its document, and the complete audit trail.
+// TestSeal_Input checks that the sealing job contains every signer with the values that were shown to that signer,
+// every value with its document, and the complete audit trail.
 func TestSeal_Input(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -122,8 +122,8 @@ func TestPlan_NamesEverySigner(t *testing.T) {
 	})
 }
 
-// TestSendCopies_OneRejectedAddress checks that a rejected address is not an error and does not delay other emails,
-// and that an unavailable server is an error.
+// TestSendCopies_OneRejectedAddress checks that a rejected address is not an error and does not delay other emails, and
+// that an unavailable server causes an error.
 func TestSendCopies_OneRejectedAddress(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -153,8 +153,8 @@ func TestSendCopies_OneRejectedAddress(t *testing.T) {
 	})
 }
 
-// TestClosing_NamesTheReasonOfTheEnd checks that the reason in the email is the one for which the envelope ended, and
-// not the reason for an undelivered email.
+// TestClosing_NamesTheReasonOfTheEnd checks that the email states the reason for which the envelope ended, rather than
+// the reason for an undelivered email.
 func TestClosing_NamesTheReasonOfTheEnd(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

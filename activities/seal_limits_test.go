@@ -41,11 +41,11 @@ type crowd struct {
 	values   []models.FieldValue
 	files    []seal.AttachedFile
 	pictures []picture.Picture
-	squares  map[int]picture.Picture // noise, by side length
-	refused  map[string]int          // number of rejections, by code
+	squares  map[int]picture.Picture // noise by side length
+	refused  map[string]int          // number of rejections by code
 }
 
-// heavyAgent is the user agent that takes the most space in JSON.
+// heavyAgent is the user agent that takes up the most space in JSON.
 var heavyAgent = strings.Repeat(`"`, 512)
 
 func newCrowd(t *testing.T, seed uint64) *crowd {
@@ -98,7 +98,7 @@ func (c *crowd) try(fn func(*models.Envelope) error) bool {
 	return true
 }
 
-// until repeats fn until it is rejected, but at most n times. It returns the number of accepted calls.
+// until repeats fn until it is rejected, up to n times. It returns the number of accepted calls.
 func (c *crowd) until(n int, fn func(e *models.Envelope, i int) error) (done int) {
 	c.t.Helper()
 	for done < n && c.try(func(e *models.Envelope) error { return fn(e, done) }) {
@@ -123,7 +123,7 @@ func (c *crowd) noise(w, h int) picture.Picture {
 	return out
 }
 
-// square returns a cached square picture of noise.
+// square returns a cached square noise picture.
 func (c *crowd) square(side int) picture.Picture {
 	c.t.Helper()
 	if _, ok := c.squares[side]; !ok {
@@ -175,7 +175,7 @@ func (c *crowd) prepare(original []byte, signers, texts, files int) {
 	require.True(c.t, c.try(func(e *models.Envelope) error { return e.Send(c.app(), nil) }), "%v", c.refused)
 }
 
-// sign performs every action of a signer that is accepted, and signs with the largest values that are accepted.
+// sign performs every action of a signer that is accepted, and signs with the largest accepted values.
 func (c *crowd) sign(i int) {
 	c.t.Helper()
 	at := func(e *models.Envelope) (models.ActionContext, models.Link) { return c.signer(e.Signers[i]) }
@@ -225,7 +225,7 @@ func (c *crowd) sign(i int) {
 }
 
 // submission returns a signer's values. Their size is the maximum size of texts and pictures divided by part. If part
-// is zero, the values are the smallest ones, which are always accepted.
+// is zero, the values are the smallest possible ones, which are always accepted.
 func (c *crowd) submission(e *models.Envelope, s *models.Signer, part int) models.Submission {
 	c.t.Helper()
 	text, picture := `"w "w "w `, c.square(50)
@@ -357,8 +357,8 @@ func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
 	assert.Greater(t, c.e.Used.Texts, limits.Texts*6/10)
 }
 
-// TestWhateverIsAccepted_IsSealed checks that an envelope is sealed with every accepted distribution of values among
-// its signers.
+// TestWhateverIsAccepted_IsSealed checks that an envelope is sealed for every accepted distribution of values among its
+// signers.
 func TestWhateverIsAccepted_IsSealed(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {

@@ -77,8 +77,8 @@ func isFree(l *limit.Limit) bool {
 	return ok
 }
 
-// TestSeal_ConcurrencyLimit checks that a slow mail server does not delay sealing, and that the number of
-// concurrently sealed envelopes stays within the limit.
+// TestSeal_ConcurrencyLimit checks that a slow mail server does not delay sealing, and that the number of envelopes
+// being sealed concurrently stays within the limit.
 func TestSeal_ConcurrencyLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -111,8 +111,8 @@ func TestSeal_ConcurrencyLimit(t *testing.T) {
 	})
 }
 
-// TestTimestamp_HangingAuthorityDelaysNoSeal checks that requesting time-stamps for one envelope does not delay the sealing of others,
-// and that no activity waits for another activity's response.
+// TestTimestamp_HangingAuthorityDelaysNoSeal checks that requesting time-stamps for one envelope does not delay the
+// sealing of others, and that no activity waits for a response to another activity.
 func TestTimestamp_HangingAuthorityDelaysNoSeal(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -214,8 +214,8 @@ func TestInvite_OneUnreachableRecipient(t *testing.T) {
 	})
 }
 
-// TestMailLimit_HangingAppLeavesSlots checks that an app whose emails hang does not delay other apps, and that its
-// own activities do not wait for a slot.
+// TestMailLimit_HangingAppLeavesSlots checks that an app whose emails hang does not delay other apps, and that its own
+// activities do not block while waiting for a slot.
 func TestMailLimit_HangingAppLeavesSlots(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

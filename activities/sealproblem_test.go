@@ -135,7 +135,7 @@ func TestVoidStuck_OnlyUnsealable(t *testing.T) {
 	})
 }
 
-// TestVoidAndSeal_OneWins checks that of a concurrent void and seal exactly one succeeds, and that the resulting
+// TestVoidAndSeal_OneWins checks that exactly one of a concurrent void and seal succeeds, and that the resulting
 // envelope is consistent.
 func TestVoidAndSeal_OneWins(t *testing.T) {
 	t.Parallel()

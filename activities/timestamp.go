@@ -23,8 +23,8 @@ type AnchorResult struct {
 	Entries int64 `json:"entries"`
 }
 
-// AnchorAudit creates the next anchor of the audit trail. It logs the anchor's digest, because a user of the database
-// cannot change the logs.
+// AnchorAudit creates the next anchor of the audit trail. It also logs the anchor's digest, because someone with access
+// to the database cannot change the logs.
 func (a *Activities) AnchorAudit(ctx context.Context) (AnchorResult, error) {
 	if a.Anchors == nil {
 		return AnchorResult{}, errors.New("this worker has no time-stamp authority: set COUNTERSIGN_TSA_ANCHOR")
@@ -37,13 +37,13 @@ func (a *Activities) AnchorAudit(ctx context.Context) (AnchorResult, error) {
 	return AnchorResult{Number: made.Number, Entries: made.Entries}, nil
 }
 
-// errTypeStampsBusy is the error type of an attempt that was rejected at the concurrency limit. A later attempt is
-// expected to succeed.
+// errTypeStampsBusy is the error type of an attempt that was rejected because of the concurrency limit. A later attempt
+// is expected to succeed.
 const errTypeStampsBusy = "StampsBusy"
 
-// Timestamp adds time-stamps that the authority did not return while the documents of an envelope were being sealed.
-// It neither uses SealLimit nor waits for other Timestamp activities, because a hanging authority would otherwise
-// delay sealing. At the concurrency limit, it leaves the envelope to a later attempt.
+// Timestamp adds time-stamps that the authority did not provide while the documents of an envelope were being sealed.
+// It neither uses SealLimit nor waits for other Timestamp activities, because a hanging authority would otherwise delay
+// sealing. If the concurrency limit is reached, it leaves the envelope to a later attempt.
 func (a *Activities) Timestamp(ctx context.Context, in temporal.EnvelopeInput) error {
 	release, ok := a.StampLimit.TryAcquire(1)
 	if !ok {

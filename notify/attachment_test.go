@@ -54,8 +54,8 @@ func (b *failingCloser) Close() error {
 	return nil
 }
 
-// smtpConversation returns the responses of a server that accepts every email. The responses to the end of DATA and
-// to QUIT come from end.
+// smtpConversation returns the responses of a server that accepts every email. end provides the responses to the end of
+// DATA and to QUIT.
 func smtpConversation(end func(line string) (string, bool)) func(string) (string, bool) {
 	data := false
 	return func(line string) (string, bool) {
@@ -78,7 +78,7 @@ func smtpConversation(end func(line string) (string, bool)) func(string) (string
 	}
 }
 
-// TestTakenIsSent checks that an accepted email is not sent again, however the connection ends.
+// TestTakenIsSent checks that an accepted email is not sent again, regardless of how the connection ends.
 func TestTakenIsSent(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(string) (string, bool){
@@ -135,8 +135,7 @@ func TestDeadServers(t *testing.T) {
 	require.ErrorIs(t, sender(t, &mailServer{addr: silent}, "?tls=none").Send(ctx, hello()), context.Canceled)
 }
 
-// TestInlinePicture checks that the image is a part related to the HTML, and that the attachment is separate from
-// both.
+// TestInlinePicture checks that the image is related to the HTML part, and that the attachment is separate from both.
 func TestInlinePicture(t *testing.T) {
 	t.Parallel()
 	server := serve(t, serverKind{})

@@ -123,8 +123,8 @@ const (
 )
 
 // final reports whether a response means that this address, or this message, will never be accepted. Servers also use
-// 5xx codes for problems with the sender, the login or a quota, many of them only after RCPT or DATA. Such problems
-// can be fixed.
+// 5xx codes for problems with the sender, the login or a quota, many of which they report only after RCPT or DATA. Such
+// problems can be fixed.
 func final(step string, code int, enhanced string) bool {
 	if code < 500 {
 		return false
@@ -164,8 +164,8 @@ var (
 	codesInLine   = regexp.MustCompile(`(?m)^[2-5]\d\d[ -]?|\b[245]\.\d{1,3}\.\d{1,3}\b ?`)
 )
 
-// smtpAnswer returns the codes and the text of a response on one line. It removes anything that looks like an
-// address, and the values in private, which are logins, passwords and the local parts of addresses.
+// smtpAnswer returns the codes and the text of a response on one line. It removes anything that looks like an address.
+// It also removes the values in private, which are logins, passwords and the local parts of addresses.
 func smtpAnswer(code int, enhanced, line string, private ...string) string {
 	codes := strings.TrimSpace(fmt.Sprintf("%d %s", code, enhanced))
 	line = codesInLine.ReplaceAllString(addressInLine.ReplaceAllString(line, "[address]"), "")

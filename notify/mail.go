@@ -11,8 +11,8 @@ import (
 // Address is a mailbox: an optional display name, and an addr-spec (RFC 5322 §3.4.1).
 type Address struct{ Name, Email string }
 
-// Attachment is a file attached to an email. Open is called once for each attempt to send. The sender closes the
-// reader, so that a large file is streamed and not held in memory.
+// Attachment is a file attached to an email. Open is called once for each attempt to send the email. The sender closes
+// the reader, so that a large file is streamed rather than held in memory.
 type Attachment struct {
 	Name        string
 	ContentType string
@@ -20,7 +20,7 @@ type Attachment struct {
 	Open        func(context.Context) (io.ReadCloser, error)
 }
 
-// Inline is an image in an email's HTML: <img src="cid:ID">.
+// Inline is an image that is embedded in an email's HTML as <img src="cid:ID">.
 type Inline struct {
 	ID          string
 	Name        string
@@ -28,7 +28,7 @@ type Inline struct {
 	Content     []byte
 }
 
-// Logo returns a PNG as the only image of an email, or no image if png is nil.
+// Logo returns a PNG as the only inline image of an email, or no image if png is nil.
 func Logo(id string, png []byte) []Inline {
 	if png == nil {
 		return nil
@@ -42,8 +42,8 @@ type Mail struct {
 	To Address
 	// Kind is the purpose of the email, such as invitation. It is a label for metrics and is not sent.
 	Kind string
-	// LastAttempt specifies that the email has been rejected for days and will be abandoned if it is rejected again.
-	// It is used for metrics and is not sent.
+	// LastAttempt indicates that the email has been rejected for days and will be abandoned if it is rejected again. It
+	// is used for metrics and is not sent.
 	LastAttempt bool
 	// FromName overrides the display name of the configured sender. If it is empty, the configured name is used.
 	FromName string
@@ -59,16 +59,16 @@ type Mail struct {
 	// Thread is the Message-ID, without angle brackets, of the message to which this email replies, or empty if there
 	// is none.
 	Thread string
-	// UnsubscribeURL is the https address to which a POST request without a login unsubscribes from such emails (RFC
-	// 8058), or empty if there is none.
+	// UnsubscribeURL is the https URL that unsubscribes the recipient from such emails when it receives a POST request
+	// without a login (RFC 8058). It is empty if there is none.
 	UnsubscribeURL string
 	Attachments    []Attachment
 	// Inline contains the images in HTML, by Content-ID.
 	Inline []Inline
 }
 
-// RefusedError is a response with which the server rejected this message for a reason that may pass or be fixed. A
-// message that has been rejected for days is abandoned. Use errors.As to detect it.
+// RefusedError is a response with which the server rejected this message for a reason that may be temporary or may be
+// fixed. A message that has been rejected for days is abandoned. Use errors.As to detect it.
 type RefusedError struct{ Err error }
 
 // Error returns the cause. It contains no address and no name of a person.

@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	maxAddress     = 254 // octets, RFC 5321 §4.5.3.1.3 less the angle brackets
+	maxAddress     = 254 // bytes, RFC 5321 §4.5.3.1.3 less the angle brackets
 	maxHeaderText  = 255 // characters
-	maxFileName    = 180 // octets, so that with RFC 2231 encoding a header line stays below 998
+	maxFileName    = 180 // bytes, so that with RFC 2231 encoding a header line stays below 998
 	maxAttachments = 100
-	encodedSize    = 36 // octets of text in one encoded word, which takes 60 of the 76 characters of a line
+	encodedSize    = 36 // bytes of text in one encoded word, which takes 60 of the 76 characters of a line
 )
 
 // messageID matches the subset of RFC 5322 §3.6.4 that needs no folding or quoting.
@@ -44,7 +44,7 @@ type attachmentReader struct {
 
 func (o *outgoing) close() {
 	for _, r := range o.readers {
-		_ = r.Close() // it was read completely or is abandoned
+		_ = r.Close() // the file was read completely or is abandoned
 	}
 }
 
@@ -105,7 +105,7 @@ func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 // accept.
 var listAddress = regexp.MustCompile(`^https?://[A-Za-z0-9._~:/?#@!$&'*+;=%\[\]-]{1,900}$`)
 
-// setThread sets the headers with which email programs group emails into a thread (RFC 5322 §3.6.4) and offer to
+// setThread sets the headers that email programs use to group emails into a thread (RFC 5322 §3.6.4) and to offer to
 // unsubscribe (RFC 2369, RFC 8058).
 func setThread(msg *gomail.Msg, m Mail) error {
 	if m.Thread != "" {
@@ -140,7 +140,7 @@ func embeds(all []Inline) []*gomail.File {
 	return files
 }
 
-// file returns a part of an email without content.
+// file returns the header of an email part for a file.
 func file(name, contentType, disposition string) *gomail.File {
 	return &gomail.File{Name: name, Header: textproto.MIMEHeader{
 		"Content-Type":        {contentType},

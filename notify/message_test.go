@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNoControlCharactersInHeaders checks that headers contain no control characters, and no characters that change
-// the direction of the text after them.
+// TestNoControlCharactersInHeaders checks that headers contain no control characters, and no characters that change the
+// direction of the text that follows.
 func TestNoControlCharactersInHeaders(t *testing.T) {
 	t.Parallel()
 	server := serve(t, serverKind{})

@@ -20,15 +20,15 @@ import (
 )
 
 // OAuthConfig configures authentication at the mail server with an access token instead of a password (SASL XOAUTH2).
-// The zero value disables OAuth. Otherwise either TokenURL, ClientID and ClientSecret are set (client credentials,
-// RFC 6749 §4.4, for Microsoft 365), or ServiceAccount is set (a signed assertion, RFC 7523, for Google).
+// The zero value disables OAuth. Otherwise, set either TokenURL, ClientID and ClientSecret (client credentials, RFC
+// 6749 §4.4, for Microsoft 365) or ServiceAccount (a signed assertion, RFC 7523, for Google).
 type OAuthConfig struct {
 	// TokenURL is the token endpoint. Its scheme is https, or http for a loopback address.
 	TokenURL string
 	// ClientID and ClientSecret authenticate the application at the token endpoint.
 	ClientID, ClientSecret string
-	// Scope is the requested scope. If it is empty, the scope is that of Gmail with a ServiceAccount, and that of
-	// Microsoft 365 otherwise.
+	// Scope is the requested scope. If it is empty, the default is Gmail's scope if ServiceAccount is set, and
+	// Microsoft 365's scope otherwise.
 	Scope string
 	// ServiceAccount is the JSON key of a Google service account that may impersonate the user of the SMTP URL.
 	ServiceAccount string
@@ -39,7 +39,7 @@ const (
 	googleScope    = "https://mail.google.com/"
 )
 
-// The limits of a request to the token endpoint.
+// Limits for a request to the token endpoint.
 const (
 	tokenTimeout   = 15 * time.Second
 	maxTokenAnswer = 64 << 10
@@ -190,7 +190,7 @@ func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, e
 		}
 		return "", 0, fmt.Errorf("token endpoint %s: no response", req.URL.Host)
 	}
-	defer func() { _ = res.Body.Close() }() // everything needed has been read
+	defer func() { _ = res.Body.Close() }() // all required data has been read
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxTokenAnswer))
 	if err != nil {
 		return "", 0, fmt.Errorf("token endpoint %s: incomplete response", req.URL.Host)

@@ -29,8 +29,8 @@ const (
 	oauthSecret = "s3cret~value.of-the-app"
 )
 
-// oauthSession implements XOAUTH2 like Microsoft 365 and Google. If the token is wrong, the server first sends a
-// challenge that contains the reason.
+// oauthSession implements XOAUTH2 in the same way as Microsoft 365 and Google. If the token is wrong, the server first
+// sends a challenge that contains the reason.
 type oauthSession struct {
 	*session
 
@@ -173,8 +173,8 @@ func TestOAuthClientCredentials_SendAndRenew(t *testing.T) {
 	assert.Contains(t, answer, "queued")
 }
 
-// TestOAuthServiceAccount_SignsForTheMailbox checks the grant with which Google accepts an assertion instead of a
-// client secret.
+// TestOAuthServiceAccount_SignsForTheMailbox checks the grant in which Google accepts an assertion instead of a client
+// secret.
 func TestOAuthServiceAccount_SignsForTheMailbox(t *testing.T) {
 	t.Parallel()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -200,8 +200,8 @@ func TestOAuthServiceAccount_SignsForTheMailbox(t *testing.T) {
 	assert.Equal(t, "https://mail.google.com/", claims["scope"])
 }
 
-// TestOAuthTokenEndpoint_FailuresAreNamedAndRetried checks that the error for every failure of the endpoint describes
-// it, contains no secret and can be retried.
+// TestOAuthTokenEndpoint_FailuresAreNamedAndRetried checks that, for every failure of the endpoint, the error describes
+// the failure, contains no secret and can be retried.
 func TestOAuthTokenEndpoint_FailuresAreNamedAndRetried(t *testing.T) {
 	t.Parallel()
 	closed := httptest.NewServer(http.NotFoundHandler())

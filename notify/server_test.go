@@ -87,7 +87,7 @@ func serve(t *testing.T, kind serverKind, refuse ...func(*mailServer)) *mailServ
 	}()
 	t.Cleanup(func() {
 		_ = server.Close()
-		_ = ln.Close() // the server may not have started to listen yet
+		_ = ln.Close() // the server may not be listening yet
 		<-done
 	})
 	return m
@@ -151,7 +151,7 @@ func (s *authSession) Auth(string) (sasl.Server, error) {
 	}), nil
 }
 
-// refusal returns a response. The enhanced code is, for example, 5.1.1, or empty for none.
+// refusal returns an error response. The enhanced code is, for example, 5.1.1, or empty for none.
 func refusal(code int, enhanced, text string) error {
 	e := &smtp.SMTPError{Code: code, EnhancedCode: smtp.NoEnhancedCode, Message: text}
 	if enhanced != "" {
@@ -180,7 +180,7 @@ func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}, roots
 }
 
-// smtpScript starts a server that sends a greeting and responds to each line. It closes the connection when answer
+// smtpScript starts a server that sends a greeting and then responds to each line. It closes the connection when answer
 // returns false.
 func smtpScript(t *testing.T, greeting string, answer func(line string) (string, bool)) string {
 	t.Helper()

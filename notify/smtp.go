@@ -34,9 +34,9 @@ type SMTPConfig struct {
 	OAuth OAuthConfig
 	// From is the sender, either "Name <address>" or a bare address.
 	From string
-	// Timeout limits each exchange with the server. Zero means one minute.
+	// Timeout limits the duration of each exchange with the server. Zero means one minute.
 	Timeout time.Duration
-	// RootCAs contains the trusted roots for the server's certificate, or is nil for the system's roots.
+	// RootCAs contains the trusted roots for the server's certificate. If it is nil, the system's roots are used.
 	RootCAs *x509.CertPool
 	// Now returns the time for the Date header. If it is nil, the system clock is used.
 	Now func() time.Time
@@ -99,7 +99,7 @@ func NewSMTP(cfg SMTPConfig) (*SMTP, error) {
 	return s, nil
 }
 
-// readURL parses the URL. With OAuth it may contain only a user, and otherwise a user with a password.
+// readURL parses the URL. With OAuth the URL may contain only a user, and otherwise a user with a password.
 func (s *SMTP) readURL(raw string, oauth bool) error {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -158,8 +158,8 @@ func (s *SMTP) String() string {
 	return "smtp " + net.JoinHostPort(s.host, strconv.Itoa(s.port)) + " (" + s.mode + ")"
 }
 
-// MessageID returns a Message-ID with the sender's domain. The same parts result in the same ID, which reveals
-// nothing about them.
+// MessageID returns a Message-ID with the sender's domain. The same parts always result in the same ID, which reveals
+// nothing about the parts.
 func (s *SMTP) MessageID(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:16]) + "@" + s.domain
@@ -174,7 +174,7 @@ func (s *SMTP) Send(ctx context.Context, m Mail) error {
 	return err
 }
 
-// Deliver is like Send, but also returns the server's response on success, on one line.
+// Deliver is like Send, but on success also returns the server's response on one line.
 func (s *SMTP) Deliver(ctx context.Context, m Mail) (answer string, err error) {
 	out, err := s.compose(ctx, m)
 	if err != nil {
@@ -206,7 +206,7 @@ func (s *SMTP) Deliver(ctx context.Context, m Mail) (answer string, err error) {
 func fits(limit string, files []Attachment) error {
 	most, err := strconv.ParseInt(limit, 10, 64)
 	if err != nil || most <= 0 {
-		return nil //nolint:nilerr // the server names no size
+		return nil //nolint:nilerr // the server announces no size limit
 	}
 	var size int64
 	for _, f := range files {
@@ -218,7 +218,7 @@ func fits(limit string, files []Attachment) error {
 	return nil
 }
 
-// Check connects, authenticates and disconnects. It verifies that emails can be sent, without sending one.
+// Check connects, authenticates and disconnects. It verifies that the service can send emails, without sending one.
 func (s *SMTP) Check(ctx context.Context) error {
 	return s.exchange(ctx, false, func(context.Context, *gomail.Client, *smtp.Client) error { return nil })
 }
@@ -226,7 +226,7 @@ func (s *SMTP) Check(ctx context.Context) error {
 type step func(context.Context, *gomail.Client, *smtp.Client) error
 
 // exchange runs do on an authenticated connection. It manages the connection itself, so that the connection is closed
-// when ctx ends, and closed without QUIT if do fails. A QUIT in the middle of DATA would become part of the message.
+// when ctx ends, and is closed without QUIT if do fails. A QUIT in the middle of DATA would become part of the message.
 func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()

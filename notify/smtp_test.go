@@ -239,8 +239,8 @@ func TestInternationalAddresses(t *testing.T) {
 	require.ErrorAs(t, sender(t, old, "?tls=none").Send(t.Context(), m), &permanent)
 }
 
-// TestServerLines checks that the error contains the server's text on one line of limited length, without the
-// addresses and names of other people.
+// TestServerLines checks that the error contains the server's text on one line of limited length, without other
+// people's addresses and names.
 func TestServerLines(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
@@ -323,8 +323,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestTooLarge checks that an email that is rejected because of the size of its attachments results in a distinct
-// error. If the server announces a size limit, the error occurs before sending.
+// TestTooLarge checks that an email rejected because of the size of its attachments results in a distinct error. If the
+// server announces a size limit, the error is returned before the email is sent.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	m := hello()

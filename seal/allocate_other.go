@@ -4,5 +4,5 @@ package seal
 
 import "os"
 
-// allocate does nothing on this platform. The file system allocates space during writes.
+// allocate does nothing on this platform. The file system allocates space as data is written.
 func allocate(*os.File, int64) error { return nil }

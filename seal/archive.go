@@ -16,9 +16,9 @@ import (
 )
 
 // Renew copies a sealed document into out, an empty file, and adds validation data (DSS, ISO 32000-2, 12.8.4.3) and a
-// document time-stamp (12.8.5) that covers all preceding content (PAdES B-LTA). Renewing the document each time before
-// the last time-stamp's certificate expires keeps the seal verifiable for decades. Renew rejects a document that fails
-// verification.
+// document time-stamp (12.8.5) that covers all preceding content (PAdES B-LTA). The seal stays verifiable for decades
+// if the document is renewed each time before the last time-stamp's certificate expires. Renew rejects a document that
+// fails verification.
 func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (Result, error) {
 	if s.tsa == nil {
 		return Result{}, errors.New("seal: no time-stamp authority is configured")
@@ -119,7 +119,8 @@ func (s *Sealer) stampIncrement(ctx context.Context, before hash.Hash, r archive
 	return archive1.Increment{}, nil, fmt.Errorf("%w: %w", errNoStamp, err)
 }
 
-// maxStampTries limits the number of requests if the authority changes its certificates between them.
+// maxStampTries limits the number of requests. A further request is needed if the authority changes its certificates in
+// between.
 const maxStampTries = 3
 
 // evidence collects the validation data for the next increment. It fails if a certificate is revoked.

@@ -66,8 +66,8 @@ func TestTimestampAuthorityDown(t *testing.T) {
 	require.Equal(t, verify.Passed, r.Status(verify.CheckArchive))
 }
 
-// TestTimestampAuthorityGoesDown checks that the seal matches its signature dictionary if the authority fails after the
-// first request.
+// TestTimestampAuthorityGoesDown checks that the seal matches its signature dictionary if the authority becomes
+// unavailable after the first request.
 func TestTimestampAuthorityGoesDown(t *testing.T) {
 	t.Parallel()
 	a := sealkit.NewAuthority(t)
@@ -93,7 +93,7 @@ func TestTimestampAuthorityGoesDown(t *testing.T) {
 }
 
 // TestTimestampAuthorityHangs checks that a sealer with an optional time-stamp contacts a hanging authority only once a
-// minute, and resumes requests as soon as the authority has responded to any request.
+// minute, and contacts it normally again as soon as the authority has responded to a request.
 func TestTimestampAuthorityHangs(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{false, true} {
@@ -130,7 +130,7 @@ func TestTimestampAuthorityHangs(t *testing.T) {
 	}
 }
 
-// slowClient is a client with its own clock, on which each response takes some time.
+// slowClient is a client with its own clock. Each response advances the clock by some time.
 type slowClient struct {
 	asked        atomic.Int32
 	takes, later atomic.Int64 // duration of a response, and offset of the clock, in nanoseconds

@@ -141,8 +141,8 @@ const rewrittenPageSize = 360
 // typicalExtraObjects is the approximate number of objects added in addition to the pages.
 const typicalExtraObjects = 64
 
-// mostAdded returns the maximum number of bytes added to the pages. In a dry run it covers only rewriting the pages;
-// for a seal it also covers entered content of maximum size.
+// mostAdded returns the maximum number of bytes added to the pages. In a dry run, it covers only the rewritten pages.
+// For a seal, it also covers entered content of maximum size.
 func (a *assembly) mostAdded() int64 {
 	if a.dryRun {
 		return limits.Rewritten

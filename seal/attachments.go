@@ -77,7 +77,7 @@ func (a *assembly) embedAttachments() ([]attachment, error) {
 
 // packAttachment compresses a file. A program that scans the sealed file, instead of following its cross-reference
 // tables, must not mistake the result for part of the document. Because Flate can leave data unchanged, a result that
-// contains a PDF keyword is also encoded with ASCII85, which contains no spaces.
+// contains a PDF keyword is also encoded with ASCII85, whose output contains no spaces.
 func packAttachment(data []byte) (packed []byte, filter string) {
 	packed = pdf.Deflate(data)
 	if !slices.ContainsFunc(pdf.StructureWords, func(word string) bool { return bytes.Contains(packed, []byte(word)) }) {

@@ -96,7 +96,8 @@ func withAttachmentByQPDF(t *testing.T) []byte {
 }
 
 // TestAttachmentsAreEmbedded checks that attachments are embedded byte for byte under unique names, and that neither a
-// seal in an attachment nor part of an attached file counts as part of the document. Other programs must agree.
+// seal in an attachment nor part of an attached file counts as part of the document. The test confirms this with other
+// programs.
 func TestAttachmentsAreEmbedded(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

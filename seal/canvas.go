@@ -29,16 +29,17 @@ type typesetter struct {
 	ahead *prefetched
 }
 
-// canvas writes a content stream. Its origin is the top left corner, y grows downwards, and units are points. Only the
-// first error is recorded.
+// canvas writes a content stream. Its origin is the top left corner, y increases downward, and units are points. Only
+// the first error is recorded.
 type canvas struct {
 	t       *typesetter
 	w, h    float64
-	mirror  bool // x grows from the right edge, for right-to-left languages
+	mirror  bool // x increases leftward from the right edge, for right-to-left languages
 	b       []byte
 	xobject pdf.Dict
 	backed  bool // whether a backing was drawn
-	// multiplied is the opacity of a picture blended with Multiply onto the content beneath, or 0 if there is none.
+	// multiplied is the opacity of a picture that is blended with Multiply onto the content beneath it, or 0 if there
+	// is none.
 	multiplied float64
 	err        error
 }
@@ -91,7 +92,7 @@ func (c *canvas) rect(x, y, w, h float64, col colour) {
 	c.op("f")
 }
 
-// backingAlpha is the opacity of a backing. It makes dark ink legible on black but does not hide a form's signature
+// backingAlpha is the opacity of a backing. It makes dark ink legible on black, but does not hide a form's signature
 // line.
 const backingAlpha = "0.75"
 
@@ -119,8 +120,8 @@ type face struct {
 	col   colour
 }
 
-// line draws a line of text with its baseline at y. A character for which no font has a glyph is replaced by its code
-// point.
+// line draws a line of text with its baseline at y. A character for which no font contains a glyph is replaced by its
+// code point.
 func (c *canvas) line(f face, x, y float64, s string) { c.show(f, x, y, c.set(f, s)) }
 
 // lineRight draws a line of text that ends at x.
@@ -145,8 +146,8 @@ func (c *canvas) wrap(f face, s string, width float64, limit int) []text.Line {
 }
 
 // wrapAt is like wrap, but breaks lines only after one of the separators. For example, an IP address must not be broken
-// within a group, where the first part could be mistaken for a complete group. A piece too long for a line is broken
-// anywhere.
+// within a group, because the first part could be mistaken for a complete group. A piece that is too long for a line is
+// broken at any position.
 func (c *canvas) wrapAt(separators string, f face, s string, width float64, limit int) []text.Line {
 	var out strings.Builder
 	line := ""
@@ -203,7 +204,7 @@ func (c *canvas) text(begin string, l text.Line, size, x, y float64, end string)
 	c.b = append(b, end...)
 }
 
-// hidden writes invisible text (rendering mode 3, ISO 32000-2, 9.3.6), stretched over a box. Screen readers and
+// hidden writes invisible text (rendering mode 3, ISO 32000-2, 9.3.6), stretched over a box, so that screen readers and
 // searches find the text.
 func (c *canvas) hidden(x, y, w, h float64, s string) {
 	l := c.set(face{}, s)
@@ -214,7 +215,7 @@ func (c *canvas) hidden(x, y, w, h float64, s string) {
 	c.text("BT 3 Tr\n", l, size, x, c.h-y-h/2-size*0.3, "0 Tr ET\n")
 }
 
-// image draws a PNG as large as possible in a box, aligned left and centered vertically.
+// image draws a PNG as large as possible in a box, left-aligned and vertically centered.
 func (c *canvas) image(x, y, w, h float64, png []byte) { c.picture(x, y, w, h, png, false) }
 
 // multiply is like image, but the content beneath remains legible. White areas are transparent, and solid dark areas

@@ -10,12 +10,12 @@ import (
 	"countersign/seal/verify"
 )
 
-// minLastEvents is the number of table rows that move to the next page together with the following section, so that the
-// section is never the only content of a page.
+// minLastEvents is the minimum number of table rows that move to the next page together with the following section, so
+// that this section is never the only content of a page.
 const minLastEvents = 3
 
-// drawEvents draws the audit chain as a table that can span several pages. The content that follows it is closing
-// points high.
+// drawEvents draws the audit chain as a table, which can span several pages. The content that follows the table is
+// closing points high.
 func (c *certificate) drawEvents(closing float64) {
 	const seqW, timeW, whoW, ipW = 24.0, 104.0, 118.0, 92.0
 	eventW := c.inner() - seqW - timeW - whoW - ipW
@@ -99,7 +99,7 @@ func (c *certificate) howToHeight() float64 {
 	return howToHeight
 }
 
-// showed reports whether pages were shown to signers.
+// showed reports whether pages were displayed to signers.
 func (c *certificate) showed() bool {
 	return c.job.Appearance != nil && len(c.job.Appearance.Pages) > 0
 }

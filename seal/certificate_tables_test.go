@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestCertificateNamesParts checks that the certificate and the record contain host, witness, approver and viewer, and
-// that verification finds no problem.
+// TestCertificateNamesParts checks that the certificate and the record contain the host, witness, approver and viewer,
+// and that verification finds no problem.
 func TestCertificateNamesParts(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

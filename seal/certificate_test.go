@@ -71,7 +71,7 @@ func number(t *testing.T, b []byte) float64 {
 }
 
 // TestCertificateInEveryLanguage checks, in every language, that all text is complete and within the margins, that
-// every event has a description, that addresses are broken only between their groups, and that the last section is
+// every event has a description, that IP addresses are broken only between their groups, and that the last section is
 // never alone on a page.
 func TestCertificateInEveryLanguage(t *testing.T) {
 	t.Parallel()
@@ -158,7 +158,7 @@ func TestCertificateClosingNeverAlone(t *testing.T) {
 	}
 }
 
-// TestBoldInEveryScript checks that a regular font with stroked glyphs replaces a missing bold font.
+// TestBoldInEveryScript checks that, if a bold font is missing, a regular font with stroked glyphs replaces it.
 func TestBoldInEveryScript(t *testing.T) {
 	t.Parallel()
 	j := awkwardInputs(t, "en")

@@ -14,8 +14,8 @@ import (
 )
 
 // copier writes the original into the sealed file, reads the written bytes back, and hashes them, so that the hash
-// covers the actual content of the file. It uses two goroutines. One calls copy and then end with the additions; the
-// other calls hash.
+// covers the actual content of the file. It uses two goroutines. One calls copy and then end with the additions, and
+// the other calls hash.
 type copier struct {
 	out     *os.File
 	in      io.ReaderAt
@@ -26,11 +26,11 @@ type copier struct {
 	marks   verify.Marks  // found in the written bytes
 	// mentions, if not nil, scans the original during the copy.
 	mentions *pdf.ReferenceScan
-	// marksByHash reports whether the hashing goroutine searches for marks, rather than the copying one.
+	// marksByHash reports whether the hashing goroutine, rather than the copying one, searches for marks.
 	marksByHash bool
 }
 
-// Concat returns a reader of a file followed by tail, and their combined size.
+// Concat returns a reader for a file followed by tail, and their combined size.
 func Concat(file io.ReaderAt, size int64, tail []byte) (io.ReaderAt, int64) {
 	return concatReader{file, size, tail}, size + int64(len(tail))
 }
@@ -72,8 +72,8 @@ func newCopier(out *os.File, job *Job, mentions *pdf.ReferenceScan) *copier {
 	}
 }
 
-// fewBytes is the average page size, in bytes, below which copying is slower than hashing because the copying goroutine
-// also rewrites the pages.
+// fewBytes is the average page size, in bytes, below which copying is slower than hashing, because the copying
+// goroutine also rewrites the pages.
 const fewBytes = 4 << 10
 
 // chunk is the position and size of a written part of the original.

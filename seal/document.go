@@ -33,7 +33,7 @@ func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
 		d := pdf.Dict{
 			{Key: "Type", Value: pdf.Value("/Page")},
 			{Key: "Parent", Value: parent.Value()},
-			// All inheritable attributes are set explicitly.
+			// Set all inheritable attributes explicitly.
 			{Key: "MediaBox", Value: box(0, 0, c.w, c.h)},
 			{Key: "CropBox", Value: box(0, 0, c.w, c.h)},
 			{Key: "Rotate", Value: pdf.Value("0")},
@@ -235,7 +235,7 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 }
 
 // writeSignature writes the signature dictionary (12.8.1) with placeholders for ByteRange and Contents, and records
-// their positions. Searching for the placeholders later could instead find content of the uploaded document.
+// their positions. Searching for the placeholders later might find content of the uploaded document instead.
 func (a *assembly) writeSignature(ref pdf.Ref) {
 	mark := verify.SealMark{Record: a.recordRef, To: a.job.Size, Chain: a.sealer.chain, Stamp: a.stamp, Issuers: a.issuers}
 	begin := mark.Begin(pdf.AppendText(nil, a.sealer.name), pdf.AppendText(nil, "Sealed by "+a.sealer.cfg.ServiceName), pdfDate(a.sealer.cfg.Now()))
@@ -252,7 +252,7 @@ func (a *assembly) writeSignature(ref pdf.Ref) {
 	a.w.End()
 }
 
-// fill writes the byte range into tail, which begins at offset base in a file with a size of total bytes.
+// fill writes the byte range into tail, which begins at offset base in a file whose size is total bytes.
 func (p signaturePlace) fill(tail []byte, base, total int64) {
 	b := fmt.Sprintf("%d %d %d", p.contents, p.contentsEnd, total-p.contentsEnd)
 	copy(tail[p.byteRange-base:][:verify.ByteRangeWidth], b)

@@ -38,11 +38,11 @@ func (v *Value) empty() bool {
 	case Checkbox, Radio:
 		return !v.Checked
 	}
-	return v.Text == "" && len(v.PNG) == 0 // so that a value of unknown kind is rejected rather than omitted
+	return v.Text == "" && len(v.PNG) == 0 // a value of unknown kind must be rejected rather than omitted
 }
 
-// maxMark is the side of the largest box that a mark fills, in points. In a larger field the mark is centered, so that
-// it does not cover text.
+// maxMark is the maximum side length of a mark, in points. In a larger field the mark is centered, so that it does not
+// cover text.
 const maxMark = 36
 
 // drawCheck draws a check mark as a path, with the same mark as hidden text.

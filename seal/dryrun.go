@@ -14,8 +14,9 @@ import (
 	"countersign/seal/refusal"
 )
 
-// DryRun builds the additions of a future seal to a file, and reads the result, so that a file that cannot be extended
-// is rejected at upload rather than when all signers have signed. It discards the result and returns only the facts.
+// DryRun builds the additions that a future seal would make to a file, and reads the result, so that a file that cannot
+// be extended is rejected at upload rather than after all signers have signed. It discards the result and returns only
+// the facts.
 func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages int) (*Facts, error) {
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), append(make([]byte, 31), 1)) // signatures of this key are discarded
 	if err != nil {
@@ -61,9 +62,9 @@ func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages i
 	return facts, err
 }
 
-// Facts contains properties of an original that sealing requires, and that can be determined only by reading the
-// complete file. They depend only on its bytes. Admit determines them, and a Job may contain them. Without them, Seal
-// determines them itself with the same result.
+// Facts contains properties of an original that are required for sealing, and that can be determined only by reading
+// the complete file. They depend only on the file's bytes. Admit determines them, and a Job may contain them.
+// Otherwise, Seal determines them itself with the same result.
 type Facts struct {
 	mentioned pdf.Mentioned
 	lineless  pageSet // the pages without free space for the line at the foot
@@ -81,8 +82,8 @@ const (
 	// factsVersion is the version of the facts' content. Stored facts of another version are discarded and determined
 	// again.
 	factsVersion = 2
-	// maxFacts is the maximum size of encoded facts, in bytes. Files with larger facts are rare, and are read again for
-	// sealing.
+	// maxFacts is the maximum size of encoded facts, in bytes. Files with larger facts are rare, and are read again
+	// when they are sealed.
 	maxFacts = 4 << 10
 )
 

@@ -28,8 +28,8 @@ func parseEvents(raw []json.RawMessage) ([]auditEvent, error) {
 	return events, nil
 }
 
-// describe returns a readable description of an event. who contains the signers before the event, and is updated if the
-// event replaces a signer.
+// describe returns a readable description of an event. who contains the signers as of before the event, and is updated
+// if the event replaces a signer.
 func (c *certificate) describe(e auditEvent, who persons) string {
 	s := cmp.Or(c.say.EventNames[e.Event], e.Event)
 	number := func(key string) (int, bool) {

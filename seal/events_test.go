@@ -63,7 +63,7 @@ func TestCertificateOfManyPreviousSigners(t *testing.T) {
 }
 
 // TestRecordOfPreviousSignersAgreesWithTheChain checks the number, order and times of previous signers. A record
-// without previous signers dates from before they were recorded.
+// without previous signers was created before they were recorded.
 func TestRecordOfPreviousSignersAgreesWithTheChain(t *testing.T) {
 	t.Parallel()
 	sound := func() manifest.Manifest {

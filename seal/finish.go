@@ -21,7 +21,7 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done ver
 	tail := a.w.Bytes()
 	rest := tail[int64(len(tail))-(total-done.Size):] // starting at the signature
 	hole, after := rest[:a.sig.contentsEnd-a.sig.contents], rest[a.sig.contentsEnd-a.sig.contents:]
-	// The bytes before the signature are a common prefix of the covered bytes and the complete file, so their hash is
+	// The bytes before the signature are a common prefix of the signed bytes and the complete file, so their hash is
 	// reused.
 	covered, err := verify.CloneHash(done.Hash)
 	if err != nil {
@@ -95,8 +95,8 @@ func (s *Sealer) sign(ctx context.Context, digest [sha256.Size]byte, a *assembly
 // errNoStamp reports that the time-stamp authority did not return a time-stamp.
 var errNoStamp = errors.New("no time-stamp")
 
-// stampDigest requests a time-stamp of a digest. It fails unless the additional certificates in the token have the hash
-// issuers.
+// stampDigest requests a time-stamp for a digest. It fails unless the additional certificates in the token have the
+// hash issuers.
 func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string) ([]byte, error) {
 	der, _, got, err := s.tsa.stamp(ctx, digest)
 	if err == nil && verify.UpperHex(got) != issuers {

@@ -65,7 +65,7 @@ func checkTenants(p models.Problems, tenants []string) {
 	}
 }
 
-// AppChange describes a change of an app. Members that are nil are not changed.
+// AppChange describes the changes to an app. Nil fields are left unchanged.
 type AppChange struct {
 	Name, Contact *string
 	Plan          *models.Plan
@@ -114,7 +114,7 @@ func (s *AppRepository) PlanLimits(plan models.Plan) models.PlanLimits {
 	return s.cfg.Plans.Limits(plan)
 }
 
-// AppByAnyID loads an app by its client ID or by its own ID.
+// AppByAnyID loads an app by its client ID or its own ID.
 func (s *AppRepository) AppByAnyID(ctx context.Context, id uuid.UUID) (*models.App, error) {
 	a, err := oneDecrypted[models.App](s.engine, s.db.WithContext(ctx).Order("client_id <> '"+id.String()+"'"), "client_id = ? OR id = ?", id, id)
 	return a, wrap(err, "find app %s", id)
@@ -126,9 +126,9 @@ func (s *AppRepository) App(ctx context.Context, id uuid.UUID) (*models.App, err
 	return a, wrap(err, "load app %s", id)
 }
 
-// SignInApp returns the app of a user who signs in at the provider for the first time. It is the app with the given
-// client ID or, if client is zero, the only app. If there is no such app, or client is zero and there are several apps,
-// it returns models.ErrNotFound.
+// SignInApp returns the app for a user who signs in through the provider for the first time. It is the app with the
+// given client ID or, if client is zero, the only app. If there is no such app, or if client is zero and there are
+// several apps, it returns models.ErrNotFound.
 func (s *AppRepository) SignInApp(ctx context.Context, client uuid.UUID) (*models.App, error) {
 	found, err := find[*models.App](whereNonZero(s.db.WithContext(ctx).Limit(2), "client_id = ?", client))
 	if err != nil {

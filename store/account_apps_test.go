@@ -152,7 +152,7 @@ func TestClientSecrets(t *testing.T) {
 }
 
 // TestPlans_AreCounted checks that each app's envelopes are counted by month up to the limit of its plan, and that an
-// app with an unknown plan cannot send any.
+// app with an unknown plan cannot send envelopes.
 func TestPlans_AreCounted(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -204,7 +204,7 @@ func TestPlans_AreCounted(t *testing.T) {
 	}
 }
 
-// TestPeriodStart_IsUTCMonth checks that a period starts at the beginning of the month in UTC.
+// TestPeriodStart_IsUTCMonth checks that a period starts at the beginning of a calendar month in UTC.
 func TestPeriodStart_IsUTCMonth(t *testing.T) {
 	t.Parallel()
 	west := time.FixedZone("west", -5*3600)

@@ -12,7 +12,7 @@ import (
 	"countersign/models"
 )
 
-// brandingNames lists the JSON names of the settings that belong to the branding.
+// brandingNames lists the JSON names of the branding settings.
 var brandingNames = []string{"primaryColor", "senderName", "replyTo", "footer", "supportUrl", "logo"}
 
 // Branding returns the branding that a tenant has configured.
@@ -28,7 +28,7 @@ func (s *AppRepository) Branding(ctx context.Context, app uuid.UUID, tenant stri
 	return b, err
 }
 
-// ChangeBranding changes the members with the given JSON names, and keeps the others. The settings and the logo are
+// ChangeBranding changes the settings with the given JSON names, and keeps the others. The settings and the logo are
 // saved in one transaction.
 func (s *AppRepository) ChangeBranding(ctx context.Context, app uuid.UUID, tenant string, b models.Branding, names []string) error {
 	v := b.Settings

@@ -87,7 +87,7 @@ func (s *AppRepository) newSecret(app uuid.UUID) (string, *models.ClientSecret, 
 // decoyHash is compared when the client is unknown, so that authentication takes as long as with a wrong secret.
 var decoyHash = []byte("$2a$10$7EqJtq98hPqEX7fNZaFWoOhi5yjzWmC.5pjz7pTgAE5lKQ5xqG3pK")
 
-// Authenticate returns the app with the given credentials. If they are invalid it returns models.ErrNotFound, without
+// Authenticate returns the app with the given credentials. If they are invalid, it returns models.ErrNotFound without
 // revealing which part was wrong.
 func (s *AppRepository) Authenticate(ctx context.Context, clientID, secret string) (*models.App, error) {
 	id, err := uuid.Parse(clientID)

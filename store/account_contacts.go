@@ -15,7 +15,8 @@ import (
 	"countersign/models"
 )
 
-// Limits for contacts. Contacts are encrypted, so the process sorts and filters their lists rather than the database.
+// Limits for contacts. Contacts are encrypted, so lists of them are sorted and filtered by the process rather than by
+// the database.
 const (
 	MaxContacts    = 50_000
 	MaxContactPage = 1000
@@ -75,7 +76,7 @@ func checkContactLimit(tx *gorm.DB, app uuid.UUID) error {
 }
 
 // Contacts returns a page of an app's contacts sorted by name, and the total number of matching contacts. search can
-// match any part of the name and address. Page numbers start at one.
+// match any part of the name or address. Page numbers start at one.
 func (s *AppRepository) Contacts(ctx context.Context, app uuid.UUID, search string, pageNumber, size int) (_ []models.Contact, total int, err error) {
 	search = normalizeForSearch(search)
 	var list []searchableContact
@@ -118,8 +119,8 @@ func (s *AppRepository) contactKeys(app uuid.UUID, email string) []string {
 	return s.addressKeys("contacts "+app.String(), email)
 }
 
-// rehashContact updates the key of a contact. It deletes the contact if another row has the same address under the
-// newest key, which happens if processes with different keys created both at the same time.
+// rehashContact updates the lookup hash of a contact. It deletes the contact if another row has the same address under
+// the newest key, which happens if processes with different keys created both rows at the same time.
 func (s *AppRepository) rehashContact(tx *gorm.DB, c *models.Contact) error {
 	c.EmailKey = s.contactKeys(c.AppID, c.Email)[0]
 	others, err := count(tx.Model(c).Where("app_id = ? AND email_key = ? AND id <> ?", c.AppID, c.EmailKey, c.ID))

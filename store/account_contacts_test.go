@@ -70,7 +70,7 @@ func TestContacts_AreLimited(t *testing.T) {
 		require.NoError(t, err)
 		other, _, err := s.CreateApp(t.Context(), "Other", models.PlanPro, nil)
 		require.NoError(t, err)
-		// This is more than two pages.
+		// This is more than two pages of contacts.
 		fill(10_001, 12_499, func(id, n string) string { return v.EncryptText("Contact "+n, "contacts.name "+id) })
 		list, total, err := s.Contacts(t.Context(), app.ID, "CONTACT", 1, 1000)
 		require.NoError(t, err)
@@ -100,8 +100,8 @@ func TestContacts_AreLimited(t *testing.T) {
 	})
 }
 
-// TestContacts_BelongToTheirApp checks that contacts are loaded as they were saved, including the phone number, and
-// that several apps can have contacts with the same address.
+// TestContacts_BelongToTheirApp checks that contacts are loaded exactly as they were saved, including the phone number,
+// and that several apps can have contacts with the same address.
 func TestContacts_BelongToTheirApp(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

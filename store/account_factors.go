@@ -34,8 +34,8 @@ var (
 
 // FactorState describes the second factors of a console user.
 type FactorState struct {
-	Active        bool // whether there is any second factor
-	TOTP          bool // whether there is an authenticator app
+	Active        bool // whether the user has any second factor
+	TOTP          bool // whether the user has an authenticator app
 	Passkeys      int
 	RecoveryCodes int // number of remaining recovery codes
 }
@@ -101,7 +101,7 @@ func (s *UserRepository) ConsumeCode(ctx context.Context, user uuid.UUID, code s
 	return wrap(err, "take code")
 }
 
-// consumeTimeStep consumes the time step of a code, and confirms the factor unless it is already confirmed. If two
+// consumeTimeStep marks the time step of a code as used, and confirms the factor unless it is already confirmed. If two
 // requests use the same code, only one succeeds.
 func (s *UserRepository) consumeTimeStep(tx *gorm.DB, user uuid.UUID, code string, confirmed bool) error {
 	f, err := one[models.ConsoleFactor](tx, "id = ? AND (confirmed_at IS NOT NULL) = ?", user, confirmed)

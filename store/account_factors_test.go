@@ -181,8 +181,8 @@ func TestConsoleSessions(t *testing.T) {
 	})
 }
 
-// TestReplacedSecret_ConfirmsNoFactor checks that a code for the secret at the beginning of a request does not confirm
-// a factor whose secret was replaced during the request.
+// TestReplacedSecret_ConfirmsNoFactor checks that a code for a secret does not confirm a factor if the secret was
+// replaced while the request was being processed.
 func TestReplacedSecret_ConfirmsNoFactor(t *testing.T) {
 	t.Parallel()
 	ctx, clock := t.Context(), kit.NewClock()

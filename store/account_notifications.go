@@ -74,9 +74,9 @@ func removeNotifications(tx *gorm.DB, user uuid.UUID) error {
 	return tx.Where("user_id = ?", user).Delete(&models.NotificationSettings{}).Error
 }
 
-// addNotification adds the notification of an envelope's sender about an event. Depending on the user's settings when
-// the transaction commits, it adds an outbox row with the record of its email, or an item for the daily digest.
-// Envelopes of bulk sends are included only in digests unless they require the sender to act.
+// addNotification adds the notification of an envelope's sender about an event. Depending on the user's settings at
+// commit time, it adds either an outbox row and an email record, or an item for the daily digest. Envelopes of bulk
+// sends are included only in digests unless they require the sender to act.
 func (s *NotificationRepository) addNotification(t *transaction, e *models.Envelope, ev *models.Event) {
 	kind := models.NotificationOf(ev.Name)
 	if kind == "" || e.OwnerID == nil {
@@ -118,8 +118,8 @@ func digestItemColumns(i *models.DigestItem) []column {
 	}
 }
 
-// RequestDigests requests up to n due digests, and schedules the next ones. It requests no digest for users without
-// events. It returns the number of due digests and the number of requested digests.
+// RequestDigests requests up to n due digests and schedules the next ones. It skips users who have no events. It
+// returns the number of due digests and the number of requested digests.
 func (s *NotificationRepository) RequestDigests(ctx context.Context, n int) (due, requested int, err error) {
 	all, err := find[models.NotificationSettings](s.db.WithContext(ctx).Where("digest_at <= ?", s.now()).Order("digest_at").Limit(n))
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *NotificationRepository) RequestDigests(ctx context.Context, n int) (due
 	return len(all), requested, nil
 }
 
-// requestDigest requests a user's digest, and reports whether it has done so. It has no effect if another process has
+// requestDigest requests a user's digest, and reports whether it did. It has no effect if another process has already
 // requested the digest.
 func (s *NotificationRepository) requestDigest(ctx context.Context, n *models.NotificationSettings) (requested bool, err error) {
 	now := s.now()
@@ -170,7 +170,7 @@ func (s *NotificationRepository) requestDigest(ctx context.Context, n *models.No
 // maxDigestItems is the maximum number of notifications in a digest.
 const maxDigestItems = 1000
 
-// DigestItems returns the items of a user's digest up to the given time, oldest first.
+// DigestItems returns the items of a user's digest that are not newer than the given time, oldest first.
 func (s *NotificationRepository) DigestItems(ctx context.Context, user uuid.UUID, until time.Time) ([]models.DigestItem, error) {
 	items, err := find[models.DigestItem](s.db.WithContext(ctx).Where("user_id = ? AND at <= ?", user, until).Order("at, event_id").Limit(maxDigestItems))
 	return items, wrap(err, "list digest items of %s", user)

@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// sentBy stores an envelope that was sent by a console user and waits for a signer.
+// sentBy stores an envelope that a console user has sent and that a signer has not signed yet.
 func (f *fixture) sentBy(u *models.ConsoleUser) *models.Envelope {
 	f.t.Helper()
 	e := f.sent(1, nil)
@@ -56,7 +56,7 @@ func (f *fixture) notified(e *models.Envelope) (kinds []models.NotificationKind)
 }
 
 // TestNotifications_FollowTheSettings checks that the transaction of an event requests the notification immediately or
-// in the digest according to the sender's settings, and that there are no notifications if an application sent the
+// in the digest, according to the sender's settings, and that no notification is requested if an application sent the
 // envelope.
 func TestNotifications_FollowTheSettings(t *testing.T) {
 	t.Parallel()
@@ -94,8 +94,8 @@ func TestNotifications_FollowTheSettings(t *testing.T) {
 	})
 }
 
-// TestNotificationSettings_ChangeOnlyNamedMembers checks that a change keeps other members, that an invalid change has
-// no effect, and that the settings of a disabled user cannot be changed.
+// TestNotificationSettings_ChangeOnlyNamedMembers checks that a change keeps the settings that it does not name, that
+// an invalid change has no effect, and that the settings of a disabled user cannot be changed.
 func TestNotificationSettings_ChangeOnlyNamedMembers(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -127,8 +127,8 @@ func TestNotificationSettings_ChangeOnlyNamedMembers(t *testing.T) {
 	})
 }
 
-// TestDigests_AreRequested checks that one digest is requested each morning if there were events, even with several processes, and
-// that a user who switches to immediate notifications still receives the pending digest.
+// TestDigests_AreRequested checks that one digest is requested each morning if there were events, even if several
+// processes are running, and that a user who switches to immediate notifications still receives the pending digest.
 func TestDigests_AreRequested(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

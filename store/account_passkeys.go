@@ -30,7 +30,7 @@ func (s *UserRepository) Passkeys(ctx context.Context, user uuid.UUID) ([]models
 func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keep uuid.UUID) (recovery []string, err error) {
 	p.ID, p.CreatedAt = s.newID(), s.now()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		// The lock ensures that of two concurrent transactions, the second one sees the passkey of the first.
+		// The lock ensures that the second of two concurrent transactions sees the passkey added by the first.
 		if _, err := one[models.ConsoleUser](s.locked(tx).Select("id"), "id = ? AND disabled_at IS NULL", p.UserID); err != nil {
 			return err
 		}

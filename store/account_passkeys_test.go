@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestResetFactors_ConcernsOneUser checks that ResetFactors removes all second factors and codes of a single user, and
-// ends all of that user's sessions except the one to keep.
+// TestResetFactors_ConcernsOneUser checks that ResetFactors removes all second factors and recovery codes of a single
+// user, and ends all of that user's sessions except keep.
 func TestResetFactors_ConcernsOneUser(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -12,13 +12,13 @@ import (
 	"countersign/models"
 )
 
-// Limits for the length of a console password, in characters.
+// Limits for the length of a console user's password, in characters.
 const (
 	minPassword = 10
 	maxPassword = 128
 )
 
-// validatePassword records the problems of a new password. words are related to the user and do not count toward the
+// validatePassword reports the problems with a new password. words are related to the user and do not count toward the
 // length of the password.
 func (s *UserRepository) validatePassword(p models.Problems, path, text string, words ...string) error {
 	if n := utf8.RuneCountInString(text); n < minPassword || n > maxPassword {
@@ -46,7 +46,7 @@ func (s *UserRepository) validatePassword(p models.Problems, path, text string, 
 	return nil
 }
 
-// bcryptLimit is the number of bytes of a password that bcrypt uses.
+// bcryptLimit is the number of bytes of a password that bcrypt takes into account.
 const bcryptLimit = 72
 
 // bcryptInput returns the input for bcrypt, which is the password, or its digest if the password exceeds bcrypt's

@@ -15,7 +15,7 @@ import (
 )
 
 // TestPasswords_AreHashedUnchanged checks that passwords within bcrypt's limit are hashed directly, so that any program
-// can verify them, and that longer passwords are hashed as a digest.
+// can verify them, and that a longer password is replaced by its digest before hashing.
 func TestPasswords_AreHashedUnchanged(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {

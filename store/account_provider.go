@@ -25,7 +25,7 @@ type ProviderIdentity struct {
 // key returns the stored form of the identity, which is a hash of its issuer and subject.
 func (i ProviderIdentity) key() []byte { return hashOf(i.Issuer + "\x00" + i.Subject) }
 
-// Errors for sign-ins at the provider.
+// Errors for signing in through the provider.
 var (
 	errAccountDisabled  = models.Reject(models.KindForbidden, "account_disabled", "This account is disabled. Ask an administrator of the console.")
 	errAccountElsewhere = models.Reject(models.KindForbidden, "account_elsewhere", "This account belongs to another application.")
@@ -35,9 +35,9 @@ var (
 	errAtProvider       = models.Reject(models.KindConflict, "provider_account", "This account already signs in at the provider.")
 )
 
-// UserOfProvider returns the console user with an identity, and assigns the role specified by the provider. The first
-// sign-in creates the user. It never takes over an account that has the same address and a password. The owner of such
-// an account can link it with LinkProvider.
+// UserOfProvider returns the console user with the given identity, and assigns the role specified by the provider. The
+// first sign-in creates the user, but never takes over an existing password account with the same address. The owner of
+// such an account can link it with LinkProvider.
 func (s *UserRepository) UserOfProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
 	u, err = s.userByIdentity(ctx, id)
 	if !errors.Is(err, models.ErrNotFound) {
@@ -73,7 +73,7 @@ func (s *UserRepository) userByIdentity(ctx context.Context, id ProviderIdentity
 	return u, wrap(err, "user of the provider")
 }
 
-// createFromProvider creates a user. created is false if there already is a user with the address or identity.
+// createFromProvider creates a user. created is false if a user with the address or identity already exists.
 func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
 	p := models.Problems{}
 	if models.CheckEmail(p, "email", id.Email); !id.EmailVerified || len(p) > 0 {
@@ -106,7 +106,7 @@ func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIden
 }
 
 // rejectDisabled rejects the address of a disabled account, so that a disabled user cannot return through the provider.
-// It decrypts every row to compare the addresses.
+// It has to decrypt every row to compare addresses.
 func (s *UserRepository) rejectDisabled(tx *gorm.DB, id ProviderIdentity) error {
 	var rows []models.ConsoleUser
 	return tx.Where("app_id = ? AND disabled_at IS NOT NULL", id.App).FindInBatches(&rows, 100, func(*gorm.DB, int) error {
@@ -135,7 +135,7 @@ func (s *UserRepository) LinkProvider(ctx context.Context, user uuid.UUID, id Pr
 		case u.AtProvider():
 			return errAtProvider
 		}
-		// By creating a new account, an administrator has replaced the disabled one.
+		// An administrator has replaced the disabled account by creating a new one.
 		if err := tx.Model(&models.ConsoleUser{}).Where("oidc_subject = ? AND disabled_at IS NOT NULL", id.key()).Update("oidc_subject", nil).Error; err != nil {
 			return err
 		}

@@ -10,7 +10,8 @@ import (
 	"countersign/models"
 )
 
-// Recipients are encrypted, so they are searched here and not by the database, up to these limits.
+// Recipients are encrypted, so they are searched in this process rather than in the database, up to the following
+// limits.
 const (
 	recentEnvelopes  = 100
 	recentRecipients = 1000
@@ -23,8 +24,8 @@ var recentlySent = fmt.Sprintf(`envelope_id IN (SELECT id FROM envelopes AS e WH
 		ORDER BY e.id DESC LIMIT %d)
 	ORDER BY envelope_id DESC, position LIMIT %d`, models.PurgePurged, recentEnvelopes, recentRecipients)
 
-// RecentRecipients returns the recipients of the newest envelopes that a console user sent in a tenant, newest first;
-// search matches any part of name and address. An empty tenant stands for all. Each address occurs once.
+// RecentRecipients returns the recipients of the newest envelopes that a console user sent in a tenant, newest first.
+// search can match any part of the name or address. An empty tenant selects all tenants. Each address is returned once.
 func (s *AppRepository) RecentRecipients(ctx context.Context, app, user uuid.UUID, tenant, search string) ([]models.Contact, error) {
 	var rows []*models.Signer
 	err := s.transact(ctx, readOnly, func(t *transaction) error {

@@ -11,8 +11,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRecentRecipients_ReadsTheNewestEnvelopes checks that an address has the name of its newest envelope, and that only
-// the newest 100 envelopes are read.
+// TestRecentRecipients_ReadsTheNewestEnvelopes checks that an address is returned with its name from the newest
+// envelope, and that only the newest 100 envelopes are read.
 func TestRecentRecipients_ReadsTheNewestEnvelopes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -33,7 +33,7 @@ type ActiveSession struct {
 	Factor  bool // whether the user has a second factor
 }
 
-// StartConsoleSession starts a session of a console user. provedAt is the time at which the person signed in at the
+// StartConsoleSession starts a console user's session. provedAt is the time at which the user authenticated with the
 // provider, or nil if it is unknown or a password was used.
 func (s *UserRepository) StartConsoleSession(ctx context.Context, user uuid.UUID, on Device, lifetime time.Duration, provedAt *time.Time) (*models.ConsoleSession, error) {
 	device, err := json.Marshal(on)
@@ -54,9 +54,9 @@ func (s *UserRepository) StartConsoleSession(ctx context.Context, user uuid.UUID
 	return session, wrap(err, "sign in")
 }
 
-// ConsoleSession returns a session and its user. It returns models.ErrNotFound if the session has reached its maximum
-// lifetime or the idle timeout, or was ended by a user. acting specifies that the user is performing an action, which
-// prevents the session from becoming idle.
+// ConsoleSession returns a session and its user. It returns models.ErrNotFound if the session has exceeded its maximum
+// lifetime or the idle timeout, or if a user ended it. acting specifies that the user is performing an action, which
+// resets the idle timeout.
 func (s *UserRepository) ConsoleSession(ctx context.Context, id uuid.UUID, idle time.Duration, acting bool) (*ActiveSession, error) {
 	var row struct {
 		models.ConsoleSession
@@ -110,7 +110,7 @@ func (s *UserRepository) EndConsoleSession(ctx context.Context, user, session uu
 	return wrap(requireRows(result, models.ErrNotFound), "end console session")
 }
 
-// EndConsoleSessions ends the sessions of a console user except keep, which may be uuid.Nil.
+// EndConsoleSessions ends all sessions of a console user except keep, which may be uuid.Nil.
 func (s *UserRepository) EndConsoleSessions(ctx context.Context, user, keep uuid.UUID) error {
 	return endSessions(s.db.WithContext(ctx), user, keep)
 }

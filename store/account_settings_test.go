@@ -38,7 +38,7 @@ func TestSettingsLayers(t *testing.T) {
 }
 
 // TestSettings_BelongToAppAndTenant checks that settings apply to a single app and tenant, and that a change affects
-// only the named members.
+// only the settings that it names.
 func TestSettings_BelongToAppAndTenant(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

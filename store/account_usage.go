@@ -15,7 +15,7 @@ func (s *AppRepository) EnvelopesUsed(ctx context.Context, app uuid.UUID) (int, 
 	return s.usage(ctx, app, "envelopes")
 }
 
-// EnvelopesReserved returns the number of envelopes that an app's bulk sends have reserved in the current period and
+// EnvelopesReserved returns the number of envelopes that an app's bulk sends have reserved in the current period but
 // not sent yet.
 func (s *AppRepository) EnvelopesReserved(ctx context.Context, app uuid.UUID) (int, error) {
 	return s.usage(ctx, app, "reserved")
@@ -56,7 +56,7 @@ func (s *AppRepository) countEnvelope(t *transaction, app uuid.UUID, at time.Tim
 }
 
 // reserveEnvelopes reserves envelopes that will be sent later, and returns the period of the reservation, or "" if the
-// plan has no limit. It returns an error if the plan has fewer envelopes left.
+// plan has no limit. It returns an error if fewer envelopes remain in the plan.
 func (s *AppRepository) reserveEnvelopes(t *transaction, app uuid.UUID, n int) (period string, err error) {
 	var plan models.Plan
 	t.query(func(r row) error { return r.Scan(&plan) }, "SELECT plan FROM apps WHERE id = $1", app)

@@ -76,13 +76,13 @@ func (s *UserRepository) UserDetails(ctx context.Context, app uuid.UUID) ([]User
 	return out, nil
 }
 
-// UserChange describes a change of a console user. Members that are nil are not changed.
+// UserChange describes the changes to a console user. Nil fields are left unchanged.
 type UserChange struct {
 	Name *string
 	Role *models.Role
 }
 
-// UpdateUser changes a console user of an app. A new role takes effect with the user's next request.
+// UpdateUser changes a console user of an app. A new role takes effect on the user's next request.
 func (s *UserRepository) UpdateUser(ctx context.Context, app, id uuid.UUID, c UserChange) (*models.ConsoleUser, error) {
 	var u *models.ConsoleUser
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
@@ -148,12 +148,12 @@ func (s *UserRepository) CreateUser(ctx context.Context, app uuid.UUID, email, n
 	return u, wrap(err, "create console user")
 }
 
-// Login returns the console user with the given credentials. If they are invalid, or if the user signs in at the
+// Login returns the console user with the given credentials. If they are invalid, or if the user signs in through the
 // provider, it returns models.ErrNotFound without revealing the reason.
 func (s *UserRepository) Login(ctx context.Context, email, password string) (*models.ConsoleUser, error) {
 	p := models.Problems{}
 	models.CheckEmail(p, "", strings.TrimSpace(email))
-	if len(p) > 0 { // belongs to no user, so it is not sent to the database
+	if len(p) > 0 { // cannot belong to any user, so it is not sent to the database
 		email = ""
 	}
 	u, err := first[models.ConsoleUser](s.db.WithContext(ctx).Where("email_key IN ? AND disabled_at IS NULL AND oidc_subject IS NULL", s.userKeys(email)))
@@ -217,8 +217,8 @@ func (s *UserRepository) UserNames(ctx context.Context, app uuid.UUID, ids []uui
 	return out, wrap(err, "load names of console users")
 }
 
-// DisableUser prevents a console user from signing in, which also ends all sessions immediately. It deletes the
-// notification settings.
+// DisableUser prevents a console user from signing in, and ends all of the user's sessions immediately. It also deletes
+// the notification settings.
 func (s *UserRepository) DisableUser(ctx context.Context, app, id uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		result := tx.Model(&models.ConsoleUser{}).Where("id = ? AND app_id = ? AND disabled_at IS NULL", id, app).
@@ -240,8 +240,8 @@ func (s *UserRepository) UserOfApp(ctx context.Context, app, id uuid.UUID) (*mod
 	return u, err
 }
 
-// SetPassword changes a console user's password and ends all sessions except keep. A user who signed in at the provider
-// must sign in with the password from now on.
+// SetPassword changes a console user's password and ends all sessions except keep. A user who signed in through the
+// provider must sign in with the password from then on.
 func (s *UserRepository) SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keep uuid.UUID) error {
 	p := models.Problems{}
 	err := s.validatePassword(p, "newPassword", password, u.Name, u.Email)

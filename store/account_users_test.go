@@ -135,8 +135,8 @@ func TestLinkProvider_KeepsOtherDisabledUsers(t *testing.T) {
 	})
 }
 
-// TestLinkProvider_IdentityThatCannotBeConnected_IsRejected checks that linking an unsuitable identity is rejected, and
-// that the user keeps the password.
+// TestLinkProvider_IdentityThatCannotBeConnected_IsRejected checks that an unsuitable identity cannot be linked, and
+// that the user keeps the password in that case.
 func TestLinkProvider_IdentityThatCannotBeConnected_IsRejected(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
@@ -167,7 +167,7 @@ func TestLinkProvider_IdentityThatCannotBeConnected_IsRejected(t *testing.T) {
 	})
 }
 
-// TestLongPasswords_AreDistinguished checks that passwords with the same first 72 bytes are distinguished.
+// TestLongPasswords_AreDistinguished checks that two passwords that begin with the same 72 bytes are distinguished.
 func TestLongPasswords_AreDistinguished(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
@@ -222,7 +222,7 @@ func TestLeakedPasswords(t *testing.T) {
 	}
 }
 
-// TestConsoleUsers_ChangeOnlyNamedMembers checks that a change affects only one user and only the named members.
+// TestConsoleUsers_ChangeOnlyNamedMembers checks that a change affects only one user and only the fields that it sets.
 func TestConsoleUsers_ChangeOnlyNamedMembers(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
@@ -273,7 +273,7 @@ func TestConsoleUsers_ChangeOnlyNamedMembers(t *testing.T) {
 		assert.Equal(t, []uuid.UUID{keep.ID}, sessionsOf(t, s, bob.ID))
 		assert.Equal(t, []uuid.UUID{adas.ID}, sessionsOf(t, s, ada.ID))
 
-		// A disabled user cannot be found, and the address can be used again.
+		// A disabled user cannot be found, and the address can be reused.
 		require.NoError(t, s.DisableUser(ctx, app.ID, bob.ID))
 		require.ErrorIs(t, s.DisableUser(ctx, app.ID, bob.ID), models.ErrNotFound)
 		_, err = s.Login(ctx, "bob@example.com", "another good one")
@@ -311,8 +311,8 @@ func sessionsOf(t *testing.T, s *store.Store, user uuid.UUID) (ids []uuid.UUID) 
 	return ids
 }
 
-// TestListUsers_ShowsFactorsAndLastActivity checks that the list shows which users have a second factor, and the time
-// of their last activity in a valid session.
+// TestListUsers_ShowsFactorsAndLastActivity checks that the list shows whether each user has a second factor, and the
+// time of the user's last activity in a valid session.
 func TestListUsers_ShowsFactorsAndLastActivity(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -220,11 +220,11 @@ func decodeArchive(file, key, binding []byte) (*archiveContent, error) {
 	return c, nil
 }
 
-// ArchiveError reports that the file of an archive is missing, damaged, or differs from its record.
+// ArchiveError reports that an archive file is missing or damaged, or differs from its record.
 type ArchiveError struct {
 	EnvelopeID uuid.UUID
 	Key        string // storage key of the file
-	Problem    string // for operators, such as "has no file"
+	Problem    string // problem for operators, such as "has no file"
 }
 
 // Error returns the problem with the archive for operators.
@@ -308,13 +308,13 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 	return c, nil
 }
 
-// archiveAttempts is the number of times that rows and archive are read alternately, because an envelope can be moved
-// between the two reads.
+// archiveAttempts is the maximum number of times that the rows and the archive are read in turn, because an envelope
+// can be moved between the two reads.
 const archiveAttempts = 4
 
-// rowsOrArchive returns the result of rows or, for an ended envelope without rows, the content of its archive. An
-// envelope can be archived and restored at any time. The result is therefore empty only if a single snapshot contains
-// neither rows nor an archive.
+// rowsOrArchive returns the result of rows. If that is empty and the envelope has ended, it returns the content of the
+// envelope's archive. An envelope can be archived and restored at any time. An empty result therefore means that the
+// envelope had no rows and was not archived in a single snapshot.
 func rowsOrArchive[T any](ctx context.Context, s *ArchiveRepository, e *models.Envelope, rows func(*gorm.DB) ([]T, error), archived func(*archiveContent) []T) ([]T, error) {
 	out, err := rows(s.db.WithContext(ctx))
 	if err != nil || len(out) > 0 || !e.Status.Terminal() {

@@ -31,7 +31,7 @@ type archiveFixture struct {
 	dir   string // directory of the file store
 	files *brokenFiles
 	ended []store.EnvelopeRef
-	// completed is an element of ended that was signed by two signers, one of them with a picture.
+	// completed is the element of ended that was signed by two signers, one of them with a picture.
 	completed *models.Envelope
 }
 
@@ -220,8 +220,8 @@ func TestArchivedEnvelopes_ReadUnchanged(t *testing.T) {
 	})
 }
 
-// TestValues_OfEnvelopeRestoredAfterLoad checks that an envelope without values is read without error if it is restored
-// after it is loaded.
+// TestValues_OfEnvelopeRestoredAfterLoad checks that the values of an envelope can be read without error if the
+// envelope is restored after it was loaded without values.
 func TestValues_OfEnvelopeRestoredAfterLoad(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -238,7 +238,7 @@ func TestValues_OfEnvelopeRestoredAfterLoad(t *testing.T) {
 }
 
 // TestArchive_KeepsRowsAfterSlowWrite checks that the rows are kept if writing the file took more than an hour, because
-// a sweep may soon remove the file.
+// a sweep may be about to remove the file.
 func TestArchive_KeepsRowsAfterSlowWrite(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -360,7 +360,7 @@ func TestArchives_SurviveMasterKeyReplacement(t *testing.T) {
 	})
 }
 
-// TestArchives_AreBounded checks that an archive with 64 MB of JSON can be written and read, and that an additional
+// TestArchives_AreBounded checks that an archive with 64 MB of JSON can be written and read, and that one additional
 // byte is rejected.
 func TestArchives_AreBounded(t *testing.T) {
 	t.Parallel()

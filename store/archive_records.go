@@ -37,7 +37,8 @@ func (s *ArchiveRepository) EnvelopesToArchive(ctx context.Context, before time.
 	return out, nil
 }
 
-// PostponeArchiving records that an envelope could not be archived. EnvelopesToArchive then omits it for several days.
+// PostponeArchiving records that an envelope could not be archived. EnvelopesToArchive then omits the envelope for
+// several days.
 func (s *ArchiveRepository) PostponeArchiving(ctx context.Context, envelope uuid.UUID) error {
 	err := s.db.WithContext(ctx).Table("envelopes").Where("id = ?", envelope).UpdateColumn("archive_retry_at", s.now().Add(archiveRetry)).Error
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *ArchiveRepository) PostponeArchiving(ctx context.Context, envelope uuid
 	return nil
 }
 
-// ReleasedArchives lists up to n archives that were restored so long ago that their files are no longer needed.
+// ReleasedArchives lists up to n archives whose rows were restored so long ago that their files are no longer needed.
 func (s *ArchiveRepository) ReleasedArchives(ctx context.Context, n int) ([]*Archive, error) {
 	var out []*Archive
 	err := s.db.WithContext(ctx).Where("released_at IS NOT NULL AND released_at < ?", s.now().Add(-ReleasedArchiveRetention)).Order("released_at").Limit(n).Find(&out).Error
@@ -70,7 +71,7 @@ func (s *ArchiveRepository) RemoveReleasedArchive(ctx context.Context, a *Archiv
 	return nil
 }
 
-// ArchiveFiles returns the subset of the archive IDs that are recorded.
+// ArchiveFiles returns the subset of the given archive IDs that are recorded.
 func (s *ArchiveRepository) ArchiveFiles(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	out := make(map[uuid.UUID]bool, len(ids))
 	if len(ids) == 0 {
@@ -91,10 +92,10 @@ func (s *ArchiveRepository) ArchiveFiles(ctx context.Context, ids []uuid.UUID) (
 const archivable = "NOT archived AND status IN ('completed', 'declined', 'voided', 'expired', 'deleted')"
 
 const (
-	// archiveRetry is the delay before archiving a failed envelope is retried.
+	// archiveRetry is the delay before archiving of an envelope is retried after a failure.
 	archiveRetry = 7 * 24 * time.Hour
-	// archiveCommitLimit is the maximum time between storing an archive's file and recording it. It is far shorter than
-	// the time after which a sweep deletes an unrecorded file.
+	// archiveCommitLimit is the maximum time between storing an archive's file and recording it. It is much shorter
+	// than the age at which a sweep deletes an unrecorded file.
 	archiveCommitLimit = time.Hour
 	// ReleasedArchiveRetention is the time for which an archive's file is retained after its rows have been restored,
 	// because it is needed for earlier backups of the database.

@@ -23,8 +23,8 @@ type BulkWork struct {
 
 	Counts models.BulkCounts
 	Rows   []*models.BulkRow // pending rows in order
-	// Settled is the number of rows that were sent or failed within the last minute. SettledSince is the time of the
-	// first of them.
+	// Settled is the number of rows that were sent or failed within the last minute. SettledSince is the time at which
+	// the first of them was settled.
 	Settled      int
 	SettledSince time.Time
 	// Backlog is the number of envelopes of the app's bulk sends whose workflows have not started yet, up to a limit.
@@ -70,7 +70,7 @@ func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bou
 	return w, wrap(err, "rows of bulk send %s", id)
 }
 
-// settleRow is a condition that ensures that a row is settled only once, and only while the bulk send is running.
+// settleRow is a condition that ensures that each row is settled only once, and only while the bulk send is running.
 const settleRow = ` WHERE id = $1 AND status = 'pending' AND EXISTS (SELECT 1 FROM bulk_sends AS b WHERE b.id = bulk_send_id AND b.status = 'running')`
 
 // SendBulkRow stores the sent envelope of a row and the row's new state in a single transaction, so that repeated calls
@@ -91,7 +91,7 @@ func (s *BulkRepository) SendBulkRow(ctx context.Context, r *models.BulkRow, e *
 	return wrap(err, "send row %d of bulk send %s", r.Row, r.BulkSendID)
 }
 
-// createOf is like createFor, but also ensures that the envelope's template is not archived in the meantime.
+// createOf is like createFor, but also ensures that the envelope's template is not archived at the same time.
 func (s *BulkRepository) createOf(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) error {
 	if e.TemplateID != nil {
 		s.templates.lockTemplate(&t.batch, *e.TemplateID, true)
@@ -116,8 +116,8 @@ func rowNotPending(err error) error {
 	return err
 }
 
-// FailBulkRow records the reason why a row cannot be sent, and releases the reservation of its envelope. The data of
-// the row is kept for a retry.
+// FailBulkRow records why a row cannot be sent, and releases the row's envelope reservation. The row's data is kept for
+// a retry.
 func (s *BulkRepository) FailBulkRow(ctx context.Context, app uuid.UUID, r *models.BulkRow, why *models.Error) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.execOne(`UPDATE bulk_send_rows SET status = 'failed', error_code = $2, error = $3, settled_at = $4, reserved_in = ''`+settleRow,

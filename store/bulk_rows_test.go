@@ -13,9 +13,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCleanup_RemovesOldBulkData checks that the data of rows that failed before the history period is removed, while
-// the row and its error are kept, and that retrying such rows is rejected. Rows that failed later can be retried, and
-// pending rows keep their data.
+// TestCleanup_RemovesOldBulkData checks that the data of rows that failed before the history period is removed, that
+// the rows and their errors are kept, and that retrying such rows is rejected. Rows that failed later can be retried,
+// and pending rows keep their data.
 func TestCleanup_RemovesOldBulkData(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -55,8 +55,8 @@ func TestCleanup_RemovesOldBulkData(t *testing.T) {
 	})
 }
 
-// TestBulkData_IsRemovedOrRetried checks that a retry during the removal finds either the data of all rows or none, so
-// that no row is pending without data.
+// TestBulkData_IsRemovedOrRetried checks that a retry that runs concurrently with the removal finds either all rows
+// with data or none, so that no row becomes pending without data.
 func TestBulkData_IsRemovedOrRetried(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

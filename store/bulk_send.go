@@ -68,8 +68,8 @@ type BulkSendWithCounts struct {
 	Counts models.BulkCounts
 }
 
-// CreateBulkSend stores an accepted bulk send with its rows, reserves their envelopes if the plan requires it, and
-// starts the workflow.
+// CreateBulkSend stores an accepted bulk send with its rows, reserves envelopes for the rows if the plan requires it,
+// and starts the workflow.
 func (s *BulkRepository) CreateBulkSend(ctx context.Context, b *models.BulkSend, rows []*models.BulkRow) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		period, err := s.apps.reserveEnvelopes(t, b.AppID, len(rows))
@@ -89,7 +89,7 @@ func (s *BulkRepository) CreateBulkSend(ctx context.Context, b *models.BulkSend,
 	return wrap(err, "create bulk send %s", b.ID)
 }
 
-// bulkRow returns the outbox row that starts the workflow, or notifies it that the state has changed.
+// bulkRow returns the outbox row that starts the bulk send's workflow, or notifies the workflow of a changed state.
 func (s *BulkRepository) bulkRow(b *models.BulkSend) models.OutboxRow {
 	return s.outboxRow(s.now(), b.ID, models.OutboxBulk, models.OutboxRefs{AppID: b.AppID, TenantID: b.TenantID})
 }
@@ -131,8 +131,8 @@ func countBulkRows(db *gorm.DB, ids ...uuid.UUID) (map[uuid.UUID]models.BulkCoun
 }
 
 // BulkSends lists up to limit of an app's bulk sends with their row counts, newest first. If tenant is not empty, only
-// bulk sends of that tenant are listed. The list contains bulk sends older than after. If after is uuid.Nil, it starts
-// with the newest.
+// bulk sends of that tenant are listed. The list contains only bulk sends older than after. If after is uuid.Nil, the
+// list starts with the newest one.
 func (s *BulkRepository) BulkSends(ctx context.Context, app uuid.UUID, tenant string, after uuid.UUID, limit int) (list []*BulkSendWithCounts, err error) {
 	err = s.fromReplica(ctx, func(s *engine) error {
 		return s.read(ctx, func(tx *gorm.DB) error {
@@ -155,7 +155,7 @@ func bulkSendsAfter(db *gorm.DB, app uuid.UUID, tenant string, after uuid.UUID) 
 }
 
 // ChangeBulkSend pauses, resumes or cancels a bulk send, or retries its failed rows. If check is not nil, it can reject
-// a bulk send before anything is changed.
+// the change before anything is modified.
 func (s *BulkRepository) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action models.BulkAction, check func(*models.BulkSend) error) (*BulkSendWithCounts, error) {
 	out, err := inTransaction(ctx, s.engine, func(t *transaction) (*BulkSendWithCounts, error) {
 		b, err := one[models.BulkSend](s.locked(t.gorm()), "id = ? AND app_id = ?", id, app)
@@ -170,7 +170,7 @@ func (s *BulkRepository) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, 
 		if _, err := b.Apply(action, s.now()); err != nil {
 			return nil, err
 		}
-		switch action { //nolint:exhaustive // the others change no row
+		switch action { //nolint:exhaustive // the other actions change no row
 		case models.BulkCancel:
 			err = cancelBulkRows(t, b, s.engine)
 		case models.BulkRetry:
@@ -232,7 +232,7 @@ func (s *BulkRepository) retryBulkRows(t *transaction, b *models.BulkSend) error
 }
 
 // FinishBulkSend completes a bulk send that has no pending rows, and records the event for the app. It reports whether
-// the bulk send is complete.
+// the bulk send is now complete.
 func (s *BulkRepository) FinishBulkSend(ctx context.Context, app, id uuid.UUID) (bool, error) {
 	finished, err := inTransaction(ctx, s.engine, func(t *transaction) (bool, error) {
 		b, err := one[models.BulkSend](s.locked(t.gorm()), "id = ? AND app_id = ?", id, app)
@@ -262,7 +262,7 @@ func ignoreRefusal(err error) error {
 	return err
 }
 
-// announceBulk adds the event bulk.completed, with a delivery for each endpoint that subscribes to it.
+// announceBulk adds the event bulk.completed, with a delivery for each subscribed endpoint.
 func (s *BulkRepository) announceBulk(t *transaction, b *models.BulkSend, counts models.BulkCounts) error {
 	var webhooks []*models.Webhook
 	queueActiveWebhooks(&t.batch, &webhooks, b.AppID)

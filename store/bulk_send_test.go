@@ -19,7 +19,7 @@ import (
 	"countersign/test/kit"
 )
 
-// envelope returns a sent envelope that is not stored.
+// envelope returns a sent envelope without storing it.
 func (f *fixture) envelope(externalID *string) *models.Envelope {
 	f.t.Helper()
 	act := f.act()
@@ -76,7 +76,7 @@ func (f *fixture) usage() (used, reserved int) {
 	return used, reserved
 }
 
-// onPlan makes a new app with the given plan the app of the fixture.
+// onPlan creates an app with the given plan and uses it as the fixture's app.
 func (f *fixture) onPlan(p models.Plan) {
 	f.t.Helper()
 	app, _, err := f.CreateApp(f.t.Context(), "On a plan", p, nil)
@@ -84,8 +84,8 @@ func (f *fixture) onPlan(p models.Plan) {
 	f.app = app
 }
 
-// TestBulkRows_AreSentOnce checks that concurrent processes send each row only once and in order, in a single
-// transaction with the envelope, its usage and its outbox row.
+// TestBulkRows_AreSentOnce checks that concurrent processes send each row exactly once and in order, and that a single
+// transaction writes the envelope, its usage and its outbox row.
 func TestBulkRows_AreSentOnce(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -157,7 +157,7 @@ func TestBulkRows_AreSentOnce(t *testing.T) {
 }
 
 // TestBulkSends_FollowTheirState checks that a paused or canceled bulk send sends nothing, and that only a retry can
-// resume one that has ended.
+// resume a bulk send that has ended.
 func TestBulkSends_FollowTheirState(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -202,7 +202,7 @@ func TestBulkSends_FollowTheirState(t *testing.T) {
 	})
 }
 
-// TestBulkSends_Complete checks that a bulk send completes with an event when no row is pending, and that failed rows
+// TestBulkSends_Complete checks that a bulk send completes with an event once no rows are pending, and that failed rows
 // can be retried with their data.
 func TestBulkSends_Complete(t *testing.T) {
 	t.Parallel()
@@ -254,8 +254,8 @@ func TestBulkSends_Complete(t *testing.T) {
 	})
 }
 
-// TestBulkSends_ReserveEnvelopes checks that envelopes are reserved for all rows in the period of the request if the
-// plan is limited. Rows that were sent, failed or were canceled are no longer reserved.
+// TestBulkSends_ReserveEnvelopes checks that, if the plan is limited, envelopes are reserved for all rows in the period
+// of the request. The reservation is released for rows that were sent, failed or were canceled.
 func TestBulkSends_ReserveEnvelopes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -342,8 +342,8 @@ func TestBulkRows_AreEncrypted(t *testing.T) {
 	})
 }
 
-// TestBulkWork_CountsSettledAndPendingRows checks that BulkWork counts the rows settled within a minute, and those
-// whose workflows have not started yet.
+// TestBulkWork_CountsSettledAndPendingRows checks that BulkWork counts the rows settled within the last minute, and the
+// envelopes whose workflows have not started yet.
 func TestBulkWork_CountsSettledAndPendingRows(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -17,8 +17,8 @@ type EmbeddedRepository struct {
 	envelopes *EnvelopeRepository
 }
 
-// Sessions for pages that an app embeds. In an embedded session a signer signs, and in a builder session a user
-// prepares a draft or a template.
+// Sessions for pages that an app embeds. A signer signs in an embedded session, and a user prepares a draft or a
+// template in a builder session.
 
 // CreateEmbeddedSession stores an embedded session and fn's changes to its envelope in a single transaction. The
 // envelope is locked until the session is stored, so that the next change can revoke the session.
@@ -61,7 +61,7 @@ func (s *EmbeddedRepository) RevokeEmbeddedSession(ctx context.Context, app *mod
 	return wrap(s.revokeSession(ctx, app, e.PageSession, e), "revoke embedded session %s", id)
 }
 
-// revokeSession ends the session stored in a row.
+// revokeSession ends the session stored in the given row.
 func (s *EmbeddedRepository) revokeSession(ctx context.Context, app *models.App, of models.PageSession, row any) error {
 	if of.AppID != app.ID || app.CheckTenant(of.TenantID) != nil {
 		return models.ErrNotFound

@@ -14,7 +14,8 @@ import (
 	"countersign/test/kit"
 )
 
-// embeds returns the change that prepares an embedded session for a signer, given the signer's state as loaded.
+// embeds returns the change that prepares an embedded session for a signer, given the state in which the signer was
+// loaded.
 func (f *fixture) embeds(seen *models.Signer) func(*models.Envelope) error {
 	return func(e *models.Envelope) error { return e.LinkUntil(f.act(), seen, f.clock.Now().Add(time.Hour)) }
 }
@@ -48,8 +49,8 @@ func (f *fixture) session(e *models.Envelope, hash string) *models.EmbeddedSessi
 	}}
 }
 
-// TestEmbeddedSessions_KeepTheirLinks checks that a session that is rejected or cannot be stored does not invalidate
-// the signer's link.
+// TestEmbeddedSessions_KeepTheirLinks checks that the signer's link stays valid if a session is rejected or cannot be
+// stored.
 func TestEmbeddedSessions_KeepTheirLinks(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"sqlite", "postgres"} {
@@ -121,8 +122,8 @@ func TestEmbeddedSessions_WaitForReplacement(t *testing.T) {
 	assert.Equal(t, "signer_changed", refusalOf(t, <-made))
 }
 
-// TestEmbeddedSessions_FoundByToken checks that sessions are found by their token, and that only their own app and
-// tenant can end them.
+// TestEmbeddedSessions_FoundByToken checks that sessions are found by their token, and that only the app and tenant
+// that created a session can end it.
 func TestEmbeddedSessions_FoundByToken(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -25,11 +25,11 @@ type engine struct {
 	cfg          Config // with defaults applied
 	db           *gorm.DB
 	replica      *replica // nil if there is no replica
-	primary      *engine  // the engine that writes, if this engine reads from the replica; otherwise nil
+	primary      *engine  // the writing engine, if this engine reads from the replica; otherwise nil
 	postgres     bool
-	writers      *limit.Limit // lets writers on SQLite take turns; nil on PostgreSQL
+	writers      *limit.Limit // lets SQLite writers take turns; nil on PostgreSQL
 	vault        *vault.Vault
-	index        *vault.Index // index of addresses
+	index        *vault.Index // blind index of addresses
 	registry     *registry
 	now          func() time.Time
 	newID        func() uuid.UUID
@@ -43,8 +43,8 @@ func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
 	if err != nil {
 		return nil, errors.New("database URL cannot be read as a PostgreSQL connection string")
 	}
-	// PgBouncer in transaction mode does not keep prepared statements. With PgBouncer, the URL must specify a different
-	// mode such as cache_describe.
+	// PgBouncer in transaction mode does not preserve prepared statements between transactions. With PgBouncer, the URL
+	// must specify another mode, such as cache_describe.
 	gc.PrepareStmt = pc.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
 	types := stdlib.OptionAfterConnect(func(_ context.Context, c *pgx.Conn) error {
 		c.TypeMap().RegisterType(&pgtype.Type{
@@ -81,7 +81,7 @@ func (s *engine) Close() error {
 	return wrap(errors.Join(err, ofReplica), "close database")
 }
 
-// Ping returns an error unless the database responds.
+// Ping returns an error unless the database is responding.
 func (s *engine) Ping(ctx context.Context) error {
 	conn, err := s.db.DB()
 	if err == nil {

@@ -23,7 +23,7 @@ type batch struct {
 type statement struct {
 	sql  string
 	args []any
-	one  bool            // whether it must change exactly one row
+	one  bool            // whether the statement must change exactly one row
 	read func(row) error // called for each row of the result
 }
 
@@ -49,7 +49,7 @@ func (b *batch) query(read func(row) error, query string, args ...any) {
 // back.
 var errLostUpdate = errors.New("store: the envelope was changed without holding its lock")
 
-// requireOneRow makes a statement fail in the database, and thereby before the commit that is sent with it. This
+// requireOneRow makes a statement fail inside the database, and thus before the commit that is sent with it. This
 // process learns the number of changed rows only after the commit. The SQL function require_one_row is part of the
 // schema, and fails with lostUpdateCode.
 const (
@@ -89,8 +89,8 @@ func sendTogether(ctx context.Context, c *pgx.Conn, statements []statement) erro
 	return err
 }
 
-// insertPage is the number of rows per INSERT. The number for SQLite is smaller, because batching saves no round trips
-// there, and the driver's time is quadratic in the number of parameters.
+// insertPage is the number of rows per INSERT. It is lower for SQLite, because batching saves no round trips there, and
+// the driver's run time is quadratic in the number of parameters.
 const (
 	insertPage       = 100
 	insertPageSQLite = 4
@@ -114,8 +114,8 @@ func (b *batch) insert(table, conflict string, rows ...[]column) {
 	}
 }
 
-// insertIf adds the insertion of a row if a condition is true when the statement is executed. Parameters of the
-// condition are written as ?.
+// insertIf adds the insertion of a row, which takes place only if a condition is true when the statement is executed.
+// Parameters of the condition are written as ?.
 func (b *batch) insertIf(table string, columns []column, condition string, args ...any) {
 	all := make([]any, 0, len(columns)+len(args))
 	for _, c := range columns {
@@ -127,7 +127,7 @@ func (b *batch) insertIf(table string, columns []column, condition string, args 
 	b.exec("INSERT INTO "+table+" ("+strings.Join(namesOf(columns), ", ")+") SELECT "+placeholders(0, len(columns))+" WHERE "+condition, append(all, args...)...)
 }
 
-// update adds the update of the single row that matches all columns in key.
+// update adds an update of the single row that matches all columns in key.
 func (b *batch) update(table string, key, columns []column) {
 	args := make([]any, 0, len(columns)+len(key))
 	assign := func(columns []column) []string {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// column is a column of a row. Its value is a pointer to the member of the model, which a SELECT writes and other
+// column is a column of a row. Its value is a pointer to the model's field, which SELECT statements write and other
 // statements read.
 type column struct {
 	name  string
@@ -55,10 +55,10 @@ func (j inJSON) Scan(src any) error {
 	return fmt.Errorf("store: JSON in a %T", src)
 }
 
-// selection is the beginning of a table's SELECT statement, and the columns for scanning its rows.
+// selection is the beginning of a table's SELECT statement, and the columns into which its rows are scanned.
 type selection[T any] struct {
 	columns func(*T) []column
-	query   string // up to the condition
+	query   string // everything before the condition
 }
 
 func selectionOf[T any](table string, columns func(*T) []column) selection[T] {

@@ -9,22 +9,23 @@ import (
 )
 
 // Some columns are compressed before they are encrypted, because encrypted data cannot be compressed. For example,
-// webhook bodies are JSON in which names, IDs and addresses are repeated. Compressed data is the byte deflated followed
-// by raw DEFLATE (RFC 1951). JSON never begins with that byte, so uncompressed values can be recognized.
+// webhook bodies are JSON in which names, IDs and addresses are repeated. Compressed data consists of the byte
+// deflated, followed by raw DEFLATE data (RFC 1951). JSON never begins with that byte, so uncompressed values can be
+// recognized.
 const (
 	deflated = 1
 	// maxCompressed is the maximum size of content that is compressed or decompressed, in bytes.
 	maxCompressed = 32 << 20
 )
 
-// deflaters contains compressors for reuse, because each one has tables of 1 MB.
+// deflaters is a pool of compressors, because each one allocates tables of 1 MB.
 var deflaters = sync.Pool{New: func() any {
 	w, _ := flate.NewWriter(io.Discard, flate.BestSpeed) // the level is valid
 	return w
 }}
 
-// compress returns the content in the form to be encrypted. Content that would not become shorter, or is too long, is
-// returned unchanged.
+// compress returns the content in the form that is then encrypted. Content that is too long, or would not become
+// shorter, is returned unchanged.
 func compress(plain []byte) []byte {
 	if len(plain) > maxCompressed {
 		return plain

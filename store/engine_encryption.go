@@ -60,7 +60,7 @@ func (s *engine) encryptedRowOf(row any) encryptedRow {
 	return encryptedRow{}
 }
 
-// ownCopy replaces an optional text, which may be shared, with a copy, and returns the copy.
+// ownCopy replaces an optional text, which may be shared with other rows, with a copy, and returns the copy.
 func ownCopy(p **string) *string {
 	if *p == nil {
 		return nil
@@ -79,7 +79,7 @@ func (r encryptedRow) names() []string {
 
 func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// encrypt returns a copy of a row in the form to be stored in the database.
+// encrypt returns a copy of a row in the form in which it is stored in the database.
 func encrypt[T any](s *engine, row *T) *T {
 	out := *row
 	r := s.encryptedRowOf(&out)
@@ -137,13 +137,13 @@ func (s *engine) needsRewrap(r encryptedRow) bool {
 	})
 }
 
-// addressKeys returns the hashes by which an address can be found. The first one is used for writing, and the others
-// belong to former master keys.
+// addressKeys returns the hashes under which an address can be found. The first one is used for writing. The others
+// were computed with former master keys.
 func (s *engine) addressKeys(scope, email string) []string {
 	return s.index.Hashes(scope, models.EmailKey(email))
 }
 
-// hashOf returns the hash to be stored for a text that is only compared.
+// hashOf returns the hash that is stored for a text that is only compared, never read.
 func hashOf(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return sum[:]

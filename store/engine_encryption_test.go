@@ -20,15 +20,15 @@ import (
 )
 
 // personalData lists texts, in lowercase, that no table may contain in plain text. They are complete and partial
-// addresses, numbers and values of scenario.
+// addresses, phone numbers and values from scenario.
 var personalData = []string{
 	"ada.l@", "kitchen.example", "+442079460958", "2079460958", "clerk@staff.example", "staff.example", "owner@acme.example", "acme.example",
 	"grace", "grace.h@navy.example", "navy.example", "+12025550143", "4711 quiet lane", "a hand's stroke", "courier hand",
 }
 
-// scenario is a database with personal data wherever the database can contain it. It has an app with a contact address,
-// a console user, a contact, a saved signature, and a completed envelope with deliveries whose endpoint echoed the
-// data.
+// scenario is a database that contains personal data everywhere the schema allows it. It has an app with a contact
+// address, a console user, a contact, a saved signature, and a completed envelope with deliveries whose endpoint echoed
+// the data.
 type scenario struct {
 	*store.Store
 
@@ -58,7 +58,7 @@ func onBothDatabases(t *testing.T, test func(t *testing.T, d database)) {
 	}
 }
 
-// open opens the database with master keys, the first of which encrypts.
+// open opens the database with the given master keys. The first one is used for encryption.
 func (d database) open(t *testing.T, keys ...byte) *store.Store {
 	t.Helper()
 	return kit.OpenStore(t, d.url, kit.VaultOf(t, keys...), d.clock.Now)
@@ -167,7 +167,7 @@ func (sc *scenario) sign(i int) {
 	})
 }
 
-// check reads back all personal data through s.
+// check verifies that all personal data can be read through s.
 func (sc *scenario) check(s *store.Store) {
 	t, ctx := sc.t, sc.t.Context()
 	t.Helper()
@@ -306,8 +306,8 @@ func TestDatabase_ContainsNoPlainAddress(t *testing.T) {
 	})
 }
 
-// TestEncryptedValues_AreBoundToTheirRows checks that an encrypted value cannot be moved to another row, and that it is
-// not re-encrypted when other columns of its row change.
+// TestEncryptedValues_AreBoundToTheirRows checks that an encrypted value cannot be moved to another row, and that a
+// value is not re-encrypted when other columns of its row change.
 func TestEncryptedValues_AreBoundToTheirRows(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, d database) {

@@ -20,7 +20,7 @@ import (
 // IdempotencyRepository stores idempotency keys and the responses to their requests.
 type IdempotencyRepository struct{ *engine }
 
-// IdempotentRequest identifies a request that may be repeated, by its sender, target and key.
+// IdempotentRequest identifies a request that may be retried, by its sender, target and key.
 type IdempotentRequest struct {
 	Scope, Method, Path, Key string
 	Fingerprint              []byte // hash of the body
@@ -33,8 +33,8 @@ type StoredResponse struct {
 	Body   []byte
 }
 
-// idempotencyKey is a claimed request with its response. The header and body are encrypted, because responses contain
-// credentials.
+// idempotencyKey is a claimed request and its response. The header and body are encrypted, because responses can
+// contain credentials.
 type idempotencyKey struct {
 	ID          uuid.UUID `gorm:"primaryKey"`
 	Scope       string
@@ -50,13 +50,13 @@ type idempotencyKey struct {
 	ExpiresAt   time.Time
 }
 
-// inFlightTimeout is the time without a response after which the process of a request is considered dead, and a
-// repetition replaces the request. The replaced request can no longer commit.
+// inFlightTimeout is the time without a response after which the process handling a request is considered dead, and a
+// retry replaces the request. The replaced request can no longer commit.
 const inFlightTimeout = 30 * time.Second
 
 const labelIdempotency = "idempotency"
 
-// Errors for a repeated request.
+// Errors for a retried request.
 var (
 	errKeyReused = models.Reject(models.KindUnprocessable, "idempotency_key_reused",
 		"This Idempotency-Key was used for another request.")
@@ -70,7 +70,7 @@ var (
 
 // ClaimKey claims a request, and stores its key for the duration keep. It returns the ID of the claim, and the stored
 // response if there is one. It returns an error if the request is still in progress, if it differs from the first
-// request, or if the first request was committed without storing a response.
+// request, or if the first request was committed without a stored response.
 func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentRequest, keep time.Duration) (uuid.UUID, *StoredResponse, error) {
 	var id uuid.UUID
 	var answer *StoredResponse
@@ -90,7 +90,7 @@ func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentReques
 		}
 		old, err := one[idempotencyKey](s.locked(tx), "scope = ? AND method = ? AND path = ? AND key = ?", r.Scope, r.Method, r.Path, r.Key)
 		if errors.Is(err, models.ErrNotFound) {
-			return errInFlight // released a moment ago; the next attempt will claim it
+			return errInFlight // just released; the next attempt will claim it
 		}
 		if err != nil {
 			return err
@@ -152,17 +152,17 @@ func (s *IdempotencyRepository) StoreResponse(ctx context.Context, id uuid.UUID,
 }
 
 // ReleaseKey deletes a claimed request, so that it can be sent again. If anyway is set, it also deletes a committed
-// request, which can then run twice.
+// request, which can then be executed twice.
 func (s *IdempotencyRepository) ReleaseKey(ctx context.Context, id uuid.UUID, anyway bool) error {
 	return wrap(s.db.WithContext(ctx).Delete(&idempotencyKey{}, "id = ? AND (NOT committed OR ?)", id, anyway).Error, "release idempotency key")
 }
 
-// MaxStoredResponse is the maximum size of a stored response body, in bytes. Envelopes with the maximum number of
-// fields are smaller.
+// MaxStoredResponse is the maximum size of a stored response body, in bytes. An envelope with the maximum number of
+// fields is smaller than this.
 const MaxStoredResponse = 8 << 20
 
-// commitKey records in a transaction that the transaction's request was committed, together with the response unless it
-// is nil or too long. The transaction fails if a repetition has replaced the request.
+// commitKey records, in the request's transaction, that the request was committed. It also stores the response unless
+// it is nil or too long. The transaction fails if a retry has replaced the request.
 func (s *engine) commitKey(t *transaction, key uuid.UUID, response *StoredResponse) error {
 	if key == uuid.Nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRepeatedRequests_ReturnTheFirstResponse checks that a repetition returns the stored response, is rejected while
-// the first request is running, and is executed after the key has expired.
+// TestRepeatedRequests_ReturnTheFirstResponse checks that a retry returns the stored response, that it is rejected
+// while the first request is running, and that it is executed after the key has expired.
 func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -43,7 +43,7 @@ func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 		clock.Add(inFlight - time.Microsecond)
 		refused("idempotency_in_flight", r)
 
-		// The process is now considered dead. A repetition replaces the request, which can no longer commit.
+		// The process is now considered dead. A retry replaces the request, which can no longer commit.
 		clock.Add(time.Microsecond)
 		second, answer, err := claim(r)
 		require.NoError(t, err)
@@ -73,14 +73,14 @@ func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 		require.Nil(t, answer)
 		require.NotEqual(t, second, third)
 
-		// A request in a process whose clock is behind is not blocked.
+		// A request handled by a process whose clock is behind is not blocked.
 		clock.Add(-time.Hour)
 		_, _, err = claim(another)
 		require.NoError(t, err)
 	})
 }
 
-// TestResponses_AreStoredInTheTransaction checks that a response is stored encrypted and in the transaction that it
+// TestResponses_AreStoredInTheTransaction checks that a response is encrypted and stored in the transaction that it
 // describes, and that it is not stored if the transaction fails.
 func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 	t.Parallel()
@@ -196,8 +196,8 @@ func TestRestore_IsNoChangeOfTheRequest(t *testing.T) {
 	})
 }
 
-// TestCommittedRequest_KeepsItsResponse checks that a released request can run again only if it had no effect, or if
-// repeating it is explicitly permitted.
+// TestCommittedRequest_KeepsItsResponse checks that a released request can be executed again only if it had no effect,
+// or if repeating it is explicitly permitted.
 func TestCommittedRequest_KeepsItsResponse(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -257,7 +257,7 @@ func TestIdempotencyKeys_HaveSeparateResponses(t *testing.T) {
 		require.Error(t, err)
 		assert.False(t, models.IsRejection(err), "a row that the database refuses is not a request that is worked on: %v", err)
 
-		// The events of two apps are numbered independently, whatever the order of reading.
+		// The events of each app are numbered independently, regardless of the order in which they are read.
 		a, b := newFixture(t, s, clock), newFixture(t, s, clock)
 		var read [2]int
 		last := [2]uuid.UUID{}

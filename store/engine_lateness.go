@@ -2,7 +2,8 @@ package store
 
 import "time"
 
-// Delays after which work counts as late. A workflow normally acts within seconds, and a restarted one within minutes.
+// Delays after which work counts as late. A workflow normally acts within seconds, and a restarted workflow within
+// minutes.
 const (
 	expiryNotice   = 2 * time.Minute // after the deadline
 	sealingNotice  = 5 * time.Minute // after the last signature

@@ -36,9 +36,9 @@ func (s *engine) migrate(ctx context.Context) (int64, error) {
 	}
 }
 
-// migratedMeanwhile reports whether another process has migrated an SQLite database past the given version. There is no
-// lock for SQLite. Each migration is one transaction, and if two processes run the same migration, the second one
-// fails.
+// migratedMeanwhile reports whether another process has migrated an SQLite database past the given version. SQLite
+// migrations use no lock. Each migration is one transaction, and if two processes run the same migration, the second
+// one fails.
 func migratedMeanwhile(ctx context.Context, p *goose.Provider, before int64) bool {
 	const limit, interval = 2 * time.Second, 20 * time.Millisecond // the other process may be about to commit
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -57,7 +57,7 @@ func migratedMeanwhile(ctx context.Context, p *goose.Provider, before int64) boo
 	}
 }
 
-// Migrated returns an error unless the database has the version that this program needs.
+// Migrated returns an error unless the database schema has the version that this program requires.
 func (s *engine) Migrated(ctx context.Context) error {
 	p, err := s.migrations()
 	if err != nil {

@@ -24,9 +24,9 @@ import (
 
 var update = flag.Bool("update", false, "add new migrations to testdata/migrations.sha256")
 
-// TestMigrationsOnlyGrow checks that migrations that a database may have run are not changed.
-// testdata/migrations.sha256 lists their hashes. The flag -update appends the hashes of new migrations and changes no
-// existing line.
+// TestMigrationsOnlyGrow checks that a migration is never changed once a database may have run it.
+// testdata/migrations.sha256 lists their hashes. The flag -update appends the hashes of new migrations without changing
+// existing lines.
 func TestMigrationsOnlyGrow(t *testing.T) {
 	t.Parallel()
 	const list = "testdata/migrations.sha256"
@@ -98,8 +98,8 @@ func TestMigrate_ConfiguresThePlanner(t *testing.T) {
 	require.Empty(t, sqlite)
 }
 
-// TestMigrate_ConcurrentProcesses checks that processes that start at the same time migrate an empty database to the
-// same version.
+// TestMigrate_ConcurrentProcesses checks that processes that start at the same time all migrate an empty database to
+// the same version.
 func TestMigrate_ConcurrentProcesses(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -167,7 +167,7 @@ func TestAuditEvents_AreAppendOnly(t *testing.T) {
 }
 
 // TestAwaitMigration_OfAnotherProcess checks that a migration by another process is detected, and that waiting for it
-// ends with the context.
+// stops when the context ends.
 func TestAwaitMigration_OfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -15,7 +15,7 @@ import (
 	sqlitelib "modernc.org/sqlite/lib"
 )
 
-// transientStates lists the PostgreSQL SQLSTATE codes, or their classes, after which the same transaction may succeed
+// transientStates lists the PostgreSQL SQLSTATE codes and code classes after which the same transaction may succeed
 // later.
 var transientStates = []string{
 	"08",    // connection exception
@@ -27,7 +27,7 @@ var transientStates = []string{
 	"58030", // input or output error of the server
 }
 
-// Unavailable reports whether an error means that the database or the file store is currently not responding or full,
+// Unavailable reports whether an error means that the database or the file store is temporarily not responding or full,
 // so that a retry may succeed.
 func Unavailable(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {

@@ -11,11 +11,11 @@ import (
 	"countersign/models"
 )
 
-// outboxHorizon exceeds every postponement. If a row is due even later, it was written before the clock was set back,
-// and is due now.
+// outboxHorizon is longer than any postponement. If a row is due even later, it was written before the clock was set
+// back, and is treated as due now.
 const outboxHorizon = 5 * time.Minute
 
-// addOutbox adds rows with the trace in which they are written, and wakes the dispatcher after the commit.
+// addOutbox adds rows with the trace context in which they are written, and wakes the dispatcher after the commit.
 func addOutbox(t *transaction, rows ...models.OutboxRow) {
 	if len(rows) == 0 {
 		return
@@ -31,8 +31,8 @@ func completeOutboxRow(t *transaction, r *models.OutboxRow) {
 	r.FairnessKey, r.Refs.Trace = r.Refs.FairnessKey(), tracing.Traceparent(t.ctx)
 }
 
-// claimed selects the rows to be claimed. These are due rows that are the oldest with their key, alternating between
-// lanes so that a long lane does not delay others. On PostgreSQL, the query steps through the lanes in the index and
+// claimed selects the rows to claim. These are due rows that are the oldest for their key, taken from the lanes in turn
+// so that a long lane does not delay the others. On PostgreSQL, the query steps through the lanes in the index, and
 // claims an equal share of rows from the beginning of each lane. It skips rows that another process is claiming.
 const (
 	outboxDue       = `(not_before <= @now OR not_before > @horizon) AND NOT EXISTS (SELECT 1 FROM outbox AS p WHERE p.key = o.key AND p.seq < o.seq)`
@@ -51,7 +51,7 @@ const (
 
 // ClaimOutbox claims up to n due rows, and hides them from other processes for the duration lease. It claims at most
 // one row per key, which is always the oldest. If several lanes have waiting rows, it can return fewer rows than are
-// due, but it returns no rows only if none are due.
+// due, but it never returns an empty result while any row is due.
 func (s *engine) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error) {
 	claimed := claimedSQLite
 	if s.postgres {
@@ -64,21 +64,22 @@ func (s *engine) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([
 	return rows, wrap(err, "claim outbox rows")
 }
 
-// FinishOutbox deletes a row that was delivered.
+// FinishOutbox deletes a delivered row.
 func (s *engine) FinishOutbox(ctx context.Context, seq int64) error {
 	return wrap(s.db.WithContext(ctx).Delete(&models.OutboxRow{}, "seq = ?", seq).Error, "finish outbox row %d", seq)
 }
 
-// RetryOutbox releases a row so that it is delivered again after wait, which is limited to five minutes.
+// RetryOutbox releases a row for another delivery attempt after wait, which is limited to five minutes.
 func (s *engine) RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error {
 	err := s.db.WithContext(ctx).Model(&models.OutboxRow{}).Where("seq = ?", seq).Update("not_before", s.now().Add(min(wait, outboxHorizon))).Error
 	return wrap(err, "release outbox row %d", seq)
 }
 
-// notQueued is a condition on the preceding column. It is true if no outbox row has the column's value as its key.
+// notQueued is a condition on the column that precedes it. It is true if no outbox row has the column's value as its
+// key.
 const notQueued = " NOT IN (SELECT key FROM outbox)"
 
-// OutboxDepth returns the number of rows in the outbox, and the age of the oldest.
+// OutboxDepth returns the number of rows in the outbox, and the age of the oldest row.
 func (s *engine) OutboxDepth(ctx context.Context) (n int64, age time.Duration, err error) {
 	db := s.db.WithContext(ctx)
 	if n, err = count(db.Model(&models.OutboxRow{})); err != nil {
@@ -107,8 +108,8 @@ func (s *engine) outboxRow(at time.Time, key uuid.UUID, kind models.OutboxKind, 
 	return models.OutboxRow{ID: s.newID(), Key: key, Kind: kind, Refs: refs, NotBefore: at, CreatedAt: at}
 }
 
-// requestedMail returns the columns of the record of an email that an outbox row requests. Until the email is settled,
-// reconciliation restarts its workflow if Temporal has lost it.
+// requestedMail returns the columns of the email record for an email that an outbox row requests. Until the email is
+// settled, reconciliation restarts its workflow if Temporal has lost it.
 func requestedMail(row *models.OutboxRow, recipient uuid.UUID, kind models.MailKind) []column {
 	m := models.Mail{ID: models.RequestedMailID(row.ID), EnvelopeID: row.Key, SignerID: recipient, Kind: kind, RequestID: &row.ID, CreatedAt: row.CreatedAt}
 	return []column{

@@ -16,7 +16,7 @@ import (
 )
 
 // TestOutbox_SchedulesKeysFairly checks that each claim contains rows of all three keys if the outbox contains many
-// rows for one endpoint, some for another one, and an envelope of another app.
+// rows for one endpoint, a few for another, and an envelope of another app.
 func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -55,7 +55,7 @@ func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 		assert.True(t, keys[e.ID], "the envelope of another app")
 		assert.Greater(t, len(rows), 2, "and some of the heap")
 
-		// Concurrent processes lose no row, and never claim a row twice.
+		// Concurrent processes lose no rows, and never claim a row twice.
 		var (
 			mu    sync.Mutex
 			taken = map[int64]int{}
@@ -85,7 +85,7 @@ func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 	})
 }
 
-// drainLeased removes the rows that were claimed by others, after their leases have expired.
+// drainLeased removes the rows that others had claimed, after their leases have expired.
 func drainLeased(t *testing.T, s *store.Store, clock *kit.Clock) []models.OutboxRow {
 	t.Helper()
 	clock.Add(2 * time.Minute)

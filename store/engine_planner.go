@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// plannerLock is the key of the lock for changing the planner's settings, because PostgreSQL rejects concurrent
-// changes.
+// plannerLock is the key of the lock that serializes changes to the planner's settings, because PostgreSQL rejects
+// concurrent changes.
 const plannerLock = 7_518_020
 
-// quickPlans disables JIT compilation and parallel workers. The planner chooses these when it expects many rows, as in
-// a search among millions of envelopes, but both take longer than any query of the service. The settings apply to the
-// current user in the current database.
+// quickPlans disables JIT compilation and parallel workers. The planner chooses them when it expects many rows, as in a
+// search of millions of envelopes, but each of them takes longer than any query of the service. The settings apply to
+// the current user in the current database.
 const quickPlans = `DO $$
 BEGIN
     PERFORM pg_advisory_xact_lock(%d);
@@ -31,7 +31,7 @@ func (s *engine) setPlanner(ctx context.Context) error {
 	return wrap(s.db.WithContext(ctx).Exec(fmt.Sprintf(quickPlans, plannerLock)).Error, "set the planner's settings")
 }
 
-// SlowPlanner returns the PostgreSQL settings that make searches among millions of envelopes ten times slower.
+// SlowPlanner returns the PostgreSQL settings that make searches of millions of envelopes ten times slower.
 func (s *engine) SlowPlanner(ctx context.Context) ([]string, error) {
 	if !s.postgres {
 		return nil, nil

@@ -58,7 +58,7 @@ func whereNonZero[V comparable](q *gorm.DB, where string, value V) *gorm.DB {
 	return q.Where(where, value)
 }
 
-// oneDecrypted is like take, for a row with encrypted columns.
+// oneDecrypted is like one, for a row with encrypted columns.
 func oneDecrypted[T any](s *engine, db *gorm.DB, where string, args ...any) (*T, error) {
 	row, err := one[T](db, where, args...)
 	if err != nil {
@@ -116,7 +116,7 @@ func pointers[T any](rows []T) []*T {
 	return out
 }
 
-// setOf returns the set of the given keys.
+// setOf returns a set of the given keys.
 func setOf[K comparable](keys []K) map[K]bool {
 	out := make(map[K]bool, len(keys))
 	for _, k := range keys {
@@ -141,8 +141,8 @@ func (s *engine) forUpdate(lock bool) string {
 	return ""
 }
 
-// lockExternalID makes other transactions with the same external ID in a table wait until this one ends, so that they
-// find its row. On SQLite, the immediate transaction suffices.
+// lockExternalID makes other transactions that use the same external ID in a table wait until this one ends, so that
+// they find its row. On SQLite, the immediate transaction suffices.
 func (t *transaction) lockExternalID(table string, app uuid.UUID, tenant, externalID string) {
 	if t.engine.postgres {
 		t.exec("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", strings.Join([]string{table, app.String(), tenant, externalID}, "\n"))
@@ -162,8 +162,8 @@ func countUpTo(db, q *gorm.DB) (int64, error) {
 // countLimit is the maximum total that is counted for a page.
 const countLimit = 10_000
 
-// firstID returns a lower bound for the version 7 UUIDs created at or after the given time. It is greater than UUIDs
-// created a millisecond earlier or before.
+// firstID returns a lower bound for the version 7 UUIDs created at or after the given time. It is greater than any UUID
+// created at least a millisecond earlier.
 func firstID(at time.Time) uuid.UUID {
 	var id uuid.UUID
 	ms := max(at.UnixMilli(), 0)
@@ -175,7 +175,7 @@ func firstID(at time.Time) uuid.UUID {
 
 func before(a, b uuid.UUID) bool { return string(a[:]) < string(b[:]) }
 
-// CleanupBatch is the maximum number of rows that a call of RemoveExpired deletes in one short transaction.
+// CleanupBatch is the maximum number of rows that one call of RemoveExpired deletes in a short transaction.
 const CleanupBatch = 1000
 
 // EnvelopeRef identifies an envelope and the app it belongs to.

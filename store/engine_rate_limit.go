@@ -32,7 +32,7 @@ func (s *engine) ReserveQuota(ctx context.Context, key string, start time.Time, 
 	return max(0, min(n, limit-before)), max(0, limit-row.Used), nil
 }
 
-// knownCallersWindow is the start time of the rows that remember callers. No rate limit window starts at that time.
+// knownCallersWindow is the start time of the rows that record known callers. No rate limit window starts at that time.
 var knownCallersWindow = time.Unix(0, 0).UTC()
 
 // RememberCaller stores the time until which a caller is known. Because key can contain an address, the database stores

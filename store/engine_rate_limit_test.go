@@ -11,7 +11,7 @@ import (
 )
 
 // TestRateLimitWindows_AreSeparate checks that windows are separated by key and start time, that released requests are
-// returned to their own window, and that no window contains the callers' addresses.
+// credited to their own window, and that no window contains a caller's address.
 func TestRateLimitWindows_AreSeparate(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

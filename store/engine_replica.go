@@ -85,7 +85,7 @@ func listFromReplica[T any](ctx context.Context, s *engine, list func(*engine) (
 	return rows, total, err
 }
 
-// CheckReplica reports whether a replica is configured, and returns an error if it cannot be read.
+// CheckReplica reports whether a replica is configured, and returns an error if the replica cannot be read.
 func (s *engine) CheckReplica(ctx context.Context) (there bool, err error) {
 	if s.replica == nil {
 		return false, nil

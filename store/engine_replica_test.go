@@ -17,8 +17,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestLists_FromReplica checks that a list contains all earlier writes whether the replica is up to date, behind, down
-// or was promoted.
+// TestLists_FromReplica checks that a list contains all earlier writes, whether the replica is up to date, behind, down
+// or promoted.
 func TestLists_FromReplica(t *testing.T) {
 	t.Parallel()
 	kit.Needs(t, kit.PostgresVariable)
@@ -89,7 +89,7 @@ func TestLists_FromReplica(t *testing.T) {
 	}
 	require.Positive(t, readThere(), "the replica was read")
 
-	// A list that compacts many changed counts does so on the primary, and does not mark the replica as failed.
+	// A list that compacts many count changes does so on the primary, and does not mark the replica as failed.
 	const many = 201
 	busy := newApp()
 	for range many {
@@ -140,7 +140,7 @@ func TestLists_FromReplica(t *testing.T) {
 	sees()
 }
 
-// TestWeakDurability checks that settings with which a crash can lose commits are reported.
+// TestWeakDurability checks that settings that allow a crash to lose commits are reported.
 func TestWeakDurability(t *testing.T) {
 	t.Parallel()
 	kit.Needs(t, kit.PostgresVariable)

@@ -16,7 +16,7 @@ import (
 // rewrapPage is the number of rows that are examined in one transaction.
 const rewrapPage = 100
 
-// RewrapCounts contains the numbers of re-encrypted values.
+// RewrapCounts contains the number of re-encrypted values of each kind.
 type RewrapCounts struct {
 	Secrets int // client secrets, webhook secrets and keys of the service
 	Rows    int // rows with addresses, phone numbers or signed values
@@ -40,9 +40,9 @@ func (r *rewrapping) skip(table, key string, err error) bool {
 	return true
 }
 
-// Rewrap re-encrypts with the newest master key all values that were encrypted with another one, and recalculates the
-// hashes of addresses. The service can keep running if it knows both master keys. After an error, the rows that were
-// already re-encrypted remain so.
+// Rewrap re-encrypts all values that were encrypted with an older master key, and recalculates the hashes of addresses.
+// The service can keep running if it knows both master keys. After an error, the rows that were already re-encrypted
+// stay re-encrypted.
 func (s *engine) Rewrap(ctx context.Context) (RewrapCounts, error) {
 	r := &rewrapping{unreadable: make(map[string]bool)}
 	err := s.rewrapAll(ctx, r)
@@ -133,8 +133,8 @@ func rewrapRows[T any](s *engine, key string, rekey func(*gorm.DB, *T) error) {
 	rewrapTable(s, key, rewrapRow(s, rekey))
 }
 
-// rewrapTable registers rewrap for the outdated rows in the table of T, which are processed page by page in the order
-// of key.
+// rewrapTable registers rewrap for the outdated rows in the table of T. They are processed page by page in the order of
+// key.
 func rewrapTable[T any](s *engine, key string, rewrap func(tx *gorm.DB, row *T) error) {
 	page := func(ctx context.Context, result *rewrapping, after string) (last string, n int, err error) {
 		err = s.tx(ctx, func(tx *gorm.DB) error {

@@ -28,7 +28,7 @@ func TestRewrap(t *testing.T) {
 		require.NoError(t, err)
 		_, err = first.CreateWebhook(t.Context(), app.ID, "https://example.com/2", []models.EventName{models.EventEnvelopeSent}, "")
 		require.NoError(t, err)
-		const apps = 150 // more than one transaction processes
+		const apps = 150 // more rows than one transaction processes
 		for range apps - 1 {
 			_, _, err = first.CreateApp(t.Context(), "B", models.PlanEnterprise, nil)
 			require.NoError(t, err)
@@ -107,8 +107,8 @@ func TestArchiveKeys_ReadThePrimaryKey(t *testing.T) {
 	})
 }
 
-// TestFormerMasterKeys_StillDecrypt checks that short links created with any former master key work, and that a contact
-// is re-encrypted even if only its values use a former key.
+// TestFormerMasterKeys_StillDecrypt checks that short links created with any former master key still work, and that a
+// contact is re-encrypted even if only its values were encrypted with a former key.
 func TestFormerMasterKeys_StillDecrypt(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, d database) {
@@ -150,7 +150,7 @@ func TestFormerMasterKeys_StillDecrypt(t *testing.T) {
 	})
 }
 
-// TestRewrap_SignIns checks that second factors and sessions remain valid when the master key is replaced.
+// TestRewrap_SignIns checks that second factors and sessions remain valid after the master key is replaced.
 func TestRewrap_SignIns(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, d database) {

@@ -21,7 +21,7 @@ import (
 	"countersign/internal/limit"
 )
 
-// sqliteConns is the maximum number of connections. One of them writes while the others read.
+// sqliteConns is the maximum number of connections. One of them can write while the others read.
 const sqliteConns = 8
 
 func openSQLite(cfg Config, gc *gorm.Config, writers *limit.Limit) (*gorm.DB, error) {
@@ -36,8 +36,8 @@ func openSQLite(cfg Config, gc *gorm.Config, writers *limit.Limit) (*gorm.DB, er
 	for _, p := range []string{"busy_timeout(10000)", "journal_mode(WAL)", "foreign_keys(1)", "synchronous(FULL)"} {
 		q.Add("_pragma", p)
 	}
-	// A transaction acquires the write lock when it begins, so that it cannot deadlock, or encounter other processes'
-	// writes after its own reads.
+	// A transaction acquires the write lock when it begins, so that it cannot deadlock, and cannot fail because another
+	// process wrote after its own reads.
 	q.Set("_txlock", "immediate")
 	q.Set("_time_format", "sqlite")
 	q.Set("_timezone", "UTC")
@@ -57,7 +57,7 @@ func openSQLite(cfg Config, gc *gorm.Config, writers *limit.Limit) (*gorm.DB, er
 	return db, nil
 }
 
-// dialect implements the minimum that GORM needs to read and write rows in SQLite. Tables are created by goose.
+// dialect implements the minimum that GORM requires to read and write rows in SQLite. goose creates the tables.
 type dialect struct{ conn *sql.DB }
 
 // Name implements gorm.Dialector.

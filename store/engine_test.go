@@ -12,7 +12,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestOpen_NamesInvalidDatabases checks that the error for an invalid database describes the database, and that the
+// TestOpen_NamesInvalidDatabases checks that the error for an invalid database identifies the database, and that the
 // configured number of connections is used.
 func TestOpen_NamesInvalidDatabases(t *testing.T) {
 	t.Parallel()

@@ -22,12 +22,12 @@ var (
 )
 
 // transaction is a transaction on its own connection, which it acquires with its first statement. The batch is sent by
-// send, before the next statement of GORM, or with the commit. A transaction that only adds statements to the batch
-// takes a single round trip on PostgreSQL.
+// send, before the next GORM statement, or with the commit. On PostgreSQL, a transaction that only adds statements to
+// the batch takes a single round trip.
 type transaction struct {
 	batch
 
-	ctx    context.Context //nolint:containedctx // it lives as long as the transaction
+	ctx    context.Context //nolint:containedctx // valid for the duration of the transaction
 	engine *engine
 	mode   mode
 	// reservedIn is the usage period in which the sent envelope was reserved, or "" if it was not reserved.
@@ -57,7 +57,7 @@ func (s *engine) transact(ctx context.Context, m mode, fn func(*transaction) err
 	return nil
 }
 
-// inTransaction is like transact, for a change that returns a value.
+// inTransaction is like transact, but also returns a value.
 func inTransaction[T any](ctx context.Context, s *engine, fn func(*transaction) (T, error)) (T, error) {
 	var out, none T
 	err := s.transact(ctx, readWrite, func(t *transaction) (err error) {
@@ -70,7 +70,7 @@ func inTransaction[T any](ctx context.Context, s *engine, fn func(*transaction) 
 	return out, nil
 }
 
-// tx runs fn in a transaction using GORM.
+// tx runs fn in a transaction that uses GORM.
 func (s *engine) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.transact(ctx, readWrite, func(t *transaction) error { return fn(t.gorm()) })
 }
@@ -87,8 +87,8 @@ func (s *engine) join(t *transaction) *engine {
 	return &e
 }
 
-// step runs fn as a part of the transaction. If it fails, the transaction cannot be committed, because PostgreSQL
-// aborts a transaction after a failed statement, and because the batch may contain some of fn's writes.
+// step runs fn as part of the transaction. If fn fails, the transaction cannot be committed, because PostgreSQL aborts
+// a transaction after a failed statement, and because the batch may contain some of fn's writes.
 func (t *transaction) step(m mode, fn func(*transaction) error) error {
 	err := fn(t)
 	if err == nil && m == readOnly {
@@ -154,7 +154,7 @@ func (t *transaction) close(ctx context.Context) (err error) {
 	return err
 }
 
-// rollbackLimit is the maximum time to wait for the response to ROLLBACK.
+// rollbackLimit is the maximum time to wait for the response to a ROLLBACK.
 const rollbackLimit = 5 * time.Second
 
 // rollback rolls back the transaction. If that fails, it closes the connection, which also ends the transaction.
@@ -227,7 +227,7 @@ func (t *transaction) gorm() *gorm.DB {
 	return tx
 }
 
-// gormConn is the connection that GORM uses in a transaction. It sends the batch before each statement.
+// gormConn is the connection that GORM uses within a transaction. It sends the batch before each statement.
 type gormConn struct{ t *transaction }
 
 // PrepareContext implements gorm.ConnPool.
@@ -254,7 +254,7 @@ func (c gormConn) QueryContext(ctx context.Context, query string, args ...any) (
 	return c.t.conn.QueryContext(ctx, query, args...)
 }
 
-// QueryRowContext implements gorm.ConnPool. An sql.Row can report an error only through its context.
+// QueryRowContext implements gorm.ConnPool. An sql.Row can return an error only through its context.
 func (c gormConn) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if err := c.t.send(); err != nil {
 		c.t.failed = err

@@ -14,8 +14,8 @@ import (
 )
 
 // TestExecute_IsOneTransaction checks that all calls for a request share a single transaction. Each call sees the
-// writes of earlier calls, whether they used GORM or a batch. Others see the writes only after the commit, and hooks
-// run only after the commit.
+// writes of earlier calls, whether they used GORM or a batch. Other transactions see the writes only after the commit,
+// and hooks also run only after the commit.
 func TestExecute_IsOneTransaction(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

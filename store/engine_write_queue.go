@@ -53,7 +53,7 @@ func queueWrites(db *gorm.DB, writers *limit.Limit) error {
 		}
 	}
 	acquireUnlessRead := func(db *gorm.DB) {
-		// At this point, a statement that GORM builds is still empty. Such a statement only reads.
+		// At this point, a statement that GORM builds itself still has no SQL text. Such a statement only reads.
 		if query := strings.TrimSpace(db.Statement.SQL.String()); query != "" && !strings.HasPrefix(query, "SELECT") {
 			acquire(db)
 		}

@@ -21,7 +21,7 @@ func enqueue(write func()) {
 	synctest.Wait()
 }
 
-// lookBehind acquires the lock after write i, and checks that this write has finished and that no later write has.
+// lookBehind acquires the lock after write i, and checks that write i has finished and that no later write has.
 func lookBehind(ctx context.Context, s *store.Store, done []chan error, i int) error {
 	release, err := s.AcquireWrites(ctx)
 	if err != nil {

@@ -24,9 +24,10 @@ var errMeanwhile = fmt.Errorf("%w: it has changed in the meantime", ErrNotArchiv
 var ErrNotArchivable = errors.New("the envelope cannot be archived")
 
 // Archive moves the audit events and values of an ended envelope to a file. It has no effect if the envelope is already
-// archived. It reads the file back and compares it, and then deletes the rows in the transaction that records the file.
-// If it is interrupted before that, the sweep deletes the file, which nobody can decrypt. It returns ErrNotArchivable
-// for an envelope that contradicts its audit chain, is too large, or has a value that cannot be decrypted.
+// archived. It reads the file back and compares it with the rows. It then deletes the rows in the same transaction that
+// records the file. If it is interrupted before that, nobody can decrypt the file, and the sweep deletes it. It returns
+// ErrNotArchivable for an envelope that contradicts its audit chain, is too large, or has a value that cannot be
+// decrypted.
 func (s *EnvelopeRepository) Archive(ctx context.Context, ref EnvelopeRef) error {
 	if err := s.archive(ctx, ref); err != nil {
 		if errors.Is(err, errUnreadable) {
@@ -69,7 +70,7 @@ func (s *EnvelopeRepository) archive(ctx context.Context, ref EnvelopeRef) error
 	return nil
 }
 
-// moveToArchive replaces the rows of an envelope, whose number must match, with an archive.
+// moveToArchive replaces an envelope's rows with an archive. It fails unless the number of rows matches the archive.
 func (s *EnvelopeRepository) moveToArchive(ctx context.Context, e *models.Envelope, a *Archive, began time.Time, events, values int) error {
 	return s.tx(ctx, func(tx *gorm.DB) error {
 		var now models.Envelope

@@ -78,7 +78,7 @@ func TestArchiving_InterruptedLeavesDatabaseUnchanged(t *testing.T) {
 	}
 }
 
-// TestAuditEvents_CanOnlyBeArchived checks that audit events cannot be deleted except by archiving.
+// TestAuditEvents_CanOnlyBeArchived checks that audit events can be deleted only by archiving them.
 func TestAuditEvents_CanOnlyBeArchived(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -99,7 +99,7 @@ func TestAuditEvents_CanOnlyBeArchived(t *testing.T) {
 	})
 }
 
-// TestUnreadableValue_IsNotArchived checks that an unreadable value is reported for its envelope, and does not prevent
+// TestUnreadableValue_IsNotArchived checks that an unreadable value is reported with its envelope, and does not prevent
 // other envelopes from being archived.
 func TestUnreadableValue_IsNotArchived(t *testing.T) {
 	t.Parallel()

@@ -44,8 +44,8 @@ func attachmentColumns(a *models.Attachment) []column {
 	}
 }
 
-// saveAttachments adds the insertion of new attachments to a batch, and marks attachments that are used in a signature.
-// ChangeAttachments has locked the latter.
+// saveAttachments adds the insertion of new attachments to a batch, and marks the attachments that are used in a
+// signature. ChangeAttachments has already locked the latter.
 func saveAttachments(s *engine, b *batch, attached []*models.Attachment) {
 	for _, a := range attached {
 		if a.Used {
@@ -56,8 +56,8 @@ func saveAttachments(s *engine, b *batch, attached []*models.Attachment) {
 	}
 }
 
-// ChangeAttachments is like Change, but is used for uploading attachments or signing with them. fn also receives the
-// envelope's attachments, which are locked.
+// ChangeAttachments is like Change, but for uploading attachments or signing with them. It locks the envelope's
+// attachments and also passes them to fn.
 func (s *AttachmentRepository) ChangeAttachments(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope, []*models.Attachment) error) (*models.Envelope, error) {
 	return s.envelopes.changeWith(ctx, app, id, loadOptions{attachments: true}, func(l *loaded) error { return fn(l.envelopes[0], l.attachments) })
 }
@@ -90,7 +90,7 @@ func (s *AttachmentRepository) RemoveAttachment(ctx context.Context, id uuid.UUI
 }
 
 // UnusedAttachments lists up to n attachments of all envelopes that are not used in a signature, either because they
-// were uploaded before the given time and not used, or because their signer was replaced. It is for operators.
+// were uploaded before the given time and never used, or because their signer was replaced. It is for operators.
 func (s *AttachmentRepository) UnusedAttachments(ctx context.Context, before time.Time, n int) ([]*models.Attachment, error) {
 	out, err := findDecrypted[models.Attachment](s.engine, s.db.WithContext(ctx).Where("NOT used AND (withdrawn OR created_at < ?)", before.UTC()).Order("created_at").Limit(n))
 	return out, wrap(err, "list unused attachments")

@@ -37,7 +37,7 @@ func (f *fixture) act() models.ActionContext {
 	return models.ActionContext{At: f.clock.Now(), Actor: models.ActorSystem, IP: "192.0.2.1", UserAgent: "test", NewID: newID}
 }
 
-// sent stores an envelope that waits for n signers in the same routing group.
+// sent stores an envelope that is waiting for n signers in the same routing group.
 func (f *fixture) sent(n int, days *int) *models.Envelope {
 	f.t.Helper()
 	act := f.act()
@@ -155,7 +155,7 @@ func TestEnvelopeOfAnotherApp_IsNotFound(t *testing.T) {
 }
 
 // TestClosingActions_HaveOneWinner checks that exactly one action succeeds if sign, decline, void and expire run
-// concurrently for the same envelope.
+// concurrently on the same envelope.
 func TestClosingActions_HaveOneWinner(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -249,7 +249,7 @@ func TestSign_ConcurrentSigners(t *testing.T) {
 	})
 }
 
-// TestOneTimeCodes_UnderParallelGuessing checks that of fifty concurrent guesses, only three are evaluated.
+// TestOneTimeCodes_UnderParallelGuessing checks that only three of fifty concurrent guesses are evaluated.
 func TestOneTimeCodes_UnderParallelGuessing(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -279,7 +279,7 @@ func TestOneTimeCodes_UnderParallelGuessing(t *testing.T) {
 	})
 }
 
-// TestUnchangedState_WritesNothing checks that a change without an effect on the state writes no row, wakes no worker
+// TestUnchangedState_WritesNothing checks that a change that leaves the state unmodified writes no row, wakes no worker
 // and uses no connection.
 func TestUnchangedState_WritesNothing(t *testing.T) {
 	t.Parallel()
@@ -368,7 +368,7 @@ func TestChange_WithoutEffectWritesNothing(t *testing.T) {
 	})
 }
 
-// TestSupersededRequest_ChangesNothing checks that a request whose key was taken over by a repetition changes nothing.
+// TestSupersededRequest_ChangesNothing checks that a request changes nothing if a retry has taken over its key.
 func TestSupersededRequest_ChangesNothing(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -4,8 +4,8 @@ import (
 	"countersign/models"
 )
 
-// Columns of the envelope aggregate, which Change loads and saves, and of rows that are written as a consequence in the
-// same transaction. The first column is the key.
+// Columns of the envelope aggregate, which Change loads and saves, and of the rows that are written as a consequence in
+// the same transaction. The first column is the key.
 
 func envelopeColumns(e *models.Envelope) []column {
 	return []column{
@@ -117,7 +117,7 @@ func documentColumns(d *models.Document) []column {
 	}, pdfColumns(d)...)
 }
 
-// pdfColumns returns the columns that documents of envelopes and of templates have.
+// pdfColumns returns the columns shared by the documents of envelopes and of templates.
 func pdfColumns(d *models.Document) []column {
 	return []column{
 		{"name", &d.Name},

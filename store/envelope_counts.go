@@ -15,8 +15,8 @@ import (
 )
 
 // envelopeCountChange records that the number of envelopes with a status increased or decreased by one. Changes are
-// only inserted, so that envelopes of the same tenant do not wait for each other. A reader adds them up, and compacts
-// them into envelope_counts when there are many.
+// only ever inserted, so that envelopes of the same tenant do not wait for each other. A reader adds up the changes,
+// and compacts them into envelope_counts when there are many.
 type envelopeCountChange struct {
 	Seq      int64 // assigned by the database
 	AppID    uuid.UUID
@@ -88,8 +88,8 @@ func (s *EnvelopeListRepository) Tenants(ctx context.Context, app uuid.UUID) (te
 // compactBatch is the maximum number of changes in one transaction of CompactCounts.
 const compactBatch = 5000
 
-// CompactCounts adds a batch of changes to the counts, and returns the number of changes. Several processes can compact
-// different changes concurrently.
+// CompactCounts adds a batch of changes to the counts, and returns the number of processed changes. Several processes
+// can compact different changes concurrently.
 func (s *EnvelopeListRepository) CompactCounts(ctx context.Context) (int, error) {
 	skip := ""
 	if s.postgres {

@@ -50,7 +50,7 @@ func TestCounts_FollowEveryChange(t *testing.T) {
 	})
 }
 
-// TestCountChanges_AreFolded checks that a reader of the counts compacts the changes when there are many.
+// TestCountChanges_AreFolded checks that reading the counts compacts the changes if there are many.
 func TestCountChanges_AreFolded(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// Changes of a loaded envelope are detected by comparison with the loaded values, because a function can assign a
-// member or modify a map, a slice or a pointer's target in place.
+// Changes to a loaded envelope are detected by comparison with the loaded values, because a function can assign a
+// field, or modify a map, a slice or the target of a pointer in place.
 
 // loadedState is a copy of an envelope as it was loaded. It shares no memory with the envelope that a change modifies.
 type loadedState struct {
@@ -33,7 +33,7 @@ func copiesByID[T identified](rows []*T) map[uuid.UUID]T {
 	return out
 }
 
-// clone copies a row and the contents of its stored members. Members that are not columns, such as the signers of an
+// clone copies a row and the contents of its stored fields. Fields that are not columns, such as the signers of an
 // envelope, are not copied.
 func clone[T any](row *T) T {
 	out := *row
@@ -44,7 +44,7 @@ func clone[T any](row *T) T {
 	return out
 }
 
-// cloneInto replaces the contents of a value with a copy.
+// cloneInto replaces references in a value with copies of their targets.
 func cloneInto(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -86,7 +86,7 @@ func cloneInto(v reflect.Value) {
 // referringMembers caches the result of referring for each type.
 var referringMembers sync.Map
 
-// referring returns the indexes of the stored members of a struct that contain references.
+// referring returns the indexes of the stored fields of a struct that contain references.
 func referring(t reflect.Type) []int {
 	if known, ok := referringMembers.Load(t); ok {
 		members, _ := known.([]int)
@@ -113,7 +113,7 @@ func refers(t reflect.Type) bool {
 	return false
 }
 
-// unchanged reports whether a change modified no stored member and recorded no event. A loaded envelope has no recorded
+// unchanged reports whether a change modified no stored field and recorded no event. A loaded envelope has no recorded
 // events or values.
 func unchanged(e *models.Envelope, b *loadedState) bool {
 	return reflect.DeepEqual(*e, b.envelope) &&
@@ -149,8 +149,8 @@ func idOf[T identified](v *T) uuid.UUID {
 	return uuid.Nil
 }
 
-// saveRows adds the insertion of new rows and the update of changed ones. An update assigns only the changed columns,
-// because most columns are usually unchanged, and because each encryption of a value is different.
+// saveRows adds the insertion of new rows and the update of changed rows. An update assigns only the changed columns,
+// because most columns are usually unchanged, and because encrypting the same value twice gives different results.
 func saveRows[T identified](s *engine, b *batch, table string, rows []*T, old map[uuid.UUID]T, columns func(*T) []column) {
 	var added [][]column
 	for _, v := range rows {
@@ -180,8 +180,8 @@ func pick(columns []column, at []int) []column {
 	return mapSlice(at, func(i int) column { return columns[i] })
 }
 
-// removeRows adds the deletion of parts that were removed from a draft. A deleted draft is also removed from the
-// search.
+// removeRows adds the deletion of the parts that were removed from a draft. A deleted draft is also removed from the
+// search table.
 func removeRows(b *batch, e *models.Envelope, was *loadedState) {
 	remove(b, "fields", e.Fields, was.fields) // first, because fields refer to signers
 	remove(b, "signers", e.Recipients(), was.signers)
@@ -191,7 +191,7 @@ func removeRows(b *batch, e *models.Envelope, was *loadedState) {
 	}
 }
 
-// freeOrderNumbers assigns temporary order numbers to documents that change places, because two documents of an
+// freeOrderNumbers assigns temporary order numbers to documents that are reordered, because two documents of an
 // envelope must never have the same number, even between two statements.
 func freeOrderNumbers(b *batch, e *models.Envelope, was *loadedState) {
 	for _, d := range e.Documents {

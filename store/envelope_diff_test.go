@@ -16,7 +16,7 @@ import (
 	"countersign/test/kit"
 )
 
-// prepared stores a draft with two signers and two documents, the second of which was prepared. Each signer has a field
+// prepared stores a draft with two signers and two documents. The second document was prepared. Each signer has a field
 // on each document.
 func (f *fixture) prepared() *models.Envelope {
 	f.t.Helper()
@@ -151,7 +151,7 @@ func TestDeletedDrafts(t *testing.T) {
 	})
 }
 
-// filled sets every stored member of a value, so that no map, slice or pointer is nil.
+// filled sets every stored field of a value, so that no map, slice or pointer is nil.
 func filled(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -181,7 +181,8 @@ func storedMembers(v reflect.Value) (out []reflect.Value) {
 	return out
 }
 
-// eachPlace calls visit for each location in a value at any depth, with a function that modifies it in place.
+// eachPlace calls visit for each location in a value at any depth. It passes a function that modifies the location in
+// place.
 func eachPlace(path string, v reflect.Value, visit func(path string, change func())) {
 	alter := func(v reflect.Value) {
 		switch v.Kind() {
@@ -227,7 +228,7 @@ func eachPlace(path string, v reflect.Value, visit func(path string, change func
 }
 
 // TestChange_InPlaceIsSaved checks that Change compares values, so that a map, an element of a slice or the target of a
-// pointer can be modified without assigning the member.
+// pointer can be modified without assigning the field.
 func TestChange_InPlaceIsSaved(t *testing.T) {
 	t.Parallel()
 	signer, field, document := &models.Signer{}, &models.Field{}, &models.Document{}

@@ -8,8 +8,7 @@ import (
 	"countersign/models"
 )
 
-// effect adds the consequences of an event for the tables of a subject to a batch. It is called for each event in
-// order.
+// effect adds the consequences of an event for a subject's tables to a batch. It is called for each event in order.
 type effect func(b *batch, e *models.Envelope, ev *models.Event)
 
 // replacesSigner reports whether an event replaces a signer with another person.
@@ -61,7 +60,7 @@ func (s *EnvelopeRepository) recordEffects(t *transaction, e *models.Envelope, w
 	return nil
 }
 
-// outboxKind returns the kind of the outbox row that an event requires, and false if it requires none.
+// outboxKind returns the kind of the outbox row that an event requires, or false if it requires none.
 func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) {
 	switch ev.Name { //nolint:exhaustive // all other events concern no workflow
 	case models.EventEnvelopeSent:
@@ -89,7 +88,7 @@ func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) 
 	return "", false
 }
 
-// enqueueDeliveries adds the webhook events, which can be read without a subscription, and a delivery for each
+// enqueueDeliveries adds the webhook events, which can also be read without a subscription, and a delivery for each
 // subscribed endpoint. It returns the outbox rows for the deliveries.
 func (s *EnvelopeRepository) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks []*models.Webhook) ([]models.OutboxRow, error) {
 	var rows []models.OutboxRow

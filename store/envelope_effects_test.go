@@ -17,8 +17,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestReplaceSigner_EndsEmbeddedSessions checks that replacing a signer or delegating ends all of that signer's
-// embedded sessions, and that other sessions and earlier end times do not change.
+// TestReplaceSigner_EndsEmbeddedSessions checks that replacing a signer, or delegation by a signer, ends all of that
+// signer's embedded sessions. Other sessions and end times that are already set do not change.
 func TestReplaceSigner_EndsEmbeddedSessions(t *testing.T) {
 	t.Parallel()
 	for name, succeed := range map[string]func(f *fixture, e *models.Envelope) error{

@@ -6,8 +6,8 @@ import (
 	"countersign/models"
 )
 
-// externalIDHolder finds the envelope that currently holds an external ID. Voided, declined, expired and deleted
-// envelopes do not hold one.
+// externalIDHolder selects the envelope that currently holds an external ID. Envelopes that were voided, declined or
+// deleted, or that have expired, do not hold one.
 const externalIDHolder = "SELECT id FROM envelopes WHERE app_id = $1 AND tenant_id = $2 AND external_id = $3 AND status NOT IN ('voided', 'declined', 'expired', 'deleted')"
 
 // queueExternalID locks e's external ID, and adds a query for the envelope that already holds it. The result is

@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestExternalIDs checks that an external ID can be held by only one envelope of a tenant at a time, not counting
-// envelopes that have failed.
+// TestExternalIDs checks that only one envelope of a tenant can hold an external ID at a time, not counting envelopes
+// that have failed.
 func TestExternalIDs(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

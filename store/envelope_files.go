@@ -24,7 +24,7 @@ type FileRef struct {
 // Files lists the files of documents and attachments by envelope, for envelopes of any app. It is for operators.
 func (s *FileRepository) Files(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]FileRef, error) {
 	var rows []FileRef
-	// SQL: a union of the tables that name files.
+	// SQL: a union of the tables that refer to files.
 	err := s.db.WithContext(ctx).Raw(`SELECT envelope_id, blob_key, purge_status = ? AS purged FROM documents WHERE envelope_id IN ?
 		UNION ALL SELECT envelope_id, prepared_key, purge_status = ? FROM documents WHERE envelope_id IN ? AND prepared_key <> ''
 		UNION ALL SELECT envelope_id, blob_key, purged_at IS NOT NULL FROM attachments WHERE envelope_id IN ?`,
@@ -39,9 +39,9 @@ func (s *FileRepository) Files(ctx context.Context, envelopes []uuid.UUID) (map[
 	return out, nil
 }
 
-// HasUnmarkedFiles reports whether any file is recorded without an encryption mark, which MarkEncrypted would set.
+// HasUnmarkedFiles reports whether any file is recorded without the encryption mark that MarkEncrypted sets.
 func (s *FileRepository) HasUnmarkedFiles(ctx context.Context) (found bool, err error) {
-	// SQL: a union of the tables that name files.
+	// SQL: a union of the tables that refer to files.
 	err = s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM documents WHERE purge_status <> ? AND (NOT encrypted OR prepared_key <> '' AND NOT prepared_encrypted))
 		OR EXISTS (SELECT 1 FROM attachments WHERE purged_at IS NULL AND NOT encrypted)
 		OR EXISTS (SELECT 1 FROM page_files WHERE NOT encrypted)
@@ -94,9 +94,10 @@ func AttachmentRecord(a *models.Attachment) blob.Record {
 
 // The files of a template are referenced by the versions of the template, and by the documents of envelopes created
 // from it. A file is removed together with its last reference. A new reference is created only under a lock that
-// retains an existing reference of an envelope or a template, so an unreferenced file is never referenced again.
+// protects an existing reference from an envelope or a template, so a file that has become unreferenced is never
+// referenced again.
 
-// envelopeOfKey returns the envelope to whose folder a file belongs, and false if there is none.
+// envelopeOfKey returns the envelope in whose folder a file is stored, or false if there is none.
 func envelopeOfKey(key string) (uuid.UUID, bool) {
 	rest, ok := strings.CutPrefix(key, blob.Envelopes)
 	name, _, _ := strings.Cut(rest, "/")
@@ -116,7 +117,7 @@ func (s *FileRepository) Unreferenced(ctx context.Context, keys ...string) ([]st
 		}
 	}
 	var found []string
-	// SQL: a union of the tables that name files.
+	// SQL: a union of the tables that refer to files.
 	err := s.db.WithContext(ctx).Raw(`SELECT blob_key FROM documents WHERE shared AND blob_key IN @keys AND purge_status = @active
 		UNION SELECT prepared_key FROM documents WHERE shared AND prepared_key <> '' AND prepared_key IN @keys AND purge_status = @active
 		UNION SELECT blob_key FROM template_documents WHERE blob_key IN @keys AND NOT released

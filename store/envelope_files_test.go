@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestFiles_ReportPurgedContents checks that purged files are reported, and only for the requested envelopes.
+// TestFiles_ReportPurgedContents checks that purged files are reported as such, and only for the requested envelopes.
 func TestFiles_ReportPurgedContents(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -35,8 +35,8 @@ func TestFiles_ReportPurgedContents(t *testing.T) {
 	})
 }
 
-// TestHasUnmarkedFiles_UntilTheyAreMarked checks that a file without a recorded encryption mark is found, unless it was
-// purged.
+// TestHasUnmarkedFiles_UntilTheyAreMarked checks that a file without a recorded encryption mark is found, unless the
+// file was purged.
 func TestHasUnmarkedFiles_UntilTheyAreMarked(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -10,10 +10,10 @@ import (
 	"countersign/models"
 )
 
-// Inbox is a section of the inbox, which is the work list of an app's senders.
+// Inbox is a section of the inbox, which is the task list of an app's senders.
 type Inbox string
 
-// The sections of the inbox. An envelope that was sent and has not ended is in one of the first two.
+// The sections of the inbox. Every envelope that was sent and has not ended is in one of the first two sections.
 const (
 	InboxActionNeeded Inbox = "action_needed" // see actionNeeded
 	InboxWaiting      Inbox = "waiting"       // waits for other people or for the service
@@ -24,16 +24,16 @@ const (
 // Inboxes lists the sections in order.
 var Inboxes = []Inbox{InboxActionNeeded, InboxWaiting, InboxDrafts, InboxCompleted}
 
-// deadlineNotice and declinedNotice are the periods in which an envelope needs action before its deadline and after a
-// signer declined.
+// deadlineNotice and declinedNotice are the periods before an envelope's deadline, and after a signer declined, in
+// which the envelope needs action.
 const (
 	deadlineNotice = 3 * 24 * time.Hour
 	declinedNotice = 30 * 24 * time.Hour
 )
 
-// actionNeeded selects the envelopes of an app that need action because they were declined recently, are about to
-// expire, cannot be sealed, or because the last email to an awaited signer was permanently rejected. Each part of the
-// query uses an index.
+// actionNeeded selects the envelopes of an app that need action because they were recently declined, will expire soon
+// or cannot be sealed, or because the last email to an awaited signer was permanently rejected. Each part of the query
+// uses an index.
 const actionNeeded = `SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status = 'declined' AND e.updated_at >= @declined
 	UNION SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status IN ('sent', 'in_progress') AND e.expires_at <= @expiring
 	UNION SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status = 'sealing' AND e.sealing_problem IS NOT NULL

@@ -17,15 +17,15 @@ import (
 // EnvelopeListRepository lists, searches and counts envelopes.
 type EnvelopeListRepository struct{ *engine }
 
-// EnvelopeFilter selects envelopes for a list. Members that are empty or zero do not restrict the list.
+// EnvelopeFilter selects envelopes for a list. Fields that are empty or zero do not restrict the list.
 type EnvelopeFilter struct {
 	App    uuid.UUID
 	Tenant string
 	Status models.Status
 	Search string // ID, part of the subject or of a signer's name, or a signer's address or its domain
-	// CreatedAfter (inclusive) and CreatedBefore (exclusive) limit the time of creation.
+	// CreatedAfter (inclusive) and CreatedBefore (exclusive) restrict the creation time.
 	CreatedAfter, CreatedBefore time.Time
-	Undelivered                 bool // only envelopes with a permanently failed last email to a recipient
+	Undelivered                 bool // only envelopes whose last email to a recipient permanently failed
 	UpdatedSince                time.Time
 	SignerEmail                 string // a signer's complete address, or its domain
 	ExternalID                  string
@@ -35,10 +35,10 @@ type EnvelopeFilter struct {
 	Inbox                       Inbox     // section of the inbox
 	Text                        string    // part of the subject or of a signer's name
 	ByUpdate                    bool      // orders by time of change, oldest first, rather than newest envelope first
-	Page                        int       // from 1
+	Page                        int       // starts at 1
 	Size                        int       // 0 to return only the number of matches
 	Peek                        bool      // returns one envelope more than Size, which shows whether there are more
-	// After specifies the position after which the list continues. If it is nil, Page applies.
+	// After is the position after which the list continues. If it is nil, Page applies.
 	After *ListPosition
 }
 
@@ -57,16 +57,16 @@ func (f EnvelopeFilter) pageSize() int {
 	return f.Size
 }
 
-// isNarrow reports whether the filter restricts more than the app, the tenant and the status, for which totals are
-// stored.
+// isNarrow reports whether the filter restricts anything besides the app, the tenant and the status, for which totals
+// are stored.
 func (f EnvelopeFilter) isNarrow() bool {
 	return f.Search != "" || f.Undelivered || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero() ||
 		!f.UpdatedSince.IsZero() || f.SignerEmail != "" || f.ExternalID != "" || f.Label != "" || f.Inbox != "" || f.Text != "" || f.TemplateID != uuid.Nil || f.BulkSend != uuid.Nil
 }
 
-// statuses returns the stored statuses that correspond to a displayed one.
+// statuses returns the stored statuses that correspond to a displayed status.
 func (f EnvelopeFilter) statuses() []models.Status {
-	switch f.Status { //nolint:exhaustive // the others are stored under the same name
+	switch f.Status { //nolint:exhaustive // all other statuses are stored under the same name
 	case "":
 		return nil
 	case models.StatusInProgress:
@@ -76,19 +76,19 @@ func (f EnvelopeFilter) statuses() []models.Status {
 	}
 }
 
-// isSearch reports whether the filter only searches all envelopes of an app.
+// isSearch reports whether the filter only searches among all envelopes of an app.
 func (f EnvelopeFilter) isSearch() bool {
 	return f.Search != "" && f == EnvelopeFilter{App: f.App, Search: f.Search, Page: f.Page, Size: f.Size, Peek: f.Peek, After: f.After}
 }
 
-// searchedID returns the ID that is searched for, and false if the search text is not an ID.
+// searchedID returns the ID to search for, or false if the search text is not an ID.
 func (f EnvelopeFilter) searchedID() (uuid.UUID, bool) {
 	id, err := uuid.Parse(strings.TrimSpace(f.Search))
 	return id, err == nil
 }
 
 // matching selects the IDs of matching envelopes with the given statuses, or with any status if there are none. few
-// specifies that few matches are expected, as in a search.
+// indicates that few matches are expected, as in a search.
 func (s *EnvelopeListRepository) matching(db *gorm.DB, f EnvelopeFilter, few bool, statuses ...models.Status) *gorm.DB {
 	searched, isID := f.searchedID()
 	if f.isSearch() && !isID {
@@ -188,11 +188,11 @@ func (s *EnvelopeListRepository) LastEvents(ctx context.Context, envelopes []uui
 	return out, nil
 }
 
-// fewMatches is the maximum number of matches that are read to select a page of them.
+// fewMatches is the maximum number of matches that are read to select a page.
 const fewMatches = 200
 
-// readAtOnce returns the maximum number of matches that are read to select a page of them. A query for "action needed"
-// or "waiting" costs more than reading all counted matches, so it is executed only once.
+// readAtOnce returns the maximum number of matches that are read to select a page. A query for "action needed" or
+// "waiting" costs more than reading all the matches that are counted, so it is executed only once.
 func (f EnvelopeFilter) readAtOnce() int {
 	if f.Inbox == InboxActionNeeded || f.Inbox == InboxWaiting {
 		return countLimit
@@ -200,9 +200,9 @@ func (f EnvelopeFilter) readAtOnce() int {
 	return fewMatches
 }
 
-// findPage returns the IDs of a page and the number of matches. The number is passed as total unless the filter is
-// narrow. If there are few matches, they are read in a single query. Otherwise they are counted, and the page is read
-// in index order by a second query.
+// findPage returns the IDs on a page and the number of matches. Unless the filter is narrow, the number is known and
+// passed as total. If there are few matches, a single query reads all of them. Otherwise they are counted, and a second
+// query reads the page in index order.
 func (s *EnvelopeListRepository) findPage(db *gorm.DB, f EnvelopeFilter, offset int, total int64) (ids []uuid.UUID, _ int64, err error) {
 	found := func() *gorm.DB { return f.inTimeOrder(s.matching(db, f, true, f.statuses()...)) }
 	if most := f.readAtOnce(); f.isNarrow() && !f.ByUpdate && f.After == nil && f.Size > 0 {
@@ -228,8 +228,8 @@ func (s *EnvelopeListRepository) findPage(db *gorm.DB, f EnvelopeFilter, offset 
 	return ids, total, err
 }
 
-// ByCreation reports whether the list is limited by time of creation, and therefore sorted by it rather than by ID. The
-// orders differ for envelopes that were created almost simultaneously.
+// ByCreation reports whether the filter restricts the creation time, so that the list is sorted by it rather than by
+// ID. The two orders differ for envelopes that were created almost simultaneously.
 func (f EnvelopeFilter) ByCreation() bool {
 	return !f.ByUpdate && (!f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero())
 }
@@ -245,8 +245,8 @@ func (f EnvelopeFilter) order() string {
 	return "id DESC"
 }
 
-// inTimeOrder makes a query with a time limit use the index on that time. Otherwise, PostgreSQL would expect many
-// evenly distributed matches and scan the table from its beginning, where millions of earlier rows may contain none.
+// inTimeOrder makes a query with a time limit use the index on that time. Otherwise, PostgreSQL would assume many
+// evenly distributed matches and scan the table from its beginning, where millions of older rows may contain no match.
 func (f EnvelopeFilter) inTimeOrder(q *gorm.DB) *gorm.DB {
 	switch {
 	case f.ByCreation():
@@ -257,8 +257,9 @@ func (f EnvelopeFilter) inTimeOrder(q *gorm.DB) *gorm.DB {
 	return q
 }
 
-// pageIDs selects the IDs of the page. If there are few matches, they are sorted after they are read. Otherwise, each
-// part of the page is read in index order. A single status needs no sorting, and several are merged.
+// pageIDs selects the IDs of the page. If there are few matches, they are read first and then sorted. Otherwise, each
+// part of the page is read in index order. A single status needs no sorting, and the results of several statuses are
+// merged.
 func (s *EnvelopeListRepository) pageIDs(db *gorm.DB, f EnvelopeFilter, offset int, few bool) *gorm.DB {
 	of, size, order := f.statuses(), f.pageSize(), f.order()
 	matching := func(of ...models.Status) *gorm.DB {

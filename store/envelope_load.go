@@ -38,7 +38,7 @@ func (s *EnvelopeRepository) EnvelopeWithEntries(ctx context.Context, app, id uu
 }
 
 // AnyEnvelopeWithEvents is like EnvelopeWithEvents, but also finds deleted drafts. It is for operators, and must not be
-// used for requests of an app.
+// used to process an app's requests.
 func (s *EnvelopeRepository) AnyEnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
 	return s.withEvents(ctx, app, id, loadOptions{events: true, deleted: true})
 }
@@ -51,7 +51,7 @@ func (s *EnvelopeRepository) withEvents(ctx context.Context, app, id uuid.UUID, 
 	return l.envelopes[0], l.log(), nil
 }
 
-// loadOptions specifies how an envelope is loaded, and which parts are loaded with it.
+// loadOptions specifies how an envelope is loaded, and which related data is loaded with it.
 type loadOptions struct {
 	lock        bool // lock the envelope until the transaction ends
 	events      bool // load the audit chain
@@ -61,7 +61,7 @@ type loadOptions struct {
 	deleted     bool // include a deleted draft
 }
 
-// loaded collects the results of the queries in a batch.
+// loaded collects the results of a batch's queries.
 type loaded struct {
 	envelopes   []*models.Envelope
 	signers     []*models.Signer
@@ -160,8 +160,8 @@ func (l *loaded) queueParts(b *batch, ids ...uuid.UUID) {
 	selectRows(b, &l.documents, documentRows, "envelope_id "+in+" ORDER BY kind, document_order", args...)
 }
 
-// assemble builds the envelopes from their parts after the batch has been sent. If no envelope was found, it returns
-// models.ErrNotFound.
+// assemble builds the envelopes from their parts after the batch has been sent. It returns models.ErrNotFound if no
+// envelope was found.
 func (l *loaded) assemble(s *engine) error {
 	if len(l.envelopes) == 0 {
 		return models.ErrNotFound

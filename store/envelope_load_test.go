@@ -31,7 +31,8 @@ func TestEventWithoutDetail_KeepsItsHash(t *testing.T) {
 	})
 }
 
-// TestWholeEnvelope_EqualsItsParts checks that an envelope loaded in a single query equals one that is loaded in parts.
+// TestWholeEnvelope_EqualsItsParts checks that an envelope loaded in a single query equals one whose parts are loaded
+// separately.
 func TestWholeEnvelope_EqualsItsParts(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {

@@ -30,14 +30,14 @@ func (s *MailRepository) BeginMail(ctx context.Context, m models.Mail) (models.M
 	return m, wrap(err, "record mail")
 }
 
-// DropRequestedMail deletes the record of a requested email that is not sent, for example because the signer has signed
-// in the meantime.
+// DropRequestedMail deletes the record of a requested email that will not be sent, for example because the signer has
+// signed in the meantime.
 func (s *MailRepository) DropRequestedMail(ctx context.Context, request uuid.UUID) error {
 	err := s.db.WithContext(ctx).Where("id = ? AND sent_at IS NULL AND failed_at IS NULL", models.RequestedMailID(request)).Delete(&models.Mail{}).Error
 	return wrap(err, "drop requested mail %s", request)
 }
 
-// MailSent records that an email was sent. For emails in the audit chain, this is recorded by the event instead.
+// MailSent records that an email was sent. For emails in the audit chain, the event records this instead.
 func (s *MailRepository) MailSent(ctx context.Context, id string) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		markMailSent(&t.batch, id, s.now())
@@ -46,7 +46,7 @@ func (s *MailRepository) MailSent(ctx context.Context, id string) error {
 	return wrap(err, "record sent mail")
 }
 
-// settleMail records the outcome of an email that an event reports as sent, or as rejected by the server.
+// settleMail records the outcome of an email that, according to an event, was sent or was rejected by the server.
 func settleMail(b *batch, _ *models.Envelope, ev *models.Event) {
 	switch {
 	case ev.MailID == "":
@@ -75,7 +75,7 @@ func (s *MailRepository) MailDelayed(ctx context.Context, id, why string, refuse
 }
 
 // MailFailed records that an email was permanently rejected. why must be safe to display. For rejections in the audit
-// chain, this is recorded by the event instead.
+// chain, the event records this instead.
 func (s *MailRepository) MailFailed(ctx context.Context, id, why string) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		markMailFailed(&t.batch, id, s.now(), why)
@@ -95,7 +95,7 @@ func (s *MailRepository) Mails(ctx context.Context, envelope uuid.UUID) ([]model
 }
 
 // Undelivered returns, by envelope, the signers whose last email was permanently rejected. Emails to the sender about a
-// signer do not count.
+// signer are ignored.
 func (s *MailRepository) Undelivered(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
 	rows, err := find[models.Mail](s.db.WithContext(ctx).Select("envelope_id", "signer_id", "sent_at", "failed_at").
 		Where("envelope_id IN (?)", s.db.Model(&models.Mail{}).Select("envelope_id").Where("failed_at IS NOT NULL AND envelope_id IN ?", envelopes)).
@@ -122,7 +122,7 @@ func (s *MailRepository) Undelivered(ctx context.Context, envelopes []uuid.UUID)
 	return out, nil
 }
 
-// Awaiting contains numbers of envelopes that were sent recently.
+// Awaiting contains counts of recently sent envelopes.
 type Awaiting struct {
 	// All is the number of envelopes for which no invitation has been started.
 	All int

@@ -55,7 +55,7 @@ func TestUninvitedEnvelopes_AreCounted(t *testing.T) {
 }
 
 // TestMails_AreKept checks that each email is stored with its envelope and outcome, and that a signer is reported as
-// unreachable if the last email to them permanently failed.
+// unreachable if their last email permanently failed.
 func TestMails_AreKept(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -15,12 +15,12 @@ import (
 type PageFile struct {
 	BlobKey string `gorm:"primaryKey"` // storage key of the stored file
 	Profile int    `gorm:"primaryKey;autoIncrement:false"`
-	Page    int    `gorm:"primaryKey;autoIncrement:false"` // from 1
+	Page    int    `gorm:"primaryKey;autoIncrement:false"` // starts at 1
 	Level   int    `gorm:"primaryKey;autoIncrement:false"` // 0 for the text
 	// Appearance is the hash of the pixels or of the text, in lowercase hexadecimal.
 	Appearance    string
 	MediaType     string
-	Width, Height int    // pixels; 0 for a text
+	Width, Height int    // in pixels; 0 for a text
 	SHA256        string `gorm:"column:sha256"` // hash of the file, in lowercase hexadecimal
 	Encrypted     bool
 	CreatedAt     time.Time
@@ -51,7 +51,7 @@ func (s *FileRepository) PageFiles(ctx context.Context, profile int, blobKeys ..
 	return rows, wrap(err, "list pages")
 }
 
-// AddPageFile records a rendered page unless it is already recorded, and returns the record.
+// AddPageFile records a rendered page unless a record of it already exists, and returns the record.
 func (s *FileRepository) AddPageFile(ctx context.Context, p PageFile) (*PageFile, error) {
 	p.CreatedAt = s.now()
 	result := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&p)

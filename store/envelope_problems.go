@@ -20,7 +20,7 @@ type ProblemFilter struct {
 	Limit   int      // maximum number of each kind
 }
 
-// EnvelopeProblem is an envelope that is waiting for the service rather than a person.
+// EnvelopeProblem is an envelope that is waiting for the service rather than for a person.
 type EnvelopeProblem struct {
 	ID             uuid.UUID
 	TenantID       string
@@ -33,7 +33,7 @@ type EnvelopeProblem struct {
 }
 
 // EnvelopeProblems returns envelopes that are still open after their deadline, and fully signed envelopes that are not
-// sealed. Those that have waited the longest come first.
+// sealed yet. The longest-waiting envelopes come first.
 func (s *EnvelopeListRepository) EnvelopeProblems(ctx context.Context, of ProblemFilter) ([]EnvelopeProblem, error) {
 	now, db := s.now(), s.db.WithContext(ctx)
 	overdue, err := find[*models.Envelope](ownEnvelopes(db, of).
@@ -65,7 +65,7 @@ func (s *EnvelopeListRepository) EnvelopeProblems(ctx context.Context, of Proble
 	return all[:min(len(all), of.Limit)], nil
 }
 
-// NewestOpen returns the newest envelopes that were sent before the given time and are still waiting for their signers.
+// NewestOpen returns the newest envelopes that were sent before the given time and that signers have not completed yet.
 func (s *EnvelopeListRepository) NewestOpen(ctx context.Context, of ProblemFilter, before time.Time) ([]EnvelopeProblem, error) {
 	found, err := find[*models.Envelope](ownEnvelopes(s.db.WithContext(ctx), of).
 		Where("status IN "+openStatuses+" AND sent_at < ?", before).Where("id" + notQueued).Order("id DESC").Limit(of.Limit))
@@ -87,8 +87,8 @@ func ownEnvelopes(db *gorm.DB, of ProblemFilter) *gorm.DB {
 	return q
 }
 
-// RestartWorkflow requests that an envelope's lost workflow be started again, in the same way as the reconcile
-// schedule.
+// RestartWorkflow requests that an envelope's lost workflow be restarted, in the same way as the reconcile schedule
+// does.
 func (s *EnvelopeRepository) RestartWorkflow(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error) {
 	e, err := inTransaction(ctx, s.engine, func(t *transaction) (*models.Envelope, error) {
 		e, err := one[models.Envelope](s.locked(t.gorm()), "app_id = ? AND id = ?", app, id)
@@ -116,7 +116,7 @@ type MailProblem struct {
 	SignerName string
 }
 
-// mailProblemDays is the number of days for which a rejected email counts as a problem that can be solved.
+// mailProblemDays is the number of days for which a rejected email counts as a problem that can still be solved.
 const mailProblemDays = 30
 
 // MailProblems returns rejected emails that are being retried or have permanently failed, newest first. An email no

@@ -6,8 +6,8 @@ import (
 	"countersign/models"
 )
 
-// purgeContents deletes the contents of a purged envelope from the database, which are entered values and webhook
-// bodies.
+// purgeContents deletes the contents of a purged envelope from the database. These are the entered values and the
+// webhook bodies.
 func purgeContents(b *batch, e *models.Envelope, ev *models.Event) {
 	first := slices.IndexFunc(e.Events, func(other models.Event) bool { return other.Name == models.EventDocumentPurged })
 	if first < 0 || ev != &e.Events[first] { // the documents of an envelope are purged together

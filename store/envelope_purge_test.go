@@ -94,12 +94,12 @@ func TestPurge_RemovesContents(t *testing.T) {
 		assert.Empty(t, ev.Body)
 		assert.Empty(t, attempts[0].Body)
 		assert.Equal(t, "payload_purged", refusalOf(t, errOf(s.Resend(ctx, f.app, answered))))
-		// The delivery in progress has failed, because it no longer has a body to send.
+		// The delivery in progress has failed, because it no longer has a body.
 		onItsWay := deliveries[1].ID
 		assert.Equal(t, models.DeliveryFailed, p.status(onItsWay))
 		_, err = s.DeliveryJob(ctx, onItsWay)
 		require.ErrorIs(t, err, models.ErrNotFound)
-		// The response to an attempt in progress is not stored either.
+		// The response to the attempt in progress is not stored either.
 		_, err = s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: onItsWay, At: clock.Now(), Status: 500, Body: []byte("cannot take: yes")}, models.DeliveryOutcome{WebhookID: p.hook.ID, Last: true})
 		require.NoError(t, err)
 		_, _, attempts, err = s.Delivery(ctx, f.app, onItsWay)
@@ -107,7 +107,7 @@ func TestPurge_RemovesContents(t *testing.T) {
 		require.Len(t, attempts, 1)
 		assert.Empty(t, attempts[0].Body)
 
-		// ResendSince resends only deliveries that have a body, and does not report the others.
+		// ResendSince resends only deliveries that have a body, and does not count the others.
 		again, err := s.ResendSince(ctx, f.app, p.hook.ID, time.Time{})
 		require.NoError(t, err)
 		assert.Equal(t, store.ResendResult{}, *again)
@@ -141,7 +141,7 @@ func TestPurgedBody_IsNotSent(t *testing.T) {
 		require.NoError(t, err)
 		clock.Add(25 * time.Hour)
 		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Purge(f.act()) }))
-		// This is the state if the purge did not wait for the resend.
+		// This is the state that would result if the purge did not wait for the resend.
 		execute(t, s, fmt.Sprintf("UPDATE webhook_deliveries SET status = 'pending' WHERE id = '%s'", d))
 		_, err = s.DeliveryJob(ctx, d)
 		require.ErrorIs(t, err, models.ErrNotFound)

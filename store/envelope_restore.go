@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// Restore restores the rows of an archived envelope. It has no effect if the envelope is not archived. It deletes the
-// archive's key, and the cleanup deletes the file later.
+// Restore moves the rows of an archived envelope back to the database. It has no effect if the envelope is not
+// archived. It deletes the archive's key, and the cleanup deletes the file later.
 func (s *EnvelopeRepository) Restore(ctx context.Context, envelope uuid.UUID) error {
 	if err := s.restore(ctx, envelope); err != nil && !errors.Is(err, errNotArchived) {
 		return fmt.Errorf("restore envelope %s: %w", envelope, err)
@@ -71,7 +71,7 @@ type archivedError struct{ id uuid.UUID }
 func (e *archivedError) Error() string { return fmt.Sprintf("envelope %s is in an archive", e.id) }
 
 // changing runs fn in a transaction. If fn would change an archived envelope, changing restores the envelope in a
-// separate transaction and runs fn again. If it is a step of another transaction, the restoration is left to the caller
+// separate transaction and runs fn again. Within a step of another transaction, it leaves the restoration to the caller
 // that began that transaction.
 func (s *EnvelopeRepository) changing(ctx context.Context, fn func(*transaction) error) error {
 	for attempt := 1; ; attempt++ {

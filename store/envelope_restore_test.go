@@ -20,7 +20,7 @@ import (
 )
 
 // TestChange_RestoresArchivedEnvelope checks that a change restores an archived envelope and continues its audit chain,
-// and that a rejected or empty change does not restore it.
+// and that a change that is rejected or has no effect does not restore it.
 func TestChange_RestoresArchivedEnvelope(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -170,7 +170,7 @@ func TestArchiving_DuringChanges(t *testing.T) {
 	})
 }
 
-// TestPurge_ReachesTheArchive checks that no purged value can be read, and that the archive file is deleted when no
+// TestPurge_ReachesTheArchive checks that no purged value can be read, and that the archive file is deleted once no
 // backup of the database can need it any more.
 func TestPurge_ReachesTheArchive(t *testing.T) {
 	t.Parallel()
@@ -195,7 +195,7 @@ func TestPurge_ReachesTheArchive(t *testing.T) {
 		released, err = s.ReleasedArchives(ctx, 9)
 		require.NoError(t, err)
 		require.Len(t, released, 1)
-		for range 2 { // the first call can be interrupted between deleting the file and its record
+		for range 2 { // the first call may have been interrupted between deleting the file and its record
 			require.NoError(t, s.RemoveReleasedArchive(ctx, released[0]))
 		}
 		require.Len(t, f.kept(), 1)

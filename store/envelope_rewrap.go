@@ -21,12 +21,12 @@ func (s *EnvelopeRepository) rewrapSaved(tx *gorm.DB, row *models.SavedSignature
 		return err
 	}
 	row.EmailKey = s.savedKeys(row)[0]
-	// If there is a row under the newest key, the person has signed since.
+	// If there is a row under the newest key, the person has signed again since then.
 	return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, row)).Error
 }
 
-// rewrapSigners re-encrypts the signers of the page of envelopes after the given ID, and returns the ID of the last
-// envelope. The envelopes are locked, as for any change.
+// rewrapSigners re-encrypts the signers of one page of envelopes, which begins after the given ID. It returns the ID of
+// the last envelope. The envelopes are locked, as for any change.
 func (s *EnvelopeRepository) rewrapSigners(ctx context.Context, result *rewrapping, after uuid.UUID) (last uuid.UUID, n int, err error) {
 	var ids []uuid.UUID
 	db := s.db.WithContext(ctx)

@@ -57,7 +57,7 @@ type textArray []string
 func (h textArray) Value() (driver.Value, error) { return "{" + strings.Join(h, ",") + "}", nil }
 
 // search selects the envelopes that contain text in their subject or in a signer's name, or that have a signer with
-// that address or domain. few specifies that few matches are expected. It affects only the query plan, not the result.
+// that address or domain. few indicates that few matches are expected. It affects only the query plan, not the result.
 func (s *EnvelopeListRepository) search(app uuid.UUID, text string, few bool) (query string, args []any) {
 	part, parts := s.textCondition(text, few)
 	address, hashes := s.addressCondition(app, text, few)
@@ -82,8 +82,8 @@ var longNumber = regexp.MustCompile("[0-9]{5}")
 
 // textCondition returns a condition that is true for a row of envelope_search that contains text. For few, see search.
 //
-// If few matches are expected, PostgreSQL finds a number by the index of its groups (migration 00023). The different
-// collation prevents it from also reading the index of the text.
+// If few matches are expected, PostgreSQL finds a number through the index of its groups (migration 00023). The
+// different collation prevents it from also reading the index of the text.
 func (s *EnvelopeListRepository) textCondition(text string, few bool) (condition string, args []any) {
 	text = normalizeForSearch(text)
 	if s.postgres && few && longNumber.MatchString(text) {
@@ -95,9 +95,9 @@ func (s *EnvelopeListRepository) textCondition(text string, few bool) (condition
 // addressCondition returns a condition that is true for a row of envelope_search with an address or domain. A domain
 // may begin with "@".
 //
-// PostgreSQL estimates that an address outside its statistics occurs in one of 200 rows, whatever the size of the
+// PostgreSQL estimates that an address outside its statistics occurs in one of 200 rows, regardless of the size of the
 // table. Among millions of rows it would then scan the table for matches, and might find none. If few matches are
-// expected, the condition is therefore repeated. PostgreSQL then estimates 1/200 of 1/200 of the rows, for which it
+// expected, the condition is therefore repeated. PostgreSQL then estimates 1/200 of 1/200 of the rows, and therefore
 // prefers the index.
 func (s *EnvelopeListRepository) addressCondition(app uuid.UUID, text string, few bool) (condition string, args []any) {
 	hashes := s.addressHashes(app, strings.TrimPrefix(strings.TrimSpace(text), "@"))

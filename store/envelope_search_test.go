@@ -90,7 +90,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// otherColumns lists the columns of a table except for some, for a statement that copies rows.
+// otherColumns lists the columns of a table except for the given ones, for a statement that copies rows.
 func otherColumns(t *testing.T, s *store.Store, table string, except ...string) string {
 	t.Helper()
 	rows, err := pool(t, s).QueryContext(t.Context(), "SELECT * FROM "+table+" LIMIT 0")
@@ -118,7 +118,7 @@ func idsOf(list []*models.Envelope) []uuid.UUID {
 	return ids
 }
 
-// TestSearch_AmongMany checks that pages and totals are correct for any number of matches.
+// TestSearch_AmongMany checks that pages and totals are correct regardless of the number of matches.
 func TestSearch_AmongMany(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -199,7 +199,7 @@ func TestSearch_FindsEveryPart(t *testing.T) {
 		}
 		subjects := make([]string, 40)
 		for i := range subjects {
-			// There are few different digits, so that parts of numbers occur in many subjects.
+			// There are few different digits, so parts of numbers occur in many subjects.
 			subjects[i] = of("0123", 8) + of(" -/x", 1) + of("01", 6) + of("1% x", 3) + of("0123", 5)
 			draft(t, s, app.ID, "t", subjects[i])
 		}
@@ -274,7 +274,7 @@ func TestSearchStatistics_ExpectRareMatches(t *testing.T) {
 	})
 }
 
-// TestTimeFilters_ReadTheirIndex checks that PostgreSQL finds envelopes in a time range by the index of that time,
+// TestTimeFilters_ReadTheirIndex checks that PostgreSQL finds envelopes in a time range through the index on that time,
 // without scanning the table from one end.
 func TestTimeFilters_ReadTheirIndex(t *testing.T) {
 	t.Parallel()

@@ -106,8 +106,8 @@ func (s *EnvelopeRepository) Values(ctx context.Context, e *models.Envelope) ([]
 	return values, nil
 }
 
-// SavedSignature returns the signature that a person last adopted in the tenant using the same authentication method as
-// the signer, or nil if there is none.
+// SavedSignature returns the signature that a person last adopted in the tenant with the same authentication method as
+// the signer's, or nil if there is none.
 func (s *EnvelopeRepository) SavedSignature(ctx context.Context, e *models.Envelope, signer *models.Signer) (*models.SavedSignature, error) {
 	of := &models.SavedSignature{AppID: e.AppID, TenantID: e.TenantID, AuthMethod: signer.AuthMethod, Email: signer.Email}
 	out, err := first[models.SavedSignature](s.db.WithContext(ctx).Where("app_id = ? AND tenant_id = ? AND auth_method = ? AND email_key IN ?", of.AppID, of.TenantID, of.AuthMethod, s.savedKeys(of)).

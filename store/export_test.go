@@ -29,7 +29,7 @@ func ColumnsOf() map[any][]string {
 	}
 }
 
-// AcquireWrites waits for the write lock.
+// AcquireWrites acquires the write lock.
 func (s *Store) AcquireWrites(ctx context.Context) (release func(), err error) {
 	return acquireWrite(ctx, s.writers)
 }
@@ -91,13 +91,13 @@ func (s *Store) FirstSince(ctx context.Context, app uuid.UUID, since time.Time, 
 	return position, plan, db.Raw("EXPLAIN (ANALYZE, FORMAT JSON) ?", query).Row().Scan(&plan)
 }
 
-// PlanOfDeliveries returns the PostgreSQL query plan for a page of deliveries.
+// PlanOfDeliveries returns the PostgreSQL query plan for one page of deliveries.
 func (s *Store) PlanOfDeliveries(ctx context.Context, f DeliveryFilter) (plan string, err error) {
 	db := s.db.WithContext(ctx)
 	return plan, db.Raw("EXPLAIN (FORMAT JSON) ?", s.deliveriesPage(db, f)).Row().Scan(&plan)
 }
 
-// PlansOfLists returns the query plan for a page of each list that continues from a cursor, if sorting is disabled.
+// PlansOfLists returns, for each list, the query plan for a page that continues from a cursor, with sorting disabled.
 func (s *Store) PlansOfLists(ctx context.Context, app, after uuid.UUID) (map[string]string, error) {
 	plans := make(map[string]string)
 	err := s.transact(ctx, readOnly, func(t *transaction) error {
@@ -127,8 +127,8 @@ func (s *Store) PlansOfLists(ctx context.Context, app, after uuid.UUID) (map[str
 	return plans, err
 }
 
-// PlansOfArchiveKeys returns the PostgreSQL query plans for finding a page of archive keys, and for finding one of
-// them.
+// PlansOfArchiveKeys returns the PostgreSQL query plans for finding a page of archive keys and for finding a single
+// archive key.
 func (s *Store) PlansOfArchiveKeys(ctx context.Context, id string) (plans [2]string, err error) {
 	db := s.db.WithContext(ctx)
 	for i, q := range []*gorm.DB{secretsAfter(db, Archive{}.TableName(), "key", id), secretOf(db, Archive{}.TableName(), id).Select("key")} {

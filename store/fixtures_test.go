@@ -95,7 +95,7 @@ func isPostgres(ctx context.Context, t *testing.T, s *store.Store) bool {
 	return db.QueryRowContext(ctx, "SELECT version()").Scan(&version) == nil
 }
 
-// listOf returns the list from a call that also returns a count, and panics on an error.
+// listOf returns the list from a call that also returns a count. It panics on an error.
 func listOf[T any](list []T, _ int, err error) []T {
 	if err != nil {
 		panic(err)
@@ -103,7 +103,7 @@ func listOf[T any](list []T, _ int, err error) []T {
 	return list
 }
 
-// must returns the result of a call, and panics on an error.
+// must returns the result of a call. It panics on an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -114,7 +114,7 @@ func must[T any](v T, err error) T {
 // errOf returns the error of a call whose result is not used.
 func errOf[T any](_ T, err error) error { return err }
 
-// under runs do as a request with an idempotency key and without a stored response.
+// under runs do as a request with an idempotency key but without a stored response.
 func under(ctx context.Context, s *store.Store, key uuid.UUID, do func(*store.Store) error) error {
 	_, err := s.Execute(ctx, key, func(s *store.Store) (*store.StoredResponse, error) { return nil, do(s) })
 	return err

@@ -14,7 +14,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestApps_AreIsolated checks that an app can neither read, count nor change the rows of another app, even with their
+// TestApps_AreIsolated checks that an app cannot read, count or change the rows of another app, even if it knows their
 // IDs.
 func TestApps_AreIsolated(t *testing.T) {
 	t.Parallel()
@@ -254,7 +254,7 @@ func TestTemplatesAndBulkSends_AreIsolated(t *testing.T) {
 	})
 }
 
-// TestChangeOfRow_KeepsOtherRows checks that a change to one row of an app does not affect its other rows.
+// TestChangeOfRow_KeepsOtherRows checks that a change to one row of an app does not affect the app's other rows.
 func TestChangeOfRow_KeepsOtherRows(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

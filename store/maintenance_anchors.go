@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// Anchor is a list of audit chain heads with a time-stamp of an authority.
+// Anchor is a list of audit chain heads with a time-stamp from an authority.
 type Anchor struct {
 	Number  int64 `gorm:"primaryKey;autoIncrement:false"` // 1, 2, 3 … without gaps
 	At      time.Time
@@ -47,7 +47,7 @@ func (s *MaintenanceRepository) Anchors(ctx context.Context, after int64, n int)
 // ErrAnchored means that another process has already created the anchor.
 var ErrAnchored = errors.New("an anchor with this number already exists")
 
-// AddAnchor records an anchor. It returns ErrAnchored if there already is one with the same number.
+// AddAnchor records an anchor. It returns ErrAnchored if an anchor with the same number already exists.
 func (s *MaintenanceRepository) AddAnchor(ctx context.Context, a Anchor) error {
 	result := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&a)
 	return wrap(requireRows(result, ErrAnchored), "record anchor %d", a.Number)
@@ -77,8 +77,8 @@ func (s *MaintenanceRepository) EachChainHead(ctx context.Context, since time.Ti
 	return wrap(rows.Err(), "list the heads of audit chains")
 }
 
-// ChainLinks returns the positions in audit chains, given by envelope and number, that have an event with the given
-// hash.
+// ChainLinks returns those of the given positions in audit chains, each an envelope and a number, whose event has the
+// given hash.
 func (s *MaintenanceRepository) ChainLinks(ctx context.Context, places []ChainHead) (map[ChainHead]bool, error) {
 	found := make(map[ChainHead]bool)
 	for range archiveAttempts {
@@ -117,7 +117,7 @@ func (s *MaintenanceRepository) addLinks(ctx context.Context, places []ChainHead
 	return nil
 }
 
-// addArchivedLinks adds the positions whose events are in archives. A damaged archive contributes none. It returns the
+// addArchivedLinks adds the positions whose events are in archives. It ignores damaged archives. It returns the
 // positions without an archive, because an envelope may have been restored after its rows were read.
 func (s *MaintenanceRepository) addArchivedLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) (again []ChainHead, err error) {
 	missing := make(map[uuid.UUID][]ChainHead)
@@ -149,7 +149,7 @@ func (s *MaintenanceRepository) addArchivedLinks(ctx context.Context, places []C
 	return again, nil
 }
 
-// AnchorFiles returns the subset of the keys that belong to the lists of recorded anchors.
+// AnchorFiles returns the subset of the keys that belong to lists of recorded anchors.
 func (s *MaintenanceRepository) AnchorFiles(ctx context.Context, keys []string) (map[string]bool, error) {
 	var found []string
 	if err := s.db.WithContext(ctx).Model(&Anchor{}).Where("blob_key IN ?", keys).Pluck("blob_key", &found).Error; err != nil {

@@ -11,7 +11,7 @@ import (
 	"countersign/models"
 )
 
-// ExpiredRows is a kind of row that is removed after a certain time.
+// ExpiredRows is a kind of row that is removed after a retention period.
 type ExpiredRows string
 
 // The kinds of expired rows, with their names for operators. The audit trail is never removed.
@@ -109,11 +109,11 @@ func (s *MaintenanceRepository) removeOldDeliveries(ctx context.Context) (int64,
 }
 
 // removeOldMails deletes the email records of ended envelopes. It keeps the records of open envelopes, which prevent
-// duplicates and are used to count reminders. It also keeps the records of envelopes whose final email was not sent to
-// all recipients yet.
+// duplicates and are used to count reminders. It also keeps the records of envelopes whose final email has not been
+// sent to all recipients yet.
 func (s *MaintenanceRepository) removeOldMails(db *gorm.DB) (int64, error) {
 	before := s.webhooks.historyStart()
-	// SQL: the rows that a limited query selects.
+	// SQL: the rows selected by a limited query.
 	result := db.Exec(`DELETE FROM mails WHERE id IN (SELECT m.id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
 		WHERE m.envelope_id < ? AND m.created_at < ? AND e.status IN ?
 		AND NOT EXISTS (SELECT 1 FROM mails AS w WHERE w.envelope_id = m.envelope_id AND w.kind IN ('completed', 'closed') AND w.sent_at IS NULL AND w.failed_at IS NULL)
@@ -128,11 +128,11 @@ func (s *MaintenanceRepository) removeOldBulkData(db *gorm.DB) (int64, error) {
 	if s.postgres { // prevents a deadlock with a retry, which locks many rows
 		skip = "FOR UPDATE SKIP LOCKED"
 	}
-	// SQL: the rows that a limited query selects.
+	// SQL: the rows selected by a limited query.
 	result := db.Exec(`UPDATE bulk_send_rows SET data = '' WHERE status = 'failed' AND data <> '' AND id IN (
 		SELECT id FROM bulk_send_rows WHERE status = 'failed' AND data <> '' AND settled_at < ? ORDER BY settled_at LIMIT ? `+skip+`)`, s.webhooks.historyStart(), CleanupBatch)
 	return result.RowsAffected, result.Error
 }
 
-// endedStatuses lists the statuses in which no email requests an action.
+// endedStatuses lists the statuses in which emails no longer request an action.
 var endedStatuses = []models.Status{models.StatusCompleted, models.StatusDeclined, models.StatusVoided, models.StatusExpired, models.StatusDeleted}

@@ -12,11 +12,11 @@ import (
 
 const purgeNotice = 2 * time.Hour // a purge is retried after an hour
 
-// lateDeliveriesCounted limits the number of late deliveries that are counted, because a hanging endpoint can have any
-// number of them.
+// lateDeliveriesCounted is the maximum number of late deliveries that are counted, because a hanging endpoint can cause
+// any number of them.
 const lateDeliveriesCounted = 10000
 
-// Lag contains the amounts of overdue work across all apps.
+// Lag contains counts of overdue work across all apps.
 type Lag struct {
 	// Overdue is the number of envelopes that are still open minutes after their deadline.
 	Overdue int64
@@ -26,17 +26,17 @@ type Lag struct {
 	Deliveries int64
 	// Purges is the number of envelopes whose files should have been purged hours ago.
 	Purges int64
-	// Lost is the number of workflows that the last run of the reconcile schedule found missing, and started.
+	// Lost is the number of missing workflows that the last run of the reconcile schedule found and started.
 	Lost int64
-	// Reconciled is the end of the last run, or the zero time before the first run.
+	// Reconciled is the time at which the last run ended, or the zero time before the first run.
 	Reconciled time.Time
 }
 
-// Lag returns the amounts of overdue work. delays contains the delays before the attempts of a delivery.
+// Lag returns counts of overdue work. delays contains the delays before the attempts of a delivery.
 func (s *MaintenanceRepository) Lag(ctx context.Context, delays []time.Duration) (lag Lag, err error) {
 	now, db := s.now().UTC(), s.db.WithContext(ctx)
 	envelopes := func(where string, args ...any) *gorm.DB { return db.Model(&models.Envelope{}).Where(where, args...) }
-	// Each query except the one for deliveries uses a partial index of unfinished work by due time.
+	// Every query except the one for deliveries uses a partial index of unfinished work by due time.
 	for _, c := range []struct {
 		n     *int64
 		query *gorm.DB
@@ -58,8 +58,8 @@ func (s *MaintenanceRepository) Lag(ctx context.Context, delays []time.Duration)
 	return lag, wrap(err, "read the last round of reconcile")
 }
 
-// lateDeliveries selects pending deliveries whose next attempt is overdue. This is the first attempt of a run, or the
-// one after the last attempt.
+// lateDeliveries selects pending deliveries whose next attempt is overdue. The next attempt is the first attempt of a
+// run, or the attempt after the last one made.
 func (s *MaintenanceRepository) lateDeliveries(db *gorm.DB, now time.Time, delays []time.Duration) *gorm.DB {
 	var initial time.Duration
 	if len(delays) > 0 {

@@ -21,8 +21,8 @@ type MaintenanceRepository struct {
 	bulk     *BulkRepository
 }
 
-// AllEnvelopes lists up to n envelopes of all apps in the order of their IDs, after the given ID. If statuses are
-// given, it lists only envelopes with these statuses. It is for operators, and must not be used for requests of an app.
+// AllEnvelopes lists up to n envelopes of all apps in ID order, starting after the given ID. If statuses are given, it
+// lists only envelopes with those statuses. It is for operators, and must not be used to process an app's requests.
 func (s *MaintenanceRepository) AllEnvelopes(ctx context.Context, after uuid.UUID, n int, statuses ...models.Status) ([]EnvelopeRef, error) {
 	q := s.db.WithContext(ctx).Model(&models.Envelope{}).Where("id > ?", after)
 	if len(statuses) > 0 {
@@ -32,8 +32,9 @@ func (s *MaintenanceRepository) AllEnvelopes(ctx context.Context, after uuid.UUI
 	return out, wrap(err, "list all envelopes")
 }
 
-// EnvelopesDueForTimestamp lists up to n envelopes of all apps in the order of their IDs, after the given ID, whose
-// sealed documents have no document time-stamp or one that expires before the given time. It is for operators.
+// EnvelopesDueForTimestamp lists up to n envelopes of all apps in ID order, starting after the given ID. It lists
+// envelopes whose sealed documents have no document time-stamp, or have one that expires before the given time. It is
+// for operators.
 func (s *MaintenanceRepository) EnvelopesDueForTimestamp(ctx context.Context, before time.Time, after uuid.UUID, n int) ([]EnvelopeRef, error) {
 	out, err := find[EnvelopeRef](s.db.WithContext(ctx).Model(&models.Envelope{}).Where(`id > ? AND status = ? AND EXISTS (SELECT 1 FROM documents AS d
 		WHERE d.envelope_id = envelopes.id AND d.kind = ? AND d.purge_status = ? AND (d.timestamped_until IS NULL OR d.timestamped_until < ?))`,
@@ -61,8 +62,8 @@ func unsealedQuery(db *gorm.DB) *gorm.DB {
 	return db.Model(&models.Envelope{}).Where("sealing_problem IS NOT NULL AND status = ?", models.StatusSealing)
 }
 
-// UnsealedEnvelopes lists up to n fully signed envelopes whose documents cannot be sealed. Those with the oldest
-// problem come first.
+// UnsealedEnvelopes lists up to n fully signed envelopes whose documents cannot be sealed. The longest-standing
+// problems come first.
 func (s *MaintenanceRepository) UnsealedEnvelopes(ctx context.Context, n int) ([]Unsealed, error) {
 	var rows []Unsealed
 	err := unsealedQuery(s.db.WithContext(ctx)).Select("id, app_id, sealing_problem, sealing_problem_at").
@@ -84,8 +85,7 @@ type OpenWithDeadline struct {
 	ExpiresAt time.Time
 }
 
-// DueEnvelopes lists up to n open envelopes of all apps whose deadline is before the given time, earliest deadline
-// first.
+// DueEnvelopes lists up to n open envelopes of all apps whose deadline is before the given time, in order of deadline.
 func (s *MaintenanceRepository) DueEnvelopes(ctx context.Context, before time.Time, n int) ([]OpenWithDeadline, error) {
 	var rows []OpenWithDeadline
 	err := s.db.WithContext(ctx).Model(&models.Envelope{}).Where("status IN ('sent', 'in_progress') AND expires_at < ?", before.UTC()).
@@ -99,7 +99,7 @@ func (s *MaintenanceRepository) DB() (*sql.DB, error) {
 	return conn, wrap(err, "connections of the database")
 }
 
-// WeakDurability returns the PostgreSQL settings with which a crash can lose acknowledged commits.
+// WeakDurability returns the PostgreSQL settings that allow a crash to lose acknowledged commits.
 func (s *MaintenanceRepository) WeakDurability(ctx context.Context) ([]string, error) {
 	if !s.postgres {
 		return nil, nil
@@ -111,7 +111,7 @@ func (s *MaintenanceRepository) WeakDurability(ctx context.Context) ([]string, e
 }
 
 // ClockSkew returns how far the database's clock is ahead of this process's clock, and the duration of the query, which
-// limits the error. For SQLite, which has no clock of its own, it returns zeros.
+// is the maximum error. For SQLite, which has no clock of its own, it returns zeros.
 func (s *MaintenanceRepository) ClockSkew(ctx context.Context) (ahead, within time.Duration, err error) {
 	if !s.postgres {
 		return 0, 0, nil

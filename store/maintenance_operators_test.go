@@ -26,7 +26,7 @@ func (f *fixture) completed(timestampedUntil time.Time, days int) *models.Envelo
 	return e
 }
 
-// TestOperatorLists checks that the rows of all apps are listed in the order of their IDs, page by page.
+// TestOperatorLists checks that rows of all apps are listed in ID order, page by page.
 func TestOperatorLists(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -84,7 +84,8 @@ func TestOperatorLists(t *testing.T) {
 	})
 }
 
-// TestSealingProblems_AreListed checks that sealing problems are listed while envelopes are being sealed, oldest first.
+// TestSealingProblems_AreListed checks that the sealing problems of envelopes that are being sealed are listed, oldest
+// first.
 func TestSealingProblems_AreListed(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -16,8 +16,8 @@ type Work string
 // The kinds of unfinished work, with their names for operators.
 const (
 	WorkEnvelopes  Work = "envelopes"  // open, or being sealed
-	WorkClosings   Work = "closings"   // ended envelopes with recipients who were not notified of the end
-	WorkTimestamps Work = "timestamps" // sealed files without a required time-stamp
+	WorkClosings   Work = "closings"   // ended envelopes with recipients who have not been notified
+	WorkTimestamps Work = "timestamps" // sealed files that lack a required time-stamp
 	WorkDeliveries Work = "deliveries" // webhook deliveries that are not settled
 	WorkBulkSends  Work = "bulk_sends" // bulk sends that have not ended
 	WorkCopies     Work = "copies"     // requested copies, reminders and notifications with unsettled emails
@@ -27,7 +27,7 @@ const (
 var AllWork = []Work{WorkEnvelopes, WorkClosings, WorkTimestamps, WorkDeliveries, WorkBulkSends, WorkCopies}
 
 // closingsExamined is the number of envelopes that Unfinished examines for each closing on a page. Few envelopes have
-// unfinished closings, and no index finds them.
+// unfinished closings, and there is no index for finding them.
 const closingsExamined = 10
 
 // Unfinished returns a page of unfinished work of a kind, ordered by models.OutboxRow.ListedBy, and the ID after which
@@ -71,8 +71,8 @@ func (s *MaintenanceRepository) Unfinished(ctx context.Context, work Work, after
 // openOrSealing lists the statuses of the partial index envelopes_unfinished.
 const openOrSealing = "('sent', 'in_progress', 'sealing')"
 
-// closings returns the unfinished closings among the next envelopes in the order of their IDs. It examines a limited
-// number of envelopes, so that the cost of a page does not depend on the number of closings.
+// closings returns the unfinished closings among the next envelopes in ID order. It examines a limited number of
+// envelopes, so that the cost of a page does not depend on the number of closings.
 func (s *MaintenanceRepository) closings(ctx context.Context, after uuid.UUID, n int, row func(*models.Envelope) models.OutboxRow) ([]models.OutboxRow, uuid.UUID, error) {
 	began := s.webhooks.historyStart() // the email records of envelopes that ended earlier are deleted
 	db := s.db.WithContext(ctx)
@@ -92,8 +92,8 @@ func (s *MaintenanceRepository) closings(ctx context.Context, after uuid.UUID, n
 	return mapSlice(found, row), next, wrap(err, "list closings")
 }
 
-// unnotified selects envelopes that ended after the given time and whose copies or closing notices were not all sent.
-// The time is a parameter that occurs four times.
+// unnotified selects envelopes that ended after the given time, and for which some copies or closing notices have not
+// been sent. The time is a parameter that occurs four times.
 const unnotified = `
 	status = 'completed' AND completed_at >= ? AND EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id AND NOT s.silent AND NOT EXISTS (
 		SELECT 1 FROM mails AS m JOIN signers AS t ON t.id = m.signer_id WHERE m.envelope_id = envelopes.id AND m.kind = 'completed'
@@ -106,14 +106,14 @@ const unnotified = `
 			OR EXISTS (SELECT 1 FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'copy_notice' AND m.failed_at IS NULL AND NOT EXISTS (
 				SELECT 1 FROM mails AS n WHERE n.envelope_id = m.envelope_id AND n.signer_id = m.signer_id AND n.kind = m.kind AND n.created_at > m.created_at))))`
 
-// unfinished returns the outbox rows for up to n rows of a query, after the given ID and in the order of their IDs.
+// unfinished returns outbox rows for up to n rows of a query, in ID order and starting after the given ID.
 func unfinished[T any](q *gorm.DB, after uuid.UUID, n int, row func(*T) models.OutboxRow) ([]models.OutboxRow, error) {
 	found, err := find[*T](q.Where("id > ?", after).Where("id" + notQueued).Order("id").Limit(n))
 	return mapSlice(found, row), err
 }
 
-// unsentRequests returns the outbox rows of requests for copies, reminders or notifications whose emails are recorded,
-// and neither sent nor permanently failed.
+// unsentRequests returns the outbox rows of requests for copies, reminders or notifications whose emails are recorded
+// but have been neither sent nor permanently rejected.
 func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
 	type request struct {
 		RequestID, EnvelopeID, SignerID, AppID uuid.UUID
@@ -128,7 +128,7 @@ func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n i
 	return mapSlice(found, func(r request) models.OutboxRow {
 		kind := models.OutboxCopies
 		refs := models.OutboxRefs{AppID: r.AppID, TenantID: r.TenantID, SignerID: &r.SignerID, Restart: true}
-		switch r.Kind { //nolint:exhaustive // the others are copies
+		switch r.Kind { //nolint:exhaustive // all others are copies
 		case models.MailReminder:
 			kind, refs.Reminder = models.OutboxReinvite, true
 		case models.MailNotification:

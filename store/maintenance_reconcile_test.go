@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// unfinishedWork returns all work of a kind by ID, read in pages of one.
+// unfinishedWork returns all work of a kind by ID, read in pages of one item.
 func unfinishedWork(t *testing.T, s *store.Store, work store.Work) map[uuid.UUID]models.OutboxRefs {
 	t.Helper()
 	out := make(map[uuid.UUID]models.OutboxRefs)
@@ -108,8 +108,7 @@ func TestUnfinished(t *testing.T) {
 	})
 }
 
-// TestUnfinishedCopies checks that the copy for each recipient is tracked separately, even if a copy is requested
-// again.
+// TestUnfinishedCopies checks that each recipient's copy is tracked separately, even if a copy is requested again.
 func TestUnfinishedCopies(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -179,7 +178,7 @@ func TestUnfinishedRequestsForCopies(t *testing.T) {
 }
 
 // TestUnfinished_RequestedEmails checks that a requested reminder or copy is listed as soon as its outbox row is gone,
-// even before an attempt to send it, and is no longer listed once the email has been dropped.
+// even before the first attempt to send it, and that it is no longer listed once the email has been dropped.
 func TestUnfinished_RequestedEmails(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -215,8 +214,8 @@ func TestUnfinished_RequestedEmails(t *testing.T) {
 	})
 }
 
-// TestUnfinishedClosings_PagesAreBounded checks that a page of closings examines a limited number of envelopes,
-// including finished ones, and that all pages together list each closing once.
+// TestUnfinishedClosings_PagesAreBounded checks that each page of closings examines a limited number of envelopes,
+// including finished ones, and that all pages together list each closing exactly once.
 func TestUnfinishedClosings_PagesAreBounded(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

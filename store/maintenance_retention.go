@@ -26,7 +26,7 @@ func (s *MaintenanceRepository) RetentionSteps(ctx context.Context, n int) ([]Re
 
 // SetRetentionStep sets the time of an envelope's next step, or removes it if next is nil. If days is not zero, it also
 // requests a reminder with the number of days left, in the same transaction. It has no effect if another process has
-// already performed the step.
+// already performed the current step.
 func (s *MaintenanceRepository) SetRetentionStep(ctx context.Context, step RetentionStep, next *time.Time, days int) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		result := t.gorm().Table("envelopes").Where("id = ? AND retention_due_at = ?", step.ID, step.RetentionDueAt).UpdateColumn("retention_due_at", next)

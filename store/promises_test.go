@@ -17,13 +17,13 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRepositories_DocumentedDetails checks details that the doc comments promise.
+// TestRepositories_DocumentedDetails checks details that the doc comments guarantee.
 func TestRepositories_DocumentedDetails(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		// The recorded events of a new envelope are cleared once they have been stored, and workers are woken if there
-		// is work.
+		// is work to do.
 		f.awake()
 		e := f.sent(1, nil)
 		assert.True(t, f.awake())
@@ -57,7 +57,7 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 		require.NoError(t, s.RecordSealCertificate(ctx, chain[0]))
 		assert.Equal(t, "not_found", refusalOf(t, s.RevokeKey(ctx, "no-such-key", clock.Now(), "lost")))
 
-		// Rotating a key replaces only a key with the same purpose.
+		// Rotating a key replaces only the key with the same purpose.
 		tokens := must(s.Keys(ctx, models.KeyTokens))
 		manifests := must(s.Keys(ctx, models.KeyManifests))
 		made, err := s.RotateKey(ctx, models.KeyManifests)
@@ -101,7 +101,7 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 	})
 }
 
-// TestConcurrentCreation_HasOneWinner checks that of several concurrent processes only one creates a unique row, and
+// TestConcurrentCreation_HasOneWinner checks that only one of several concurrent processes creates a unique row, and
 // that the others receive either the same row or an error.
 func TestConcurrentCreation_HasOneWinner(t *testing.T) {
 	t.Parallel()

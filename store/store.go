@@ -26,7 +26,8 @@ import (
 	"countersign/models"
 )
 
-// Store combines the repositories, each of which declares the methods of one aggregate. It is safe for concurrent use.
+// Store combines the repositories. Each repository declares the methods of one aggregate. Store is safe for concurrent
+// use.
 type Store struct {
 	*engine
 	*IdempotencyRepository
@@ -123,9 +124,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 
 // Execute runs fn in a transaction and returns fn's response after the commit. Every call of the Store passed to fn is
 // a step of that transaction. The same transaction marks the idempotency key as committed, so that the request is not
-// executed again if its response is lost, and stores the response for repetitions unless it is nil. A key of uuid.Nil
-// means that the request has none. If any call fails, all changes are rolled back. fn is run again if an envelope that
-// it changes must be restored first.
+// executed again if its response is lost, and stores the response for retries unless it is nil. A key of uuid.Nil means
+// that the request has no idempotency key. If any call fails, all changes are rolled back. fn is run again if an
+// envelope that it changes must be restored first.
 func (s *Store) Execute(ctx context.Context, key uuid.UUID, fn func(*Store) (*StoredResponse, error)) (*StoredResponse, error) {
 	var response *StoredResponse
 	err := s.changing(ctx, func(t *transaction) (err error) {
@@ -140,8 +141,8 @@ func (s *Store) Execute(ctx context.Context, key uuid.UUID, fn func(*Store) (*St
 	return response, nil
 }
 
-// Migrate migrates the database to the version that this program needs, and returns that version. Several processes can
-// call it concurrently. It also applies the settings of the database that dumps do not contain.
+// Migrate migrates the database to the version that this program requires, and returns that version. Several processes
+// can call it concurrently. It also applies the database settings that dumps do not contain.
 func (s *Store) Migrate(ctx context.Context) (int64, error) {
 	version, err := s.migrate(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// subjects maps the prefixes of file names to the other prefixes that their files may use, in addition to engine.
+// subjects maps each file name prefix to the other prefixes that its files may use, in addition to engine.
 var subjects = map[string][]string{
 	"engine":      {},
 	"account":     {},
@@ -32,8 +32,8 @@ var subjects = map[string][]string{
 }
 
 // TestSubjects checks the structure of the package. Each file must belong to the subject at the beginning of its name,
-// use only the subjects that are listed for its own, and have its tests next to it. No type may have more than 60
-// methods.
+// use only the subjects listed for its own subject, and have its tests in the file beside it. No type may have more
+// than 60 methods.
 func TestSubjects(t *testing.T) {
 	t.Parallel()
 	fset, files := token.NewFileSet(), []*ast.File(nil)
@@ -50,7 +50,7 @@ func TestSubjects(t *testing.T) {
 		require.NoError(t, err)
 		files = append(files, f)
 	}
-	// Other packages are not loaded, because they are not needed to resolve the names declared in this package.
+	// Other packages are not loaded, because the names declared in this package can be resolved without them.
 	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
 	config := types.Config{Error: func(error) {}, Importer: noImports{}}
 	pkg, _ := config.Check("countersign/store", fset, files, info)

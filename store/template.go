@@ -76,7 +76,7 @@ type templateLock int
 
 const (
 	readTemplate   templateLock = iota // no lock
-	useTemplate                        // prevents the template from being archived in the meantime
+	useTemplate                        // prevents the template from being archived concurrently
 	changeTemplate                     // locks the template for changes
 )
 
@@ -116,9 +116,10 @@ func versionSummaryColumns(v *models.TemplateVersion) []column {
 	return without(templateVersionColumns(v), []string{"content"})
 }
 
-// lockTemplate prevents a template from being archived while envelopes are created from it. Archiving (shared is false) waits for
-// envelope creation to finish, and vice versa. The lock is advisory, so it requires no write, and later readers do not delay
-// archiving. On SQLite, the immediate transaction suffices.
+// lockTemplate prevents a template from being archived while envelopes are being created from it. Archiving (shared is
+// false) waits until these envelopes have been created, and creating an envelope waits until archiving has finished.
+// The lock is advisory, so it requires no write, and readers that arrive later do not delay archiving. On SQLite, the
+// immediate transaction suffices.
 func (s *TemplateRepository) lockTemplate(b *batch, id uuid.UUID, shared bool) {
 	if !s.postgres {
 		return
@@ -130,8 +131,8 @@ func (s *TemplateRepository) lockTemplate(b *batch, id uuid.UUID, shared bool) {
 	b.exec("SELECT "+fn+"(hashtextextended($1, 0))", "template "+id.String())
 }
 
-// load builds the template from the results of the queries. It reloads a version that was added between two of the
-// queries.
+// load builds the template from the results of the queries. If a version was added between two of the queries, it loads
+// that version as well.
 func (q *templateQuery) load(s *engine, t *transaction) (*models.LoadedTemplate, error) {
 	if len(q.templates) == 0 || len(q.versions) == 0 {
 		return nil, models.ErrNotFound
@@ -223,8 +224,8 @@ func (q *templateQuery) usable(s *engine, t *transaction) (*models.LoadedTemplat
 	return q.load(s, t)
 }
 
-// TemplateTarget determines where a template is stored. If the app has a template with the tenant's external ID, it is
-// stored as a new version of that template, and otherwise as a new template.
+// TemplateTarget determines where a template is stored. If the app has a template with the tenant's external ID, the
+// result is stored as a new version of that template, and otherwise as a new template.
 type TemplateTarget struct {
 	App        uuid.UUID
 	Tenant     string
@@ -253,8 +254,8 @@ func (s *TemplateRepository) Duplicate(ctx context.Context, app, id uuid.UUID, b
 	return made, wrap(err, "duplicate envelope %s", id)
 }
 
-// PutTemplate stores what build creates from the template with the external ID and from the envelope, either of which
-// may be nil. The envelope keeps its files until the template is stored.
+// PutTemplate stores the template version that build creates from the template with the external ID and from the
+// envelope. Either of them may be nil. The envelope keeps its files until the template is stored.
 func (s *TemplateRepository) PutTemplate(ctx context.Context, at TemplateTarget,
 	build func(was *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error),
 ) (StoredTemplate, error) {

@@ -10,14 +10,14 @@ import (
 	"countersign/models"
 )
 
-// TemplateFilter selects templates for a list. Members that are empty do not restrict the list, except for Archived.
+// TemplateFilter selects templates for a list. Empty fields do not restrict the list, except for Archived.
 type TemplateFilter struct {
 	App        uuid.UUID
 	Tenant     string // selects the tenant's templates and those for all tenants
 	ExternalID string
 	Text       string    // part of the name
 	Label      string    // one of the template's labels
-	Archived   bool      // whether to list archived templates or the others
+	Archived   bool      // lists either archived or active templates
 	After      uuid.UUID // lists only templates older than this one
 	Limit      int
 }
@@ -54,9 +54,9 @@ func templatesAfter(s *engine, db *gorm.DB, f TemplateFilter) *gorm.DB {
 // namesAtOnce is the number of template names that are read by one statement.
 const namesAtOnce = 1000
 
-// templatesNamed returns the first templates of a query with the given text in their names. It compares names in the
-// same way as a search for envelopes. The SQL function lower may convert only ASCII letters, always in SQLite and in
-// PostgreSQL depending on the locale of the database.
+// templatesNamed returns the first templates of a query whose names contain the given text. It compares names in the
+// same way as a search for envelopes. It does not use the SQL function lower, which may convert only ASCII letters:
+// always in SQLite, and depending on the database's locale in PostgreSQL.
 func templatesNamed(q *gorm.DB, text string, limit int) ([]*models.Template, error) {
 	text = normalizeForSearch(text)
 	q = q.Session(&gorm.Session{})

@@ -17,7 +17,7 @@ import (
 	"countersign/test/kit"
 )
 
-// templateOf stores and returns a template with a document and a field for each of two roles.
+// templateOf stores and returns a template with a document and one field for each of two roles.
 func (f *fixture) templateOf(key string, externalID *string) *models.LoadedTemplate {
 	f.t.Helper()
 	act := f.act()
@@ -63,7 +63,7 @@ func (f *fixture) version(act models.ActionContext, key string, externalID *stri
 	}
 }
 
-// use returns the values for an envelope created from templateOf.
+// use returns the values for creating an envelope from the template of templateOf.
 func use(subject string) models.TemplateUse {
 	return models.TemplateUse{
 		Envelope: models.Envelope{TenantID: "t", CreatedBy: "me"}, Variables: map[string]string{"place": subject}, Values: map[string]string{"tenant_name": "Grace"},
@@ -85,7 +85,7 @@ func (f *fixture) createFromTemplate(ctx context.Context, template uuid.UUID, ve
 }
 
 // TestEnvelopesOfTemplates_KeepTheirVersion checks that an envelope is created from the requested version of its
-// template, references the template's files, and is sent in the same transaction in which it is created.
+// template, references the template's files, and is sent in the same transaction that creates it.
 func TestEnvelopesOfTemplates_KeepTheirVersion(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -168,7 +168,7 @@ func TestPlanLimit_RollsBackEnvelopeOfTemplate(t *testing.T) {
 }
 
 // TestFiles_AreKeptWhileReferenced checks that a file is kept until all templates, versions and envelopes that
-// reference it are removed, in any order.
+// reference it have been removed, in any order.
 func TestFiles_AreKeptWhileReferenced(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -30,7 +30,7 @@ func (s *KeyRepository) register() {
 type Key struct {
 	ID      string
 	Private *ecdsa.PrivateKey
-	Retired bool // whether it is used only for verification
+	Retired bool // whether the key is used only for verification
 	// Revoked is the revocation, which specifies the time from which the key is not trusted. It is nil for a key that
 	// is not revoked.
 	Revoked *models.KeyRevocation
@@ -76,8 +76,8 @@ func (s *KeyRepository) keyRows(db *gorm.DB, purpose models.KeyPurpose) ([]model
 	return rows, wrap(err, "load %s keys", purpose)
 }
 
-// firstKey creates the first key for a purpose. Only one key for each purpose can be active, so if several processes
-// start at the same time, one of them creates the key for all.
+// firstKey creates the first key for a purpose. Only one key for each purpose can be active. If several processes start
+// at the same time, one of them creates the key for all of them.
 func (s *KeyRepository) firstKey(ctx context.Context, purpose models.KeyPurpose) ([]models.SigningKey, error) {
 	row, err := s.newKey(purpose)
 	if err != nil {
@@ -106,8 +106,8 @@ func (s *KeyRepository) newKey(purpose models.KeyPurpose) (*models.SigningKey, e
 	}, nil
 }
 
-// RotateKey creates a new key, which replaces the current one for signing. Earlier keys still verify. Running processes
-// start to use the new key (see credential.Tokens.Follow).
+// RotateKey creates a new key, which replaces the current signing key. Signatures by earlier keys can still be
+// verified. Running processes start to use the new key (see credential.Tokens.Follow).
 func (s *KeyRepository) RotateKey(ctx context.Context, purpose models.KeyPurpose) (string, error) {
 	if _, err := s.Keys(ctx, purpose); err != nil { // ensures that there is a key to replace
 		return "", err

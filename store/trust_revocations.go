@@ -26,7 +26,7 @@ type SealCertificate struct {
 // SealCertificateID returns the ID of a sealing certificate in its record.
 func SealCertificateID(c *x509.Certificate) string { return fmt.Sprintf("%x", sha256.Sum256(c.Raw)) }
 
-// RecordSealCertificate records the certificate that is used for sealing from now on, so that its seals are trusted
+// RecordSealCertificate records the certificate that is used for sealing from now on. Its seals are then trusted
 // wherever they are verified, even after the certificate has been replaced.
 func (s *KeyRepository) RecordSealCertificate(ctx context.Context, c *x509.Certificate) error {
 	row := models.SealCertificate{ID: SealCertificateID(c), DER: c.Raw, CreatedAt: s.now()}
@@ -67,8 +67,8 @@ func (s *KeyRepository) SealKeyRevoked(ctx context.Context, c *x509.Certificate)
 	return false, err
 }
 
-// Trust returns the trust policy of this installation, which consists of its own pinned sealing certificates and the
-// keys that sign its records.
+// Trust returns this installation's trust policy, which consists of its own pinned sealing certificates and the keys
+// that sign its records.
 func (s *KeyRepository) Trust(ctx context.Context) (trust.Policy, error) {
 	p := trust.Policy{RecordKeys: make(map[string]trust.RecordKey)}
 	certificates, err := s.SealCertificates(ctx)
@@ -108,8 +108,8 @@ func revocations(db *gorm.DB) (map[string]*models.KeyRevocation, error) {
 }
 
 // RevokeKey records that a key that signs records, or a sealing certificate, must not be trusted from the given time
-// on. If the key currently signs records, it is replaced with a new one in the same transaction. A revocation cannot be
-// undone, and a further revocation must have an earlier time.
+// on. If the key is currently used to sign records, a new key replaces it in the same transaction. A revocation cannot
+// be undone, and a further revocation must have an earlier time.
 func (s *KeyRepository) RevokeKey(ctx context.Context, id string, at time.Time, reason string) error {
 	at, now := at.UTC().Truncate(time.Microsecond), s.now()
 	p := models.Problems{}
@@ -136,7 +136,7 @@ func (s *KeyRepository) RevokeKey(ctx context.Context, id string, at time.Time, 
 	return wrap(err, "revoke key %s", id)
 }
 
-// retireForRevocation finds the key or certificate. If it is the key that currently signs records, it is replaced.
+// retireForRevocation finds the key or certificate. If the key is currently used to sign records, it is replaced.
 func (s *KeyRepository) retireForRevocation(tx *gorm.DB, id string) error {
 	k, err := first[models.SigningKey](tx.Where("id = ?", id))
 	if err != nil {

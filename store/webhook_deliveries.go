@@ -13,17 +13,17 @@ import (
 	"countersign/models"
 )
 
-// DeliveryFilter selects deliveries for a list. Members with a zero value do not restrict the list.
+// DeliveryFilter selects deliveries for a list. Fields with a zero value do not restrict the list.
 type DeliveryFilter struct {
 	App      uuid.UUID
-	Tenants  []string // none for all tenants
+	Tenants  []string // nil for all tenants
 	Status   models.DeliveryStatus
 	Event    models.EventName
 	Webhook  uuid.UUID
 	Envelope uuid.UUID
-	Page     int // from 1
+	Page     int // starts at 1
 	Size     int
-	// After lists the deliveries older than the one with this ID. If it is uuid.Nil, Page applies.
+	// After restricts the list to deliveries older than the one with this ID. If it is uuid.Nil, Page applies.
 	After uuid.UUID
 	Peek  bool // returns one delivery more than Size, which shows whether there are more
 }
@@ -68,8 +68,8 @@ func (s *WebhookRepository) matchingDeliveries(db *gorm.DB, f DeliveryFilter) *g
 	return whereNonZero(q, "event_id IN (SELECT id FROM webhook_events WHERE envelope_id = ?)", f.Envelope) // two indexes
 }
 
-// ownDeliveries selects the deliveries of an app for the given tenants, and its pings, which belong to no tenant. The
-// query looks up the event of each delivery, so that a page is read in the order of the index of deliveries.
+// ownDeliveries selects an app's deliveries for the given tenants, and its pings, which belong to no tenant. The query
+// looks up the event of each delivery, so that a page is read in the order of the deliveries index.
 func ownDeliveries(db *gorm.DB, app uuid.UUID, tenants []string) *gorm.DB {
 	q := db.Where("app_id = ?", app)
 	if len(tenants) == 0 {
@@ -134,8 +134,8 @@ type ResendResult struct {
 	Remaining int64
 }
 
-// ResendSince resends the failed deliveries of an endpoint that were created since the given time, oldest first and up
-// to 1,000 at once.
+// ResendSince resends an endpoint's failed deliveries that were created since the given time, oldest first and up to
+// 1,000 at a time.
 func (s *WebhookRepository) ResendSince(ctx context.Context, app *models.App, webhook uuid.UUID, since time.Time) (*ResendResult, error) {
 	out, err := inTransaction(ctx, s.engine, func(t *transaction) (*ResendResult, error) {
 		tx := t.gorm()
@@ -166,7 +166,7 @@ func (s *WebhookRepository) ResendSince(ctx context.Context, app *models.App, we
 	return out, wrap(err, "resend deliveries of webhook %s", webhook)
 }
 
-// requeueDeliveries saves deliveries that are resent, and requests that their workflows be started.
+// requeueDeliveries saves deliveries to be resent, and requests that their workflows be started.
 func (s *WebhookRepository) requeueDeliveries(t *transaction, ds []*models.Delivery) error {
 	now := s.now()
 	ids := mapSlice(ds, func(d *models.Delivery) uuid.UUID { return d.ID })
@@ -231,13 +231,13 @@ func (s *WebhookRepository) DeliveryContext(ctx context.Context, app uuid.UUID, 
 	return out, nil
 }
 
-// DeliveryJob contains all data for an attempt of a delivery.
+// DeliveryJob contains all data for one attempt of a delivery.
 type DeliveryJob struct {
 	Delivery models.Delivery
 	Event    models.WebhookEvent
 	URL      string
-	// Secrets contains the secrets that sign the delivery, newest first. There are several while a secret is being
-	// replaced, because receivers may know only the oldest.
+	// Secrets contains the secrets that sign the delivery, newest first. While a secret is being replaced there are
+	// several, because receivers may know only the oldest.
 	Secrets      [][]byte
 	FailingSince *time.Time
 }
@@ -303,8 +303,8 @@ func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.Delivery
 		if err != nil {
 			return err
 		}
-		// Deliveries do not lock healthy endpoints. Other endpoints are locked before the delivery. This is the order
-		// in which disabling an endpoint locks it and then its deliveries.
+		// Deliveries do not lock healthy endpoints. Other endpoints are locked before the delivery. Disabling an
+		// endpoint acquires its locks in the same order: first the endpoint, and then its deliveries.
 		unwell := w != nil && (!o.Delivered || w.FailingSince != nil || w.LastError != "")
 		if unwell {
 			if err := s.locked(tx).Select("id").Where("id = ?", o.WebhookID).Find(&[]models.Webhook{}).Error; err != nil {
@@ -315,7 +315,7 @@ func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.Delivery
 		if err != nil {
 			return err
 		}
-		if d.Status != models.DeliveryPending { // settled during the attempt, perhaps by a purge
+		if d.Status != models.DeliveryPending { // settled during the attempt, for example by a purge
 			has, err := hasBody(tx, d.EventID)
 			if err != nil {
 				return err
@@ -339,7 +339,7 @@ func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.Delivery
 	return disabled, wrap(err, "record attempt at delivery %s", a.DeliveryID)
 }
 
-// updateEndpointHealth saves the effect of an attempt on the locked endpoint. It writes only changes.
+// updateEndpointHealth saves the effect of an attempt on the locked endpoint. It writes only if something changed.
 func (s *WebhookRepository) updateEndpointHealth(tx *gorm.DB, a *models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
 	w, err := first[models.Webhook](tx.Where("id = ?", o.WebhookID))
 	if err != nil || w == nil {
@@ -363,12 +363,13 @@ func (s *WebhookRepository) updateEndpointHealth(tx *gorm.DB, a *models.Delivery
 	return disabled, s.failPending(tx, w.ID)
 }
 
-// failPending marks the pending deliveries of an endpoint as failed. Their workflows then find them settled and end.
+// failPending marks an endpoint's pending deliveries as failed. Their workflows then find that they are settled, and
+// end.
 func (s *WebhookRepository) failPending(tx *gorm.DB, webhook uuid.UUID) error {
 	return s.failDeliveries(tx.Where("webhook_id = ?", webhook))
 }
 
-// failDeliveries marks the selected deliveries that are not settled as failed.
+// failDeliveries marks those of the selected deliveries that are not settled as failed.
 func (s *WebhookRepository) failDeliveries(which *gorm.DB) error {
 	return which.Model(&models.Delivery{}).Where("status = ?", models.DeliveryPending).
 		Updates(map[string]any{"status": models.DeliveryFailed, "failed_at": s.now()}).Error

@@ -67,7 +67,7 @@ func (f *fixture) awake() bool {
 }
 
 // TestFailedDeliveries_AreResent checks that an endpoint's deliveries that have failed since the given time are resent
-// if this is permitted, and are then pending in a new run.
+// if this is permitted, and that they are then pending in a new run.
 func TestFailedDeliveries_AreResent(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -135,7 +135,7 @@ func TestFailedDeliveries_AreResent(t *testing.T) {
 	})
 }
 
-// TestFailedDeliveries_AreResentInBatches checks that up to a thousand deliveries are resent at once, oldest first.
+// TestFailedDeliveries_AreResentInBatches checks that up to a thousand deliveries are resent at a time, oldest first.
 func TestFailedDeliveries_AreResentInBatches(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -278,7 +278,7 @@ func TestEndpointSecrets_AreRotated(t *testing.T) {
 		assert.Equal(t, "another", got[1])
 		client, err := s.AddSecret(ctx, f.app.ID, 2*time.Hour)
 		require.NoError(t, err)
-		rotate("own") // the receiver is sure to know the oldest client secret
+		rotate("own") // by now the receiver must know the oldest client secret
 		assert.Equal(t, []string{"own", got[0]}, secrets())
 		rotate("")
 		assert.Equal(t, []string{client, got[0], "own"}, secrets())
@@ -306,8 +306,8 @@ func waitsForALock(t *testing.T, s *store.Store) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// TestRecoveringEndpoint_IsDisabled checks that a delivery that succeeds after failures does not lock its row while it
-// waits for an endpoint whose pending deliveries another process is failing.
+// TestRecoveringEndpoint_IsDisabled checks that a delivery that succeeds after failures does not lock its own row while
+// it waits for an endpoint whose pending deliveries are being marked as failed by another process.
 func TestRecoveringEndpoint_IsDisabled(t *testing.T) {
 	t.Parallel()
 	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -86,7 +86,7 @@ func (s *WebhookRepository) Webhook(ctx context.Context, app, id uuid.UUID) (*mo
 	return w, wrap(err, "load webhook %s", id)
 }
 
-// WebhookPatch describes a change of an endpoint that is made in one step. Members that are nil are not changed.
+// WebhookPatch describes changes to an endpoint that are made in one transaction. Nil fields are left unchanged.
 type WebhookPatch struct {
 	models.WebhookChange
 
@@ -123,8 +123,8 @@ func (s *WebhookRepository) PatchWebhook(ctx context.Context, app, id uuid.UUID,
 	return w, wrap(err, "patch webhook %s", id)
 }
 
-// rotateSecret replaces the secret. Setting the same secret again, as a repeated request does, keeps the previous
-// secret. A shorter overlap ends it earlier.
+// rotateSecret replaces the secret. Setting the same secret again, as a retried request does, keeps the previous
+// secret. A shorter overlap ends the previous secret earlier.
 func (s *WebhookRepository) rotateSecret(tx *gorm.DB, w *models.Webhook, secret string, overlap time.Duration) error {
 	until := s.now().Add(overlap)
 	if s.signsWith(w, secret) {

@@ -12,22 +12,22 @@ import (
 	"countersign/models"
 )
 
-// EventQuery selects events of an app in the order that is the same for all readers.
+// EventQuery selects events of an app. The order of events is the same for all readers.
 type EventQuery struct {
 	App     uuid.UUID
-	After   uuid.UUID        // ID of an event after which to start; uuid.Nil for the oldest
-	Since   time.Time        // without After, the earliest time of the first event; zero for no limit
+	After   uuid.UUID        // ID of the event after which to start; uuid.Nil to start with the oldest
+	Since   time.Time        // without After, minimum time of the first event; zero for no minimum
 	Latest  bool             // without After, selects only future events
 	Name    models.EventName // empty for all
-	Tenants []string         // none for all tenants
+	Tenants []string         // nil for all tenants
 	Limit   int
 }
 
 // EventPage is a page of an app's events.
 type EventPage struct {
 	Events []*models.WebhookEvent
-	// Cursor is the ID of the last examined event, whether or not it was selected, or uuid.Nil if there is none. With a
-	// selective filter, a page can be empty even if more events follow.
+	// Cursor is the ID of the last examined event, whether or not the event was selected. It is uuid.Nil if there is
+	// none. With a selective filter, a page can be empty even if more events follow.
 	Cursor uuid.UUID
 	More   bool // whether more events can be read immediately
 }
@@ -40,7 +40,7 @@ var errCursorExpired = models.Reject(models.KindGone, "cursor_expired",
 	"The events that follow this cursor have been deleted. Start again without a cursor, and reload the envelopes that you need.")
 
 // Events reads a page of an app's events. It first assigns positions to the events committed since the last read. Only
-// one reader does so at a time, so that no event ever appears before one that was already read.
+// one reader does so at a time, so that no event ever appears before an event that was already read.
 func (s *WebhookRepository) Events(ctx context.Context, q EventQuery) (*EventPage, error) {
 	page, err := s.readEvents(ctx, q)
 	return page, wrap(err, "read events")
@@ -101,7 +101,7 @@ func (eventPosition) TableName() string { return eventTable.name }
 const eventWindow = 10_000
 
 // windowEnd returns the position up to which a page that begins after from is examined. Unless this is the last
-// position, there is an event between the two.
+// position, at least one event is in that range.
 func windowEnd(db *gorm.DB, app uuid.UUID, from, last int64) (int64, error) {
 	next, err := first[eventPosition](db.Select("position").Where("app_id = ? AND position > ? AND position <= ?", app, from, last).Order("position"))
 	if err != nil || next == nil {
@@ -143,8 +143,9 @@ func firstSince(db *gorm.DB, app uuid.UUID, after int64, since time.Time, last i
 // take seconds, and clocks differ by seconds.
 const eventsApart = time.Hour
 
-// earlyPosition returns a position before all events that were created at or after the given time, but not much before
-// them. It uses a binary search, because positions are approximately in chronological order, and no index covers both.
+// earlyPosition returns a position that precedes all events created at or after the given time, but not by much. It
+// uses a binary search, because positions are approximately in chronological order, and no index covers both the
+// position and the time.
 func earlyPosition(db *gorm.DB, app uuid.UUID, since time.Time, last int64) (int64, error) {
 	low, high := int64(0), last // the event at low, if there is one, is older
 	for low < high {
@@ -162,8 +163,8 @@ func earlyPosition(db *gorm.DB, app uuid.UUID, since time.Time, last int64) (int
 	return low, nil
 }
 
-// positionOf returns the position of the event that a reader uses as the cursor. An expired event is accepted if it is
-// the newest expired one, because then no later event is missing.
+// positionOf returns the position of the event that a reader uses as the cursor. An expired event is accepted only if
+// it is the newest expired one, because then no later event is missing.
 func (s *WebhookRepository) positionOf(db *gorm.DB, app, id uuid.UUID) (int64, error) {
 	var at struct {
 		Position  *int64
@@ -186,8 +187,8 @@ func (s *WebhookRepository) positionOf(db *gorm.DB, app, id uuid.UUID) (int64, e
 }
 
 // positionEvents assigns positions to committed events in the order of their insertion. It returns the app's last
-// position, and reports whether more events are waiting. It holds a lock on the row of the feed, so that a position
-// becomes visible only when all positions before it are visible.
+// position, and reports whether more events are waiting. It locks the row of the feed, so that a position becomes
+// visible only when all positions before it are visible.
 func (s *WebhookRepository) positionEvents(ctx context.Context, app uuid.UUID) (last int64, more bool, err error) {
 	const unread = "app_id = ? AND position IS NULL AND name <> 'ping'"
 	db := s.db.WithContext(ctx)
@@ -247,7 +248,7 @@ func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 		return 0, err
 	}
 	order := s.insertionOrder()
-	// SQL: the rows that a limited query selects.
+	// SQL: the rows selected by a limited query.
 	result := db.Exec(`DELETE FROM webhook_events WHERE id IN (
 		SELECT o.id FROM webhook_events AS o WHERE o.created_at < ? AND o.id < ?
 			AND NOT EXISTS (SELECT 1 FROM webhook_deliveries AS d WHERE d.event_id = o.id)

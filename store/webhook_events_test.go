@@ -29,8 +29,8 @@ func (f *fixture) draft(in models.Envelope) (*models.Envelope, error) {
 	return e, f.Create(f.t.Context(), e)
 }
 
-// TestEvents_AreInOneOrder checks that every reader receives the events of its app in the same order, for any filter
-// and page size.
+// TestEvents_AreInOneOrder checks that every reader receives the events of its app in the same order, regardless of the
+// filter and the page size.
 func TestEvents_AreInOneOrder(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -109,7 +109,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 		assert.Equal(t, []models.EventName{models.EventEnvelopeVoided}, names)
 		last := after.Cursor
 
-		// Events can be read for 90 days. A reader can continue as long as no later event was deleted.
+		// Events can be read for 90 days. After that, a reader can continue as long as no later event was deleted.
 		clock.Add(later.Add(90 * 24 * time.Hour).Sub(clock.Now()))
 		names, _ = read(store.EventQuery{})
 		assert.Len(t, names, 2, "those of the first moment are too old")
@@ -137,7 +137,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 	})
 }
 
-// manyEvents adds n events with positions to an app's feed, one second apart, starting with the time oldest. It returns
+// manyEvents adds n events with positions to an app's feed, one second apart, starting at the time oldest. It returns
 // the position of the last event.
 func (f *fixture) manyEvents(s *store.Store, like *models.Envelope, n int, oldest time.Time) (last int64) {
 	f.t.Helper()
@@ -162,8 +162,8 @@ func (f *fixture) manyEvents(s *store.Store, like *models.Envelope, n int, oldes
 	return last + int64(n)
 }
 
-// TestEvents_FindFewAmongMany checks that a limited number of events is examined for each page with a selective filter,
-// and that every page has a cursor for the next page.
+// TestEvents_FindFewAmongMany checks that, with a selective filter, each page examines a limited number of events and
+// has a cursor for the next page.
 func TestEvents_FindFewAmongMany(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -189,7 +189,7 @@ func TestEvents_FindFewAmongMany(t *testing.T) {
 	})
 }
 
-// TestEventsSince_SearchesByHalves checks that only few events are read to find a time near either end.
+// TestEventsSince_SearchesByHalves checks that only a few events are read to find a time near either end.
 func TestEventsSince_SearchesByHalves(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
@@ -211,8 +211,8 @@ func TestEventsSince_SearchesByHalves(t *testing.T) {
 	})
 }
 
-// TestDeliveriesOfTenants_ReadTheirIndex checks that a page is read in the order of the index of deliveries, and that
-// each event is read by its ID.
+// TestDeliveriesOfTenants_ReadTheirIndex checks that a page is read in the order of the deliveries index, and that each
+// event is looked up by its ID.
 func TestDeliveriesOfTenants_ReadTheirIndex(t *testing.T) {
 	t.Parallel()
 	const n = 20_000

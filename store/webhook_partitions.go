@@ -11,10 +11,10 @@ import (
 	"gorm.io/gorm"
 )
 
-// On PostgreSQL, webhook events, deliveries and their attempts have a partition for each month, according to the time
-// in their IDs. An expired month can be dropped immediately, whereas deleting its rows would take hours. The partition
+// On PostgreSQL, webhook events, deliveries and their attempts have a partition for each month, based on the time in
+// their IDs. An expired month can be dropped immediately, whereas deleting its rows would take hours. The partition
 // "past" contains rows from before the first month, and "default" contains rows that belong to no other partition. On
-// SQLite, rows are deleted.
+// SQLite, the rows are deleted individually.
 
 // partitionedTable is a table with a partition for each month.
 type partitionedTable struct{ name, key string } // key is the ID whose time determines the month of a row
@@ -22,7 +22,7 @@ type partitionedTable struct{ name, key string } // key is the ID whose time det
 var (
 	eventTable    = partitionedTable{"webhook_events", "id"}
 	deliveryTable = partitionedTable{"webhook_deliveries", "id"}
-	attemptTable  = partitionedTable{"delivery_attempts", "delivery_id"} // in the same month as the delivery
+	attemptTable  = partitionedTable{"delivery_attempts", "delivery_id"} // the attempt is in the same month as the delivery
 )
 
 const (
@@ -33,11 +33,11 @@ const (
 	maxRetainedRows = 10_000
 	// partitionLock is the advisory lock that lets only one process at a time create and drop partitions.
 	partitionLock = 7_518_019
-	// lockWait is the maximum time to wait for a table, because later queries have to wait as well.
+	// lockWait is the maximum time to wait for a table lock, because later queries have to wait as well.
 	lockWait = "1s"
 )
 
-// partition is a part of a table with IDs from from (inclusive) to to (exclusive).
+// partition is the part of a table with IDs from from (inclusive) to to (exclusive).
 type partition struct {
 	name     string
 	from, to uuid.UUID
@@ -75,7 +75,7 @@ var boundPattern = regexp.MustCompile(`FROM \((MINVALUE|'([0-9a-f-]+)')\) TO \('
 // partitions returns the partitions of a table in the order of their IDs, without the default partition.
 func (s *WebhookRepository) partitions(db *gorm.DB, t partitionedTable) ([]partition, error) {
 	var rows []struct{ Name, Bounds string }
-	// SQL: catalog and tables of PostgreSQL.
+	// SQL: PostgreSQL catalog and tables.
 	err := db.Raw(`SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
 		WHERE i.inhparent = to_regclass(?) ORDER BY CASE WHEN c.relname LIKE '%\_past' THEN 0 ELSE 1 END, c.relname`, t.name).Scan(&rows).Error
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *WebhookRepository) partitionChange(ctx context.Context, fn func(tx *gor
 // execAll executes statements in order.
 func execAll(tx *gorm.DB, statements ...string) error {
 	for _, sql := range statements {
-		// SQL: catalog and tables of PostgreSQL.
+		// SQL: PostgreSQL catalog and tables.
 		if err := tx.Exec(sql).Error; err != nil {
 			return err
 		}
@@ -153,8 +153,8 @@ func (s *WebhookRepository) createPartitions(ctx context.Context) (made []string
 	return made, nil
 }
 
-// createPartition creates a partition, and moves the rows of that month from the default partition to it. It returns
-// false if another process has already created it.
+// createPartition creates a month's partition, and moves the rows of that month from the default partition to it. It
+// returns false if another process has already created it.
 func (s *WebhookRepository) createPartition(ctx context.Context, t partitionedTable, p partition) (made bool, err error) {
 	err = s.partitionChange(ctx, func(tx *gorm.DB) error {
 		there, err := s.partitions(tx, t)
@@ -164,7 +164,7 @@ func (s *WebhookRepository) createPartition(ctx context.Context, t partitionedTa
 		made = true
 		rest := t.name + "_default"
 		return execAll(tx,
-			"LOCK TABLE "+rest+" IN ACCESS EXCLUSIVE MODE", // prevents insertions for that month in the meantime
+			"LOCK TABLE "+rest+" IN ACCESS EXCLUSIVE MODE", // prevents concurrent insertions for that month
 			"CREATE TABLE "+p.name+" (LIKE "+rest+" INCLUDING ALL)",
 			fmt.Sprintf("WITH moved AS (DELETE FROM %s WHERE %s >= '%s' AND %s < '%s' RETURNING *) INSERT INTO %s SELECT * FROM moved", rest, t.key, p.from, t.key, p.to, p.name),
 			fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM ('%s') TO ('%s')", t.name, p.name, p.from, p.to))
@@ -172,8 +172,8 @@ func (s *WebhookRepository) createPartition(ctx context.Context, t partitionedTa
 	return made && err == nil, err
 }
 
-// PartitionsUntil returns the time until which there are partitions for new rows. It returns the zero time if the
-// database has no partitions or none for the current month.
+// PartitionsUntil returns the end of the period for which partitions exist. It returns the zero time if the database
+// has no partitions or has none for the current month.
 func (s *WebhookRepository) PartitionsUntil(ctx context.Context) (until time.Time, err error) {
 	if !s.postgres {
 		return time.Time{}, nil

@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit"
 )
 
-// idsAt returns a function that creates version 7 UUIDs with the time of a clock, in ascending order.
+// idsAt returns a function that generates version 7 UUIDs with the time of a clock, in ascending order.
 func idsAt(clock *kit.Clock) func() uuid.UUID {
 	return func() uuid.UUID {
 		id := uuid.Must(uuid.NewV7())
@@ -27,7 +27,7 @@ func idsAt(clock *kit.Clock) func() uuid.UUID {
 	}
 }
 
-// months returns a store on PostgreSQL that generates IDs with the time of its clock.
+// months returns a PostgreSQL store that generates IDs with the time of its clock.
 func months(t *testing.T) (*fixture, *kit.Clock, *sql.DB) {
 	t.Helper()
 	clock := kit.NewClock()
@@ -59,7 +59,7 @@ func in(t *testing.T, db *sql.DB, table string) map[string]int {
 	return out
 }
 
-// TestPartitions_AreDropped checks that a month of deliveries, attempts and events is dropped when all of it is older
+// TestPartitions_AreDropped checks that a month of deliveries, attempts and events is dropped once all of it is older
 // than the history period, and not before. Pending and resent deliveries are retained with their events and attempts.
 // An app's newest event, which readers use as a cursor, is also retained.
 func TestPartitions_AreDropped(t *testing.T) {
@@ -133,8 +133,8 @@ func TestPartitions_AreDropped(t *testing.T) {
 	assert.Empty(t, in(t, db, "delivery_attempts"))
 }
 
-// TestPartitions_AreCreatedAhead checks that there are partitions for the current month and the next two. Rows without
-// a month's partition are accepted, and are moved to the partition when it is created.
+// TestPartitions_AreCreatedAhead checks that there are partitions for the current month and the next two. Rows for a
+// month without a partition are accepted, and are moved to the partition when it is created.
 func TestPartitions_AreCreatedAhead(t *testing.T) {
 	t.Parallel()
 	f, clock, db := months(t)
@@ -163,7 +163,7 @@ func TestPartitions_AreCreatedAhead(t *testing.T) {
 	for _, table := range []string{"webhook_deliveries", "delivery_attempts", "webhook_events"} {
 		assert.Equal(t, map[string]int{"default": 1}, in(t, db, table))
 	}
-	// Several processes do this concurrently.
+	// Several processes create partitions concurrently.
 	results := make(chan []string, 3)
 	for range 3 {
 		go func() {

@@ -9,14 +9,14 @@ import (
 	"countersign/models"
 )
 
-// DeliveryProblem is a delivery that has failed, or that is pending although it was due.
+// DeliveryProblem is a delivery that has failed, or that is still pending although it was due.
 type DeliveryProblem struct {
 	models.Delivery
 
 	Last *models.DeliveryAttempt // the last attempt, or nil if there was none
 }
 
-// deliveryProblemDays is the number of days for which a failed delivery counts as a problem that can be solved.
+// deliveryProblemDays is the number of days for which a failed delivery counts as a problem that can still be solved.
 const deliveryProblemDays = 30
 
 // DeliveryProblems returns an app's deliveries without a successful attempt, newest first. It returns up to limit

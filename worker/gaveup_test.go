@@ -18,7 +18,7 @@ import (
 )
 
 // TestWorker_ReportsThatItGaveUp checks that a worker reports a failure when the SDK stops polling because the
-// namespace was missing for too long. Nothing else would reveal that the process does no work.
+// namespace was missing for too long. Otherwise, nothing would reveal that the process is idle.
 func TestWorker_ReportsThatItGaveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // simulated time passes instantly

@@ -12,7 +12,7 @@ import (
 	"countersign/worker"
 )
 
-// How long, and how often, tests wait for a schedule.
+// How long and how often tests wait for a schedule.
 const patience, often = time.Minute, 50 * time.Millisecond
 
 // dial connects to a Temporal server.

@@ -21,8 +21,9 @@ import (
 	"countersign/worker"
 )
 
-// TestSlowEndpoint_DelaysNoOther checks that a hanging endpoint with more deliveries than there are activity slots does not delay a
-// delivery to another endpoint, and that every delivery succeeds on its first attempt. The test uses a real Temporal server.
+// TestSlowEndpoint_DelaysNoOther checks, on a real Temporal server, that a hanging endpoint with more deliveries than
+// there are activity slots does not delay a delivery to another endpoint, and that every delivery to the latter
+// succeeds on its first attempt.
 func TestSlowEndpoint_DelaysNoOther(t *testing.T) {
 	t.Parallel()
 	const slots, deliveries, places = 25, 60, 20
@@ -42,7 +43,7 @@ func TestSlowEndpoint_DelaysNoOther(t *testing.T) {
 
 	var mu sync.Mutex
 	now, most, let := 0, 0, make(chan struct{})
-	var since time.Time // when the first delivery began to hang
+	var since time.Time // time at which the first delivery began to hang
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		mu.Lock()
 		if since.IsZero() {

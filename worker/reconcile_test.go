@@ -24,7 +24,7 @@ import (
 )
 
 // TestReconcileSchedule_RestartsLostWorkflows checks on a real Temporal server that deliveries whose workflow is
-// unknown or was terminated are completed without manual intervention, and that the next run finds nothing missing.
+// unknown or was terminated are completed without manual intervention, and that the next run finds no missing workflow.
 func TestReconcileSchedule_RestartsLostWorkflows(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()

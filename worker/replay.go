@@ -17,13 +17,13 @@ import (
 	"countersign/activities"
 )
 
-// ReplayFailure is a running workflow that this build cannot continue.
+// ReplayFailure describes a running workflow that this build cannot continue.
 type ReplayFailure struct {
 	Type, WorkflowID string
 	Err              error
 }
 
-// MaxReplays is the maximum number of workflows of each type that Replay replays.
+// MaxReplays is the maximum number of workflows of each type that are replayed.
 const MaxReplays = 1000
 
 // Replay replays the histories of up to n running workflows of each type with the code of this build. It returns the

@@ -21,7 +21,7 @@ import (
 	"countersign/workflows"
 )
 
-// TestReplay_NamesWorkflowsOfAnotherBuild checks that a running workflow of this build replays, and that an
+// TestReplay_NamesWorkflowsOfAnotherBuild checks that a running workflow of this build can be replayed, and that an
 // incompatible workflow of another build is reported.
 func TestReplay_NamesWorkflowsOfAnotherBuild(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestReplay_NamesWorkflowsOfAnotherBuild(t *testing.T) {
 }
 
 // TestDeploymentProblem_NoWorkflowTasks checks that workers that poll without receiving workflow tasks are detected,
-// whether no version is current or only some workers stopped using versioning.
+// whether because no version is current or because only some workers stopped using versioning.
 func TestDeploymentProblem_NoWorkflowTasks(t *testing.T) {
 	t.Parallel()
 	opts := kit.Temporal(t)

@@ -18,7 +18,7 @@ import (
 	"countersign/workflows"
 )
 
-// Workers holds the workers of one process, one for each task queue.
+// Workers contains the workers of one process, one for each task queue.
 type Workers []sdkworker.Worker
 
 // workflowCacheSize is the number of workflows that a process caches between their tasks, at about 50 KB each. Other
@@ -26,7 +26,7 @@ type Workers []sdkworker.Worker
 const workflowCacheSize = 2000
 
 // Grace periods for running activities when a worker is stopped. Activities that send email get a longer period than
-// activities that can safely be repeated. After its grace period, an activity is returned to its queue. After
+// activities that can safely be repeated. When its grace period ends, an activity is returned to its queue. After
 // stopLimit, the process exits.
 const (
 	stopLimit = 20 * time.Second
@@ -35,8 +35,8 @@ const (
 	bulkGrace = 2 * time.Second
 )
 
-// sealingPerCore is the number of activities of the sealing queue for each activity that can seal at the same time. The
-// other activities send copies, and up to copyLimit of them can wait for the mail server.
+// sealingPerCore is the number of activities in the sealing queue for each activity that can seal at the same time. The
+// other activities send copies. Up to copyLimit of them can wait for the mail server.
 const (
 	sealingPerCore = 16
 	copyLimit      = 8
@@ -49,8 +49,8 @@ const (
 	mailConcurrencyPerApp = 16
 )
 
-// bulkBatches is the number of batches of bulk sends that a process handles concurrently. The remaining processor time
-// and database connections are reserved for other work.
+// bulkBatches is the number of bulk send batches that a process handles concurrently. The remaining CPU time and
+// database connections are reserved for other work.
 const bulkBatches = 2
 
 // Deployment identifies the workers of one version for Temporal's worker versioning, which assigns workflow tasks to
@@ -78,8 +78,8 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 	if d.BuildID != "" { // each task in a history contains its build ID; the SDK's default is a longer checksum
 		sdkworker.SetBinaryChecksum(d.BuildID)
 	}
-	// options returns the options of a worker with a concurrency limit. If grace is zero, the worker does not send
-	// heartbeats for its activities.
+	// options returns the options for a worker with the given concurrency limit. If grace is zero, the worker does not
+	// send heartbeats for its activities.
 	options := func(concurrent int, grace time.Duration) sdkworker.Options {
 		o := sdkworker.Options{
 			MaxConcurrentActivityExecutionSize: concurrent, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
@@ -134,9 +134,9 @@ func autoscalingPollers() sdkworker.PollerBehavior {
 }
 
 // Register registers all workflows and activities with r. With worker versioning, a workflow moves to the current
-// version with its next task, because an envelope lives for weeks and a mail server failure can prolong other workflows
-// by days. Only workflows with a limited duration whose loss is repaired automatically stay with their original
-// version.
+// version with its next task, because an envelope can be open for weeks, and a mail server failure can prolong other
+// workflows by days. Only workflows with a limited duration whose loss is repaired automatically stay with their
+// original version.
 func Register(r sdkworker.Registry, a *activities.Activities) {
 	register := func(name string, fn any, behavior workflow.VersioningBehavior) {
 		r.RegisterWorkflowWithOptions(fn, workflow.RegisterOptions{Name: name, VersioningBehavior: behavior})

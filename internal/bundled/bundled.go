@@ -19,7 +19,7 @@ import (
 // Binary is the file name of the server's executable.
 const Binary = "countersign-temporal"
 
-// Server is a running server. It stops when Stop is called or this process exits, even after a crash, because it
+// Server is a running server. It exits when Stop is called or when this process exits, even after a crash, because it
 // watches its standard input.
 type Server struct {
 	Address string // host:port of the frontend
@@ -31,11 +31,12 @@ type Server struct {
 	ended  chan struct{}
 }
 
-// startAttempts limits the number of attempts to start the server if another process takes one of its chosen ports.
+// startAttempts is the maximum number of attempts to start the server. Another attempt is needed if another process
+// takes one of the chosen ports.
 const startAttempts = 3
 
-// Start runs the executable at path with flags for its start-dev command. It returns when the server is healthy or
-// has failed to start.
+// Start runs the executable at path with flags for its start-dev command. It returns when the server is healthy or has
+// failed to start.
 func Start(ctx context.Context, path string, flags ...string) (*Server, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("the bundled Temporal server %s is missing: run \"make build\" first", path)
@@ -52,7 +53,7 @@ func startOnce(ctx context.Context, path string, flags []string) (*Server, error
 	args := append([]string{"server", "start-dev", "--watch-stdin", "--log-level", "error"}, flags...)
 	// The command does not use ctx, because the server must keep running after Start returns.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, args...) //nolint:gosec // our own program
-	// The signal of Ctrl-C reaches only this process, which then stops the server.
+	// Ctrl-C signals only this process, which then stops the server.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	s := &Server{cmd: cmd, ended: make(chan struct{})}
 	cmd.Stderr = &s.stderr
@@ -110,7 +111,7 @@ func (s *Server) Ended() <-chan struct{} { return s.ended }
 // Err returns an error that describes why the server exited unexpectedly.
 func (s *Server) Err() error { return fmt.Errorf("temporal has ended: %s", s.stderr.lastLine()) }
 
-// stopLimit is the time that the server has to exit before it is killed.
+// stopLimit is how long the server may take to exit before it is killed.
 const stopLimit = 10 * time.Second
 
 // Stop stops the server and waits until it has exited.
@@ -131,7 +132,7 @@ func (s *Server) Kill() error {
 	return err
 }
 
-// tail stores the last bytes written to it.
+// tail keeps the last bytes written to it.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

@@ -17,7 +17,7 @@ import (
 const (
 	chunk    = 64 << 10 // bytes
 	maxReply = 4 << 10
-	// timeout limits the duration of one request. It is long, because concurrent scans can delay a request.
+	// timeout limits the duration of one request. It is long, because concurrent scans can delay each other.
 	timeout = 2 * time.Minute
 )
 

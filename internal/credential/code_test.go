@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestACodeIsOneLinks checks that the same digits have a different hash for another link, for another signer, or with
-// another key.
+// TestACodeIsOneLinks checks that the same digits have a different hash for another link, another signer or another
+// key.
 func TestACodeIsOneLinks(t *testing.T) {
 	t.Parallel()
 	codes := credential.NewCodes([]byte("key"))

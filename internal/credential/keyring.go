@@ -10,7 +10,7 @@ import (
 )
 
 // The keys are reloaded once they are older than keyCacheTTL. A token with an unknown key also triggers a reload, but
-// at most once per minReloadInterval, which limits the cost of tokens with invented key IDs.
+// at most once per minReloadInterval, which limits the cost of tokens with made-up key IDs.
 const (
 	keyCacheTTL       = 30 * time.Second
 	minReloadInterval = time.Second
@@ -20,11 +20,11 @@ const (
 type keyRing struct {
 	load func() ([]store.Key, error) // nil if the keys never change
 
-	loading sync.Mutex // held during loading; only callers that need the new keys wait
+	loading sync.Mutex // held while loading; only callers that need the new keys wait
 	current atomic.Pointer[keySet]
 }
 
-// keySet holds the loaded keys and the time of loading.
+// keySet contains the loaded keys and the time at which they were loaded.
 type keySet struct {
 	keys []store.Key
 	at   time.Time

@@ -50,7 +50,7 @@ type Tokens struct {
 }
 
 // NewTokens returns a Tokens that verifies with the given keys and signs with the first of them. Tokens contain no
-// issuer, because the keys belong to the service and links must remain valid if its address changes.
+// issuer, because the keys belong to the service and links must remain valid if the service's address changes.
 func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
 	r, err := newKeyRing(keys, now())
 	if err != nil {
@@ -59,8 +59,8 @@ func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
 	return &Tokens{ring: r, now: now, verified: &tokenCache{}}, nil
 }
 
-// ReloadFrom sets the function that reloads the keys when the cached keys expire or a token contains an unknown key
-// ID. If load fails, the current keys remain in use. ReloadFrom must be called before t is used.
+// ReloadFrom sets the function that reloads the keys when the cached keys expire or a token contains an unknown key ID.
+// If load fails, the current keys remain in use. ReloadFrom must be called before the Tokens is used.
 func (t *Tokens) ReloadFrom(load func() ([]store.Key, error)) { t.ring.load = load }
 
 type claims struct {
@@ -71,21 +71,21 @@ type claims struct {
 	Session  uuid.UUID `json:"ses,omitzero"`
 }
 
-// registered returns the claims that are common to all tokens. The id may be empty.
+// registered returns the claims that are common to all tokens. id may be empty.
 func registered(audience string, subject uuid.UUID, id string, issued, expires time.Time) jwt.RegisteredClaims {
 	return jwt.RegisteredClaims{
 		Subject: subject.String(), Audience: jwt.ClaimStrings{audience}, ID: id, IssuedAt: jwt.NewNumericDate(issued), ExpiresAt: jwt.NewNumericDate(expires),
 	}
 }
 
-// IssueAccess issues an app's access token.
+// IssueAccess issues an access token for an app.
 func (t *Tokens) IssueAccess(app uuid.UUID) (string, error) {
 	now := t.now()
 	return t.sign(claims{RegisteredClaims: registered(audienceAPI, app, uuid.NewString(), now, now.Add(AccessLifetime))})
 }
 
-// VerifyAccess returns the app of an access token. It caches a valid token until the token expires, because a client
-// sends the same token for an hour, and verifying its signature is as expensive as a database query.
+// VerifyAccess returns the app of an access token. It caches a valid token until it expires, because a client sends the
+// same token for an hour, and verifying its signature is as expensive as a database query.
 func (t *Tokens) VerifyAccess(token string) (uuid.UUID, error) {
 	key := sha256.Sum256([]byte(token))
 	if app, ok := t.verified.get(key, t.now()); ok {
@@ -195,7 +195,7 @@ func (t *Tokens) VerifySigning(token string) (SigningLink, error) {
 	return t.verifySigning(token, leeway)
 }
 
-// expiredLinkGrace is the time after its expiry during which a link still shows its outcome.
+// expiredLinkGrace is the time after its expiry during which a link still shows the outcome of the envelope.
 const expiredLinkGrace = 30 * 24 * time.Hour
 
 // VerifyExpiredSigning is like VerifySigning, but also accepts a token that expired within expiredLinkGrace.
@@ -261,8 +261,8 @@ func (t *Tokens) VerifyReceipt(token string) (app, envelope, signer uuid.UUID, e
 	return c.App, c.Envelope, signer, err
 }
 
-// IssueUnsubscribe issues a token that can only disable the notifications of a console user. The time of the email is
-// at, so that a repeated email contains a token with the same claims.
+// IssueUnsubscribe issues a token that can only disable the notifications of a console user. at is the time of the
+// email, so that a repeated email contains a token with the same claims.
 func (t *Tokens) IssueUnsubscribe(u *models.ConsoleUser, at time.Time) (string, error) {
 	return t.sign(claims{RegisteredClaims: registered(audienceUnsubscribe, u.ID, "", at, at.Add(UnsubscribeLifetime)), App: u.AppID})
 }

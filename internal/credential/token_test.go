@@ -145,7 +145,7 @@ func TestASignerWithoutALinkHasNoToken(t *testing.T) {
 }
 
 // TestTokensOfOthersAreWorthNothing checks that tokens are rejected if they use another key or algorithm, lack a
-// required claim, or belong to another audience.
+// required claim, or are intended for another audience.
 func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 	t.Parallel()
 	clock, app := kit.NewClock(), uuid.New()
@@ -232,8 +232,8 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 	}
 }
 
-// TestWithoutAKeyThatSignsThereAreNoTokens checks the error if there is no signing key, both initially and after a
-// reload.
+// TestWithoutAKeyThatSignsThereAreNoTokens checks the error that results from a missing signing key, both initially and
+// after a reload.
 func TestWithoutAKeyThatSignsThereAreNoTokens(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()

@@ -1,4 +1,4 @@
-// Package hostguard protects a server that is intended for one machine from web pages of other hosts. With DNS
+// Package hostguard protects a server that is intended for use on one machine from web pages on other hosts. With DNS
 // rebinding, the host name of a page can resolve to this server, and the browser then allows the page to read the
 // responses.
 package hostguard

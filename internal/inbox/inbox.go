@@ -20,8 +20,8 @@ import (
 
 const (
 	maxMessages = 1000
-	maxMessage  = 40 << 20 // octets of one received email
-	maxTotal    = 1 << 30  // octets of all stored emails
+	maxMessage  = 40 << 20 // bytes of one received email
+	maxTotal    = 1 << 30  // bytes of all stored emails
 
 	maxBeginning = 120 // characters of a text message in a summary
 )
@@ -35,7 +35,7 @@ const (
 	KindSMS  Kind = "sms"
 )
 
-// Message is a message in the format of the API.
+// Message is a message in the API's format.
 type Message struct {
 	// ID increases with each message. It is the time of receipt in microseconds, with 16 digits.
 	ID          string       `json:"id"`
@@ -46,14 +46,14 @@ type Message struct {
 	Subject     string       `json:"subject"`
 	Date        time.Time    `json:"date"` // time of receipt in UTC
 	MessageID   string       `json:"messageId,omitempty"`
-	Size        int64        `json:"size"` // octets as received
+	Size        int64        `json:"size"` // bytes as received
 	Text        string       `json:"text"`
 	HTML        string       `json:"html"`
 	Links       []string     `json:"links"`
 	Attachments []Attachment `json:"attachments"`
 }
 
-// Attachment is a file of an email.
+// Attachment is a file attached to an email.
 type Attachment struct {
 	Name        string `json:"name"`
 	ContentType string `json:"contentType"`
@@ -78,7 +78,7 @@ func Open(dir string, now func() time.Time) (*Inbox, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("inbox: %w", err)
 	}
-	entries, err := os.ReadDir(dir) // sorted by name, and therefore by age
+	entries, err := os.ReadDir(dir) // sorted by name, and thus by age
 	if err != nil {
 		return nil, fmt.Errorf("inbox: %w", err)
 	}
@@ -109,7 +109,8 @@ func validID(id string) bool {
 	return len(id) == 16 && strings.Trim(id, "0123456789") == ""
 }
 
-// summary returns m without text, HTML and links. The beginning of a text message is kept, because it has no subject.
+// summary returns m without its text, HTML and links. For a text message it keeps the beginning of the text, because a
+// text message has no subject.
 func summary(m Message) Message {
 	beginning := ""
 	if m.Kind == KindSMS {
@@ -143,7 +144,7 @@ func (b *Inbox) addToIndex(m Message) {
 	b.last = max(b.last, micros)
 }
 
-// prune removes the oldest messages while a limit is exceeded.
+// prune removes the oldest messages until no limit is exceeded.
 func (b *Inbox) prune() {
 	for len(b.index) > maxMessages || b.total > maxTotal && len(b.index) > 1 {
 		b.remove(b.index[0].ID)

@@ -18,12 +18,12 @@ import (
 const (
 	maxDepth = 8       // nesting of multiparts
 	maxParts = 200     // leaf parts of one email
-	maxText  = 2 << 20 // octets stored of each of the text and the HTML
+	maxText  = 2 << 20 // bytes stored of each of the text and the HTML
 	maxLinks = 200
 )
 
-// parse parses the headers and parts of an email. For a malformed email it returns the parts that can be read. The
-// source contains the rest.
+// parse parses the headers and parts of an email. For a malformed email, it returns the parts that can be read. The
+// stored source contains the rest.
 func parse(r io.Reader) (Message, error) {
 	var m Message
 	err := walkLeaves(r, func(root mail.Header) {
@@ -125,7 +125,7 @@ func walk(e *message.Entity, depth int, leaf func(*message.Entity) error) error 
 	}
 }
 
-// isUnknownEncoding reports whether err concerns an unknown charset or encoding. The bytes are then displayed
+// isUnknownEncoding reports whether err was caused by an unknown charset or encoding. The bytes are then displayed
 // unchanged.
 func isUnknownEncoding(err error) bool {
 	return message.IsUnknownCharset(err) || message.IsUnknownEncoding(err)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-const maxForm = 64 << 10 // octets
+const maxForm = 64 << 10 // bytes
 
 // receiveSMS implements Twilio's "create a message" request. It accepts To, From (or MessagingServiceSid) and Body as
 // form values, with any account and token, and responds with 201.

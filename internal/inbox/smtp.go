@@ -29,7 +29,7 @@ func (b *Inbox) ServeSMTP(ctx context.Context, ln net.Listener) error {
 	server.MaxRecipients = maxRecipients
 	server.ReadTimeout, server.WriteTimeout = smtpTimeout, smtpTimeout
 	server.EnableSMTPUTF8 = true
-	server.ErrorLog = log.New(io.Discard, "", 0) // clients receive their errors in the responses
+	server.ErrorLog = log.New(io.Discard, "", 0) // clients receive errors in the responses
 
 	stop := context.AfterFunc(ctx, func() {
 		_ = server.Close()
@@ -62,13 +62,13 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
-// Data stores the email. The email is on disk when the client receives the success response.
+// Data stores the email. The email is on disk by the time the client receives the success response.
 func (s *session) Data(r io.Reader) error {
 	file, err := os.CreateTemp(s.inbox.dir, temporary+"*")
 	if err != nil {
 		return fmt.Errorf("inbox: %w", err)
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // it was already renamed, unless something failed
+	defer func() { _ = os.Remove(file.Name()) }() // the file has already been renamed, unless something failed
 	size, err := io.Copy(file, r)
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)

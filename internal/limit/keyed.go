@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Keyed is a concurrency limit for each key, such as an endpoint or an app, so that a key whose work hangs does not
-// use up the capacity of others. It never blocks. Work above the limit is assigned a time for its retry. Retries are
-// spread over the time that the key needs for its waiting work, so that they neither occur all at once nor are
-// repeated too often.
+// Keyed is a concurrency limit for each key, such as an endpoint or an app, so that a key whose work hangs does not use
+// up the capacity of other keys. It never blocks. If the limit is reached, it returns the time to wait before a retry.
+// Retries are spread over the time that the key needs for its waiting work, so that they neither all occur at once nor
+// are repeated too often.
 type Keyed struct {
 	// MaxWait is the maximum time before a retry. The minimum is one second.
 	MaxWait time.Duration
-	// Now returns the current time, to measure the duration of work.
+	// Now returns the current time, which is used to measure the duration of work.
 	Now func() time.Time
 
 	mu   sync.Mutex
@@ -32,8 +32,9 @@ type keyState struct {
 	nextStart time.Time     // latest time assigned to a retry
 }
 
-// TryAcquire starts work of a key if fewer than limit units of work are active. The caller must call release when the
-// work ends. If the limit is reached, release is nil, and wait is the time after which capacity should be available.
+// TryAcquire starts work for a key if fewer than limit units of its work are active. The caller must call release when
+// the work ends. If the limit is reached, release is nil, and wait is the time after which capacity is expected to be
+// available.
 func (l *Keyed) TryAcquire(key string, limit int) (release func(), wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

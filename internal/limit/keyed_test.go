@@ -12,8 +12,8 @@ import (
 	"countersign/internal/limit"
 )
 
-// TestKeyed_SpreadsWhatWaits checks that, while the work of one key hangs, 500 other units of work of that key are
-// retried a few at a time and not in waves, and that another key has its own limit.
+// TestKeyed_SpreadsWhatWaits checks that, while the work of one key hangs, 500 other units of work for that key are
+// retried a few at a time rather than in waves, and that another key has its own limit.
 func TestKeyed_SpreadsWhatWaits(t *testing.T) {
 	t.Parallel()
 	const slots, waiting, hang = 16, 500, 10 * time.Second
@@ -39,7 +39,7 @@ func TestKeyed_SpreadsWhatWaits(t *testing.T) {
 					time.Sleep(wait)
 				}
 			}()
-			synctest.Wait() // start them one after the other
+			synctest.Wait() // start the units one after the other
 		}
 		release, _ := l.TryAcquire("other", slots)
 		require.NotNil(t, release)

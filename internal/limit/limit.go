@@ -1,5 +1,5 @@
-// Package limit implements the concurrency limit that all parts of the service use. Work holds units of the limit
-// while it runs.
+// Package limit implements the concurrency limit that all parts of the service use. Work holds units of the limit while
+// it runs.
 package limit
 
 import (
@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Limit is a concurrency limit. Waiting callers acquire units in the order of arrival. A nil Limit is unlimited.
+// Limit is a concurrency limit. Waiting callers acquire units in order of arrival. A nil Limit is unlimited.
 type Limit struct {
 	units *semaphore.Weighted
 	size  int64
 }
 
-// atMost returns the number of units to acquire for work that requests n. It is at least 1, even for a limit of size
-// 0.
+// atMost returns the number of units to acquire for work that requests n. The number is at least 1, even for a limit of
+// size 0.
 func (l *Limit) atMost(n int64) int64 { return min(n, max(l.size, 1)) }
 
 // ErrBusy reports that the units did not become available in time.

@@ -12,7 +12,7 @@ import (
 	"countersign/internal/limit"
 )
 
-// TestAcquire_WaitsItsTurn checks that units are granted in the order of arrival, even if a later request needs fewer.
+// TestAcquire_WaitsItsTurn checks that units are granted in order of arrival, even if a later request needs fewer.
 func TestAcquire_WaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -83,8 +83,8 @@ func (m *Metrics) Handler() http.Handler {
 // Gatherer returns the registry for tests.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
-// Requests returns a function that counts handled requests, or nil for a nil *Metrics. The route is the pattern and
-// never the path, because a path can contain a token.
+// Requests returns a function that counts handled requests, or nil for a nil *Metrics. route is the pattern and never
+// the path, because a path can contain a token.
 func (m *Metrics) Requests() func(method, route string, status int, took time.Duration) {
 	if m == nil {
 		return nil
@@ -110,7 +110,7 @@ func (m *Metrics) FileMissing() {
 	}
 }
 
-// Restarted counts the workflows of a kind that were missing and have been started.
+// Restarted counts the workflows of a kind that were missing and have been restarted.
 func (m *Metrics) Restarted(kind string, n int) {
 	if m != nil {
 		m.restarted.WithLabelValues(kind).Add(float64(n))

@@ -42,7 +42,7 @@ func gaugeDesc(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc(namespace+"_"+name, help, nil, nil)
 }
 
-// Outbox adds metrics for the outbox rows that have not been delivered to Temporal.
+// Outbox adds metrics for the outbox rows that have not yet been delivered to Temporal.
 func (m *Metrics) Outbox(depth func(context.Context) (rows int64, oldest time.Duration, err error)) {
 	if m == nil {
 		return
@@ -72,10 +72,10 @@ func (m *Metrics) Unsealed(count func(context.Context) (int64, error)) {
 // Lag contains the counts of overdue work across all apps.
 type Lag struct {
 	Overdue, Sealing, Deliveries, Purges, Lost int64
-	Reconciled                                 time.Time // the zero time if it never ran
+	Reconciled                                 time.Time // the zero time if it has never run
 }
 
-// Lag adds metrics for the amounts of overdue work.
+// Lag adds metrics for the counts of overdue work.
 func (m *Metrics) Lag(count func(context.Context) (Lag, error)) {
 	if m == nil {
 		return

@@ -61,7 +61,7 @@ func (w mailer) Send(ctx context.Context, mail notify.Mail) error {
 	return err
 }
 
-// The results of an email that the server did not accept.
+// Results for an email that the server did not accept.
 const (
 	resultRefused = "refused" // permanently
 	resultFailed  = "failed"  // will be retried

@@ -17,8 +17,8 @@ import (
 	"countersign/internal/netfail"
 )
 
-// TestCausesOfRealFailures checks the causes of errors that the standard library returns for real connection
-// failures.
+// TestCausesOfRealFailures checks the causes determined for errors that the standard library returns for real
+// connection failures.
 func TestCausesOfRealFailures(t *testing.T) {
 	t.Parallel()
 	get := func(url string, config *tls.Config) error {

@@ -12,7 +12,7 @@ import (
 
 // Person is a person authenticated by the provider.
 type Person struct {
-	Subject       string // the provider's permanent identifier of the person
+	Subject       string // the provider's permanent identifier for the person
 	Email         string
 	EmailVerified bool
 	Name          string
@@ -33,7 +33,7 @@ func readClaims(from claimant) (claims, error) {
 	return out, nil
 }
 
-// and merges the claims of the token and those of the userinfo endpoint. The claims of the token take precedence.
+// and merges the token's claims with those of the userinfo endpoint. The token's claims take precedence.
 func (c claims) and(info *oidc.UserInfo) (claims, error) {
 	out, err := readClaims(info)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c claims) time(name string) *time.Time {
 	return &t
 }
 
-// person returns the person that the claims describe.
+// person returns the person described by the claims.
 func (c *Client) person(id *oidc.IDToken, cl claims) Person {
 	p := Person{Subject: id.Subject, Email: cl.text("email"), Name: cl.text("name"), ProvedAt: cl.time("auth_time")}
 	p.EmailVerified, _ = cl["email_verified"].(bool) // only a boolean true counts

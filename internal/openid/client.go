@@ -1,6 +1,6 @@
-// Package openid authenticates people at an OpenID provider. It implements the authorization code flow (OpenID
-// Connect Core 1.0 §3.1) with PKCE (RFC 7636). It stores nothing. The caller stores the values that the provider's
-// response must repeat.
+// Package openid authenticates people at an OpenID provider. It implements the authorization code flow (OpenID Connect
+// Core 1.0 §3.1) with PKCE (RFC 7636). It stores nothing. The caller stores the values that the provider's response
+// must repeat.
 package openid
 
 import (
@@ -31,7 +31,7 @@ type Config struct {
 }
 
 const (
-	answerTime      = 10 * time.Second // timeout of all requests to the provider during one sign-in
+	answerTime      = 10 * time.Second // timeout for all requests to the provider during one sign-in
 	discoveryAge    = time.Hour
 	discoveryPause  = 5 * time.Second // between attempts while the provider does not respond
 	freshAge        = 5 * time.Minute
@@ -70,8 +70,8 @@ func New(cfg Config) *Client {
 // Issuer returns the provider's issuer identifier.
 func (c *Client) Issuer() string { return c.cfg.Issuer }
 
-// Request is a sign-in in progress. The provider returns State in the redirect URL. The caller stores the members
-// that have a JSON name.
+// Request is a sign-in in progress. The provider returns State in the redirect URL. The caller stores the fields that
+// have a JSON name.
 type Request struct {
 	URL      string `json:"-"`
 	State    string `json:"-"`
@@ -166,7 +166,7 @@ func (c *Client) check(id *oidc.IDToken, claims claims, r Request) error {
 	return nil
 }
 
-// provider returns the provider's metadata. The metadata is requested when first needed, and again after
+// provider returns the provider's metadata. It requests the metadata when it is first needed, and again after
 // discoveryAge. If the provider no longer responds, the previous metadata remains in use.
 func (c *Client) provider(ctx context.Context) (*provider, error) {
 	c.mu.Lock()
@@ -178,7 +178,7 @@ func (c *Client) provider(ctx context.Context) (*provider, error) {
 	case c.failed != nil && age < discoveryPause:
 		return nil, c.failed
 	}
-	// The request does not end with the caller's context, because the next caller needs the result as well.
+	// The request is not canceled with the caller's context, because the next caller needs the result as well.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 	defer cancel()
 	p, err := c.discover(oidc.ClientContext(ctx, c.http))
@@ -209,8 +209,8 @@ func (c *Client) discover(ctx context.Context) (*provider, error) {
 		ClientID: c.cfg.ClientID, ClientSecret: c.cfg.ClientSecret, RedirectURL: c.cfg.RedirectURL, Endpoint: found.Endpoint(),
 		Scopes: []string{oidc.ScopeOpenID, oidc.ScopeProfile, oidc.ScopeEmail},
 	}}
-	// Set the authentication style explicitly instead of detecting it by trial, because a provider considers a code
-	// that is sent twice to be stolen.
+	// Set the authentication style explicitly rather than detecting it by trial and error, because a provider treats a
+	// code that is sent twice as stolen.
 	p.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInHeader
 	if len(also.Methods) > 0 && !slices.Contains(also.Methods, "client_secret_basic") {
 		p.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInParams

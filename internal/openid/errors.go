@@ -16,7 +16,7 @@ import (
 // ErrUnreachable reports that the provider did not respond, or that its response is not that of an OpenID provider.
 var ErrUnreachable = errors.New("unexpected response from the OpenID provider")
 
-// Refusal is an error with the reason why a person could not be authenticated with the provider's response. The
+// Refusal is an error with the reason why a person could not be authenticated based on the provider's response. The
 // reason contains no personal data and no part of the response.
 type Refusal struct{ Reason string }
 
@@ -57,7 +57,7 @@ func exchangeError(err error) error {
 	return unreachable(err)
 }
 
-// tokenError describes the problem of a token. The error contains no content of the token.
+// tokenError describes the problem with a token. The error contains no content of the token.
 func tokenError(err error) error {
 	var expired *oidc.TokenExpiredError
 	var address *url.Error

@@ -23,9 +23,8 @@ var common string
 
 var commonLines = sync.OnceValue(func() []string { return strings.Split(strings.TrimSuffix(common, "\n"), "\n") })
 
-// Common reports whether a password is one of the most common ones, regardless of case, repetition, and digits and
-// symbols before or after it. It also returns true for repetitions of a short text, and for sequences of letters or
-// digits.
+// Common reports whether a password is one of the most common ones, ignoring case, repetition, and digits and symbols
+// before or after it. It also returns true for repetitions of a short text, and for sequences of letters or digits.
 func Common(password string) bool {
 	p := strings.ToLower(strings.TrimSpace(password))
 	core := strings.TrimFunc(p, func(r rune) bool { return !unicode.IsLetter(r) })
@@ -52,7 +51,7 @@ func isSequence(p string) bool {
 	return true
 }
 
-// shortestPeriod returns the shortest text whose repetition is p.
+// shortestPeriod returns the shortest text of which p is a repetition.
 func shortestPeriod(p string) string {
 	if i := strings.Index((p + p)[min(1, len(p)):], p) + 1; i > 0 && i < len(p) {
 		return p[:i]
@@ -60,8 +59,8 @@ func shortestPeriod(p string) string {
 	return p
 }
 
-// WithoutWords removes the words that attackers try first from a password: the service's name and the user's data.
-// Words of fewer than four characters are not removed.
+// WithoutWords removes from a password the words that attackers try first, which are the service's name and the user's
+// data. Words of fewer than four characters are not removed.
 func WithoutWords(password string, words ...string) string {
 	p := strings.ToLower(password)
 	all := []string{"countersign"}
@@ -86,7 +85,7 @@ const maxLine = 128
 // SHA-1 hash in upper-case hex, followed by :count, as published by Have I Been Pwned. Leaked searches the file
 // without loading it into memory.
 func Leaked(path, password string) (bool, error) {
-	f, err := os.Open(path) //nolint:gosec // the operator names it
+	f, err := os.Open(path) //nolint:gosec // the operator specifies the file
 	if err != nil {
 		return false, fmt.Errorf("open leaked passwords: %w", err)
 	}

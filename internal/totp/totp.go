@@ -33,8 +33,8 @@ func New(issuer, account string) (Secret, error) {
 	return Secret{Text: k.Secret(), URI: k.URL()}, nil
 }
 
-// Match returns the time step whose password is code. A step may be used only once (§5.2), so the caller stores the
-// last used step and accepts only a later one.
+// Match returns the time step for which code is the password. A step may be used only once (§5.2), so the caller stores
+// the last used step and accepts only later ones.
 func Match(secret, code string, at time.Time) (step int64, ok bool) {
 	opts := hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1}
 	now := at.Unix() / period

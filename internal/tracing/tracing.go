@@ -1,6 +1,6 @@
-// Package tracing continues traces beyond a request. The trace context is stored in the database with an event, and
-// the process that handles the event continues the trace. Spans contain IDs, names of routes and outcomes, but no
-// paths, addresses, names, tokens or error texts.
+// Package tracing continues traces beyond a request. The trace context is stored in the database with an event, and the
+// process that handles the event continues the trace. Spans contain IDs, route names and outcomes, but no paths,
+// addresses, names, tokens or error texts.
 package tracing
 
 import (
@@ -14,7 +14,7 @@ import (
 // Name is the instrumentation scope of all spans of this service.
 const Name = "countersign"
 
-// The attributes of spans that are not part of OpenTelemetry's conventions.
+// Span attributes that are not part of OpenTelemetry's conventions.
 const (
 	EnvelopeID = "countersign.envelope_id"
 	RequestID  = "countersign.request_id"
@@ -34,8 +34,8 @@ func Traceparent(ctx context.Context) string {
 	return c[traceparentHeader]
 }
 
-// WithTraceparent sets the parent of spans that are started with the returned context. The value carried is a result
-// of Traceparent. For any other value, ctx is returned unchanged.
+// WithTraceparent sets the parent of spans that are started with the returned context. carried is a result of
+// Traceparent. For any other value, ctx is returned unchanged.
 func WithTraceparent(ctx context.Context, carried string) context.Context {
 	if carried == "" {
 		return ctx

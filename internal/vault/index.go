@@ -10,7 +10,7 @@ import (
 // section 5.
 const hashSize = sha256.Size / 2
 
-// Index computes keyed hashes, with which encrypted values are found and compared. Without the master key, guessed
+// Index computes keyed hashes, which are used to find and compare encrypted values. Without the master key, guessed
 // values cannot be compared with a hash.
 type Index struct{ keys [][]byte }
 

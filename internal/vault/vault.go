@@ -89,8 +89,8 @@ func (v *Vault) Decrypt(ciphertext []byte, label string) ([]byte, error) {
 	return nil, ErrUnknownKey
 }
 
-// Derive returns the 32-byte keys for a purpose, one for each master key (HKDF-SHA256, RFC 5869). Compute with the
-// first key, and compare with all of them.
+// Derive returns the 32-byte keys for a purpose, one for each master key (HKDF-SHA256, RFC 5869). Use the first key to
+// compute values, and all keys to compare them.
 func (v *Vault) Derive(purpose string) ([][]byte, error) {
 	out := make([][]byte, 0, len(v.keys))
 	for _, k := range v.keys {
@@ -129,7 +129,7 @@ func (v *Vault) TextNeedsRewrap(value string) bool {
 	if value == "" {
 		return false
 	}
-	// Eight characters encode six bytes, of which the first four are the key's ID.
+	// Eight characters encode six bytes, the first four of which are the key's ID.
 	id, err := base64.RawStdEncoding.DecodeString(value[:min(len(value), 8)])
 	return err != nil || v.NeedsRewrap(id)
 }

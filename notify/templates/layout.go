@@ -14,14 +14,14 @@ import (
 //go:embed letter.html letter.txt
 var files embed.FS
 
-// letter is the content of an email before rendering. HTML and plain text are rendered from it, so that they have the
-// same content.
+// letter is the content of an email before rendering. The HTML and the plain text are both rendered from it, so that
+// they have the same content.
 type letter struct {
 	Words       *phrases
 	Look        Look
 	Brand       string // name shown above the content
 	Subject     string
-	Preheader   string // text that email programs show after the subject
+	Preheader   string // preview text that email programs show after the subject
 	Heading     string
 	Greeting    string
 	Blocks      []block
@@ -74,7 +74,7 @@ type set struct {
 	Accent string
 }
 
-// Set returns spans for the HTML template.
+// Set returns the spans for the HTML template.
 func (l letter) Set(spans []span) set { return set{spans, l.Look.Accent()} }
 
 func plain(s string) span           { return span{Text: s} }

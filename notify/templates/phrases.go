@@ -152,8 +152,8 @@ func (p *phrases) text(spans []span) string {
 	return b.String()
 }
 
-// isolated returns the text of a span. In right-to-left text it isolates a name, title or address, so that its direction
-// does not change that of the surrounding text (UAX #9 §2.2).
+// isolated returns the text of a span. In right-to-left text it isolates a name, title or address, so that the span's
+// direction does not affect that of the surrounding text (UAX #9 §2.2).
 func (p *phrases) isolated(s span) string {
 	if p.RTL && (s.Strong || s.URL != "") {
 		return "\u2068" + s.Text + "\u2069"

@@ -17,7 +17,7 @@ const (
 // line returns s as one line of plain text, at most n characters long.
 func line(s string, n int) string { return truncate(plaintext.Line(s), n) }
 
-// lines splits a message into lines. It reduces consecutive empty lines to one.
+// lines splits a message into lines. It collapses consecutive empty lines into one.
 func lines(s string) []string {
 	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n\n").Replace(s)
 	s = truncate(strings.TrimSpace(strings.ToValidUTF8(s, "\ufffd")), maxMessage)

@@ -34,8 +34,8 @@ type To struct {
 	UnsubscribeURL string
 }
 
-// Notification notifies a console user about an event of an envelope that they sent. All notifications about an
-// envelope have the same subject, so that email programs show them as one thread.
+// Notification notifies a console user about an event in an envelope that they sent. All notifications about an
+// envelope have the same subject, so that email programs group them into one thread.
 type Notification struct {
 	To
 

@@ -2,7 +2,7 @@ package templates
 
 import "cmp"
 
-// Render renders the email. Its subject is the subject of the envelope, unless that is empty.
+// Render renders the email. The subject is the envelope's subject, if there is one.
 func (d Invitation) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	l := d.letter(p)
@@ -66,7 +66,7 @@ func (d Invitation) requestSentence(p *phrases) []span {
 	return fill(p.AsksNobody, asStrong("document", d.what(p)))
 }
 
-// what returns the name of the envelope: its subject, the name of its only document, or a general term.
+// what returns the name of the envelope, which is its subject, the name of its only document, or a general term.
 func (d Invitation) what(p *phrases) string {
 	what := d.named()
 	if names := d.DocumentNames; what == "" && len(names) > 1 {

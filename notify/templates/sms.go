@@ -14,8 +14,8 @@ const (
 	gsmExtended = "^{}\\[~]|€"
 )
 
-// SMS returns the text message, shortened to fit into one message. If the link is too long for that, the text still
-// begins with the sender's name. Without a link, the text refers to an email.
+// SMS returns the text message, shortened to fit into a single message. If the link is too long for that, the text
+// still begins with the sender's name. Without a link, the text refers to an email.
 func (d Invitation) SMS() string {
 	p := phrasesIn(d.Language)
 	sender, subject := line(d.SenderName, 40), line(d.Subject, 60)

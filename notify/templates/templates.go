@@ -98,7 +98,7 @@ const (
 	Expired  ClosedKind = "expired"
 )
 
-// Closed informs a recipient that there is nothing left to sign.
+// Closed informs a recipient that no action is required any more.
 type Closed struct {
 	Language      string // BCP 47; English for unsupported languages
 	Look          Look

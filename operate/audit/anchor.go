@@ -20,7 +20,7 @@ import (
 
 // Authority is a time-stamp authority (RFC 3161).
 type Authority interface {
-	// Stamp returns a time-stamp token for a SHA-256 digest. It has verified that the token is for this digest.
+	// Stamp returns a time-stamp token for a SHA-256 digest. It has verified that the token applies to this digest.
 	Stamp(ctx context.Context, digest []byte) ([]byte, error)
 }
 
@@ -33,8 +33,8 @@ type Anchorer struct {
 	Now       func() time.Time
 }
 
-// An anchor's list is a text file. It has three header lines, followed by one line for each envelope, in the order of
-// their IDs. Each line contains the number and the hash of the last event of the chain.
+// An anchor's list is a text file. It has three header lines, followed by one line for each envelope, in ID order. Each
+// of these lines contains the number and the hash of the last event in the chain.
 //
 //	countersign-anchor 2
 //	former 5c1b…   (SHA-256 of the previous list, or zeros for the first list)
@@ -49,8 +49,8 @@ const (
 // differences between clocks and the time that a transaction takes to commit.
 const listOverlap = 2 * time.Hour
 
-// Run creates the next anchor, which covers every chain with a new event since the last one. It can be interrupted at
-// any point, repeated, and run concurrently, because a list takes effect only when its row is written.
+// Run creates the next anchor, which covers every chain with a new event since the last anchor. It can be interrupted
+// at any point, repeated, and run concurrently, because a list takes effect only when its row is written.
 func (a Anchorer) Run(ctx context.Context) (*store.Anchor, error) {
 	last, err := a.Store.LastAnchor(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (a Anchorer) write(ctx context.Context, list io.Writer, next *store.Anchor,
 	return h.Sum(nil), nil
 }
 
-// keepToken stores the token of a recorded anchor next to its list. A stored token therefore proves that the list was
+// keepToken stores the token of a recorded anchor beside its list. A stored token therefore proves that the list was
 // recorded. The list of an interrupted run has no token.
 func (a Anchorer) keepToken(ctx context.Context, anchor *store.Anchor) error {
 	key := anchor.BlobKey + blob.TokenSuffix

@@ -30,7 +30,7 @@ import (
 	"countersign/test/kit"
 )
 
-// anchorFixture is an auditFixture with three anchors. The first one lists both envelopes, and the others list later
+// anchorFixture is an auditFixture with three anchors. The first anchor lists both envelopes, and the others list later
 // states of the open envelope.
 type anchorFixture struct {
 	*auditFixture
@@ -44,7 +44,7 @@ func newAnchorFixture(t *testing.T, kind string) *anchorFixture {
 	a := &anchorFixture{auditFixture: newAuditFixture(t, kind), tsa: kit.NewTSA(t)}
 	a.TSARoots = x509.NewCertPool()
 	a.TSARoots.AddCert(a.tsa.Root)
-	// The file store is that of a service with ENCRYPT_FILES, although lists and tokens are not encrypted.
+	// The file store is that of a service with ENCRYPT_FILES, under which lists and tokens remain unencrypted.
 	files := blob.NewEncrypted(a.blobs, kit.Vault(t), true)
 	a.anchorer = audit.Anchorer{Store: a.Store, Blobs: files, Authority: authority(a.tsa), Now: a.clock.Now}
 	a.clock.Add(24 * time.Hour)
@@ -110,7 +110,7 @@ func (a *anchorFixture) read(key string) []byte {
 	return b
 }
 
-// stamped returns the digest of the content, and a token over it from an arbitrary authority.
+// stamped returns the digest of the content, and a token for it from an arbitrary authority.
 func stamped(t *testing.T, tsa *kit.TSA, content []byte) (digest string, token []byte) {
 	t.Helper()
 	sum := sha256.Sum256(content)
@@ -202,8 +202,8 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 	}
 }
 
-// TestAnAnchorProvesATime checks that the report contains the time of the anchor, even for a single envelope, and
-// that openssl confirms it from only the two stored files.
+// TestAnAnchorProvesATime checks that the report contains the time of the anchor, even for a single envelope, and that
+// openssl confirms the time using only the two stored files.
 func TestAnAnchorProvesATime(t *testing.T) {
 	t.Parallel()
 	a := newAnchorFixture(t, "sqlite")
@@ -240,8 +240,8 @@ func TestAnAnchorProvesATime(t *testing.T) {
 		a.made[0].Digest, models.FormatTime(a.made[1].At), a.open, head.Seq, head.Hash), string(a.read(a.made[1].BlobKey)))
 }
 
-// TestARunThatIsCutOffIsNoFinding checks that an interrupted run does not result in a finding, whether it was
-// interrupted before or after its row was written.
+// TestARunThatIsCutOffIsNoFinding checks that an interrupted run does not cause a finding, whether it was interrupted
+// before or after its row was written.
 func TestARunThatIsCutOffIsNoFinding(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -27,8 +27,8 @@ type AnchorReport struct {
 	// StampedAt is the time confirmed by the authority, or nil if the token is invalid.
 	StampedAt *time.Time `json:"stampedAt"`
 	Authority string     `json:"authority,omitempty"`
-	// Trusted reports whether the authority is one of the configured ones and was trustworthy when the next anchor,
-	// which contains the digest of this anchor's list, was created.
+	// Trusted reports whether the authority is one of the configured authorities, and was still trustworthy when the
+	// next anchor, which contains the digest of this anchor's list, was created.
 	Trusted bool `json:"trusted"`
 }
 
@@ -52,7 +52,7 @@ const (
 // anchors verifies the anchors and emits the findings. Unless only is uuid.Nil, it skips the anchors that cannot list
 // that envelope.
 func (v Verifier) anchors(ctx context.Context, only uuid.UUID, emit func(*Report) error) (*anchorIndex, error) {
-	// List the files before the rows, so that a list created in the meantime is not reported as missing its row.
+	// List the files before the rows, so that a list that is created in the meantime is not reported as having no row.
 	keys, err := v.Blobs.List(ctx, blob.Anchors)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (v Verifier) entries(ctx context.Context, r *Report, a *store.Anchor, in *b
 	return look()
 }
 
-// parseEntry parses a line in the format of listEntry.
+// parseEntry parses a line in the format that listEntry writes.
 func parseEntry(line string) (h store.ChainHead, err error) {
 	parts := strings.Split(line, " ")
 	if len(parts) != 3 {
@@ -216,7 +216,7 @@ func (v Verifier) reportMissingEvent(ctx context.Context, r *Report, h store.Cha
 	return nil
 }
 
-// addOneOf adds a problem that can occur very often, and limits the number of such problems.
+// addOneOf adds a problem that can occur very often, up to a limit.
 func (r *Report) addOneOf(format string, args ...any) {
 	switch n := len(r.Problems); {
 	case n < maxProblems:
@@ -226,7 +226,7 @@ func (r *Report) addOneOf(format string, args ...any) {
 	}
 }
 
-// checkAge detects backdated events. Any event older than the last anchor must be covered by an anchor.
+// checkAge detects backdated events. Every event older than the last anchor must be covered by an anchor.
 func (a *anchorIndex) checkAge(r *Report, events []models.Event) {
 	if a.gaps {
 		return

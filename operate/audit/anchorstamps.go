@@ -21,8 +21,8 @@ type anchorStamp struct {
 }
 
 // stamps reads and judges the tokens of all anchors, and returns them by number. Each list contains the digest of the
-// previous one, so its time-stamp proves that all earlier lists existed. The last token is therefore judged as of
-// now, and each earlier one as of the time that the next trusted token proves.
+// previous one, so its time-stamp proves that all earlier lists existed. The last token is therefore judged as of now.
+// Each earlier token is judged as of the time that the next trusted token proves.
 func (v Verifier) stamps(ctx context.Context) (map[int64]*anchorStamp, error) {
 	all := make(map[int64]*anchorStamp)
 	var order []*anchorStamp // the valid ones, newest last
@@ -55,7 +55,7 @@ func (v Verifier) stamps(ctx context.Context) (map[int64]*anchorStamp, error) {
 	return all, nil
 }
 
-// readStamp reads an anchor's token. Identical certificates share memory, because most anchors use the same
+// readStamp reads an anchor's token. Identical certificates share memory, because most anchors come from the same
 // authority.
 func readStamp(a *store.Anchor, same map[[sha256.Size]byte][]*x509.Certificate) *anchorStamp {
 	digest, err := hex.DecodeString(a.Digest)

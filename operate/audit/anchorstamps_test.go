@@ -74,8 +74,8 @@ func (i *issuer) revoking(at time.Time, reason int) []byte {
 	return der
 }
 
-// TestWhoseAnchorsCount checks that the authorities of anchors are judged by the same rules as in a verification,
-// each anchor as of the time that the next one proves.
+// TestWhoseAnchorsCount checks that anchors' authorities are judged by the same rules as in a verification, and that
+// each anchor is judged as of the time that the next one proves.
 func TestWhoseAnchorsCount(t *testing.T) {
 	t.Parallel()
 	a := newAuditFixture(t, "sqlite")
@@ -148,7 +148,8 @@ func TestWhoseAnchorsCount(t *testing.T) {
 	problems, trusted = reports(pool(first), end.Add(time.Minute))
 	assert.Equal(t, []bool{false, false, false}, trusted, "but not if it is not trusted itself: %s", problems)
 
-	// This authority chains to a trusted root, but through an intermediate certificate for another purpose.
+	// This authority chains to a trusted root, but through an intermediate certificate that was issued for another
+	// purpose.
 	anchor(second.issue(t, 3, tls).serve(end))
 	problems, trusted = reports(pool(first, second), present.Add(time.Minute))
 	assert.Contains(t, problems, "Stamps of For servers, which is not trusted")

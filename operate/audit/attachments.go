@@ -10,8 +10,8 @@ import (
 	"countersign/store/blob"
 )
 
-// attachments compares the files uploaded by signers with their records and with the chain. Each signed file must
-// have exactly one event, and each event must have the record of a file.
+// attachments compares the files uploaded by signers with their records and with the chain. Each signed file must have
+// exactly one event, and each event must have a file record.
 func (v Verifier) attachments(ctx context.Context, r *Report, e *models.Envelope, events []models.Event) error {
 	known, err := v.Store.Attachments(ctx, e.ID)
 	if err != nil {

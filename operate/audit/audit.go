@@ -58,7 +58,7 @@ func (r *Report) add(format string, args ...any) {
 // pageSize is the number of envelopes that one query lists.
 const pageSize = 500
 
-// All verifies every anchor and every envelope, and checks that no files remain of envelopes that are missing from
+// All verifies every anchor and every envelope, and checks that no files remain from envelopes that are missing from
 // the database. It emits one report for each of them. Files of a missing envelope are reported under that envelope's
 // ID.
 func (v Verifier) All(ctx context.Context, emit func(*Report) error) error {
@@ -107,8 +107,8 @@ func (v Verifier) One(ctx context.Context, id uuid.UUID, emit func(*Report) erro
 	return v.envelope(ctx, ref, keys, anchors, emit)
 }
 
-// keys returns the public keys of the keys that sign seal records. Their private keys are encrypted with the master
-// key, so access to the database is not sufficient to create another key.
+// keys returns the public parts of the keys that sign seal records. The private keys are encrypted with the master key,
+// so access to the database is not sufficient to create another key.
 func (v Verifier) keys(ctx context.Context) (map[string]trust.RecordKey, error) {
 	all, err := v.Store.Keys(ctx, models.KeyManifests)
 	if err != nil {
@@ -159,8 +159,8 @@ func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[
 	return emit(r)
 }
 
-// checkStatus compares the envelope's status with the outcome in the chain. This detects a chain that was truncated
-// together with its record, because it no longer contains the final event.
+// checkStatus compares the envelope's status with the outcome in the chain. This detects that a chain was truncated
+// together with its record, because the final event is then missing.
 func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 	count := make(map[models.EventName]int)
 	for i := range events {
@@ -275,7 +275,7 @@ func (v Verifier) prepared(ctx context.Context, r *Report, e *models.Envelope, e
 	return f.Close()
 }
 
-// addUnreadable adds a problem if the error concerns a recorded file, and returns any other error.
+// addUnreadable adds a problem if the error means that a recorded file cannot be read, and returns any other error.
 func (r *Report) addUnreadable(err error, what string, id uuid.UUID) error {
 	switch {
 	case errors.Is(err, blob.ErrModified):
@@ -288,7 +288,7 @@ func (r *Report) addUnreadable(err error, what string, id uuid.UUID) error {
 	return nil
 }
 
-// missing reports a missing file, unless it was purged in the meantime.
+// missing reports a missing file, unless the file was purged in the meantime.
 func (v Verifier) missing(ctx context.Context, r *Report, e *models.Envelope, d *models.Document, what string) error {
 	now, err := v.Store.Envelope(ctx, e.AppID, e.ID)
 	if err != nil {
@@ -308,7 +308,7 @@ func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, event
 	f, err := blob.OpenRecorded(ctx, v.Blobs, store.FileRecord(d))
 	if errors.Is(err, blob.ErrModified) {
 		_ = r.addUnreadable(err, "sealed document", d.ID)
-		f, err = v.Blobs.Open(ctx, d.BlobKey) // open it anyway, to report its other problems as well
+		f, err = v.Blobs.Open(ctx, d.BlobKey) // open the file anyway, to report its other problems as well
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return v.missing(ctx, r, e, d, "sealed document")
@@ -322,8 +322,8 @@ func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, event
 	if err != nil {
 		return fmt.Errorf("read sealed document %s: %w", d.ID, err)
 	}
-	// Trust in the certificate is not checked here, because the record in the file is signed with a key of this
-	// service.
+	// The certificate's trustworthiness is not checked here, because the record in the file is signed with a key of
+	// this service.
 	for _, c := range rep.Findings {
 		if c.Status == verify.Failed || c.Check == verify.CheckManifestKey && c.Status != verify.Passed {
 			r.add("sealed document %s: %s", d.ID, c.Detail)
@@ -365,8 +365,8 @@ func recordedSeal(events []models.Event, d *models.Document) bool {
 	return sum == d.SHA256
 }
 
-// unreferencedFiles reports sealed files of envelopes that the database does not contain. It looks each envelope up
-// again, because it may have been created since the list was read.
+// unreferencedFiles reports sealed files of envelopes that are not in the database. It looks up each envelope again,
+// because it may have been created after the list was read.
 func (v Verifier) unreferencedFiles(ctx context.Context, known map[uuid.UUID]bool, emit func(*Report) error) error {
 	return v.Blobs.Walk(ctx, blob.Envelopes, func(file blob.Entry) error {
 		folder, _, _ := strings.Cut(strings.TrimPrefix(file.Key, blob.Envelopes), "/")

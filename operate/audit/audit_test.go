@@ -295,7 +295,7 @@ func (a *auditFixture) remember() (undo func()) {
 const last = "the whole envelope is gone"
 
 // TestASuperuserIsFoundOut checks that changes made by a superuser with the triggers disabled are detected. Some
-// attacks also recompute the chain so that it is consistent.
+// attacks also recompute the chain, so that it is consistent.
 func TestASuperuserIsFoundOut(t *testing.T) {
 	t.Parallel()
 	attacks := []struct {

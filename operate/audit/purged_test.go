@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestAPurgedEnvelopeIsSound checks that purging prefilled and entered values, whose hashes are in the chain, does
-// not result in a finding, but that a prefilled value missing before the purge does.
+// TestAPurgedEnvelopeIsSound checks that purging prefilled and entered values, whose hashes are in the chain, does not
+// cause a finding, but that a prefilled value that was missing before the purge does.
 func TestAPurgedEnvelopeIsSound(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

@@ -36,8 +36,8 @@ type Reconciler struct {
 // Count is the result for one kind of work.
 type Count struct {
 	Unfinished int `json:"unfinished"`
-	// Missing is the number of unfinished items without a running workflow. Unless DryRun is set, their workflows
-	// were started.
+	// Missing is the number of unfinished items without a running workflow. Unless DryRun is set, these workflows were
+	// started.
 	Missing int `json:"missing"`
 }
 
@@ -47,7 +47,7 @@ type Counts map[store.Work]Count
 // Missing returns the total number of missing workflows.
 func (c Counts) Missing() int {
 	total := 0
-	for _, work := range Order { // in a fixed order, because the workflow calls it
+	for _, work := range Order { // in a fixed order, because the workflow calls this method
 		total += c[work].Missing
 	}
 	return total
@@ -68,15 +68,15 @@ const (
 	callTimeout = 8 * time.Second
 )
 
-// Run examines all unfinished work. If it returns an error, the workflows that it already started remain, and it can
-// be called again at any time.
+// Run examines all unfinished work. If it returns an error, the workflows that it already started keep running, and it
+// can be called again at any time.
 func (r *Reconciler) Run(ctx context.Context) (Counts, error) {
 	counts, _, err := r.Round(ctx, Position{}, math.MaxInt)
 	return counts, err
 }
 
-// Round examines up to the given number of pages of unfinished work, beginning at a position. Each page has up to 200
-// items. It returns the position at which the next round begins, which is the zero value after the last page.
+// Round examines up to the given number of pages of unfinished work, beginning at the given position. Each page has up
+// to 200 items. It returns the position at which the next round begins, which is the zero value after the last page.
 func (r *Reconciler) Round(ctx context.Context, from Position, pages int) (Counts, Position, error) {
 	out := make(Counts)
 	for _, work := range Order[max(0, slices.Index(Order, from.Work)):] {
@@ -116,7 +116,7 @@ func (r *Reconciler) page(ctx context.Context, at Position) (count Count, next u
 	return Count{Unfinished: len(rows), Missing: len(missing)}, next, err
 }
 
-// stillUnfinished returns the rows that a second query still lists as unfinished. The others were finished by a
+// stillUnfinished returns the rows that a second query still lists as unfinished. The other rows were finished by a
 // workflow that ended after the first query.
 func (r *Reconciler) stillUnfinished(ctx context.Context, at Position, rows []models.OutboxRow) ([]models.OutboxRow, error) {
 	again, _, err := r.Store.Unfinished(ctx, at.Work, at.After, pageSize)

@@ -55,8 +55,8 @@ func dial(t *testing.T) client.Client {
 	return c
 }
 
-// TestRun_MissingWorkflowsAreRequeued checks, for each kind of work, that a running workflow is not requeued and that
-// a terminated or unknown one is, unless its work was finished in the meantime.
+// TestRun_MissingWorkflowsAreRequeued checks, for each kind of work, that a running workflow is not requeued, and that
+// a terminated or unknown workflow is requeued unless its work was finished in the meantime.
 func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -121,7 +121,7 @@ func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
 	assert.Len(t, s.requeued, len(lost)-1)
 }
 
-// TestRound_GoesOnWhereTheLastEnded checks that rounds of one page examine all work once and then start again at the
+// TestRound_GoesOnWhereTheLastEnded checks that rounds of one page examine all work once and then start over at the
 // beginning.
 func TestRound_GoesOnWhereTheLastEnded(t *testing.T) {
 	t.Parallel()

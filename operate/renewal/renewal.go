@@ -1,4 +1,4 @@
-// Package renewal adds document time-stamps to stored sealed files, if the last time-stamp is about to expire or
+// Package renewal adds document time-stamps to stored sealed files if the last time-stamp is about to expire or if
 // there is none. Each time-stamp covers the file and all earlier time-stamps, so a seal remains verifiable after its
 // certificates have expired.
 package renewal
@@ -26,8 +26,8 @@ type Sealer interface {
 	Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (seal.Result, error)
 }
 
-// Renewer adds the time-stamps. It never modifies a file. It stores the extended file under a new key and then
-// switches the document to it, unless the document was switched in the meantime.
+// Renewer adds the time-stamps. It never modifies a stored file. It stores the extended file under a new key and then
+// switches the document to that file, unless the document was switched in the meantime.
 type Renewer struct {
 	Store  *store.Store
 	Blobs  blob.Store
@@ -53,7 +53,7 @@ type Report struct {
 // pageSize is the number of envelopes that one query lists.
 const pageSize = 200
 
-// All renews the sealed documents of all apps whose time-stamp expires before the given time or is missing. If a
+// All renews the sealed documents of all apps whose time-stamp is missing or expires before the given time. If a
 // document cannot be renewed, All reports the problem and continues. The returned error is the one that stopped it.
 func (r Renewer) All(ctx context.Context, before time.Time, emit func(Report) error) error {
 	for after := uuid.Nil; ; {
@@ -122,8 +122,8 @@ func (r Renewer) renewDocument(ctx context.Context, e *models.Envelope, d *model
 	return emit(report)
 }
 
-// document stores the extended file before it switches the document to it. If it is interrupted in between, the
-// unreferenced file does no harm and is purged with the others.
+// document stores the extended file before it switches the document to that file. If it is interrupted in between, the
+// unreferenced file is harmless and is purged with the others.
 func (r Renewer) document(ctx context.Context, e *models.Envelope, d *models.Document) (*time.Time, error) {
 	in, err := blob.OpenRecorded(ctx, r.Blobs, store.FileRecord(d))
 	if err != nil {

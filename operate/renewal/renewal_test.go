@@ -35,7 +35,7 @@ import (
 	"countersign/test/kit"
 )
 
-// fakeEnv is an environment that seals envelopes with a time-stamp authority.
+// fakeEnv is a test environment that seals envelopes with a time-stamp authority.
 type fakeEnv struct {
 	*activities.Activities
 
@@ -54,7 +54,7 @@ func onBoth(t *testing.T, change func(*seal.Config), test func(*fakeEnv)) {
 	})
 }
 
-// newFakeEnv returns an environment that uses the real time, like the time-stamps.
+// newFakeEnv returns an environment that uses the real time, as the time-stamps do.
 func newFakeEnv(t *testing.T, s *store.Store, change func(*seal.Config)) *fakeEnv {
 	t.Helper()
 	env := &fakeEnv{t: t, tsa: kit.NewTSA(t)}
@@ -166,7 +166,7 @@ func (env *fakeEnv) renewer() renewal.Renewer {
 	return renewal.Renewer{Store: env.Store, Blobs: env.Blobs, Sealer: env.Sealer, Now: env.Now, NewID: env.NewID}
 }
 
-// holds checks that files, record and audit trail agree with each other.
+// holds checks that the files, the records and the audit trail agree with each other.
 func (env *fakeEnv) holds(e *models.Envelope, level string) {
 	env.t.Helper()
 	for _, d := range e.Sealed() {
@@ -247,7 +247,7 @@ func TestRenewal(t *testing.T) {
 	})
 }
 
-// TestPending checks that a file that was sealed while the authority was unavailable receives its time-stamp when the
+// TestPending checks that a file that was sealed while the authority was unavailable receives its time-stamp once the
 // authority is available again.
 func TestPending(t *testing.T) {
 	t.Parallel()
@@ -320,7 +320,8 @@ func (c cutOffStore) Keep(ctx context.Context, f *os.File, key string) error {
 	return errors.Join(c.Store.Keep(ctx, f, key), errCut)
 }
 
-// TestCutOff checks that an unrecorded file does no harm and is deleted with the others at the end of the retention.
+// TestCutOff checks that an unrecorded file is harmless and is deleted with the others at the end of the retention
+// period.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	onBoth(t, nil, func(env *fakeEnv) {
@@ -358,7 +359,7 @@ func TestCutOff(t *testing.T) {
 	})
 }
 
-// TestTwoAtOnce checks that, of two concurrent renewals of a document, one fails and leaves no file behind.
+// TestTwoAtOnce checks that one of two concurrent renewals of a document fails and leaves no file behind.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, nil, func(env *fakeEnv) {

@@ -1,5 +1,5 @@
-// Package rewrap re-encrypts everything that was encrypted with a former master key with the current one, so that the
-// former key can be removed.
+// Package rewrap re-encrypts all data that was encrypted with a former master key, so that the former key can be
+// removed.
 package rewrap
 
 import (
@@ -23,13 +23,13 @@ type Result struct {
 	Secrets, Rows, Files int
 	// AllFiles is the number of files in the store.
 	AllFiles int
-	// Unreadable names the rows that were encrypted with a master key that is not configured. These rows are
-	// unchanged.
+	// Unreadable lists the rows that were encrypted with a master key that is not configured. These rows are unchanged.
 	Unreadable []string
 }
 
-// Run re-encrypts everything with the current master key. If it returns an error, the completed part remains, and Run
-// can be repeated at any time. The service can run at the same time if it is configured with both keys.
+// Run re-encrypts everything with the current master key. If it returns an error, the values that it already
+// re-encrypted remain so, and Run can be repeated at any time. The service can run at the same time if it is configured
+// with both keys.
 func (r Rewrapper) Run(ctx context.Context) (Result, error) {
 	rows, err := r.Store.Rewrap(ctx)
 	if err != nil {

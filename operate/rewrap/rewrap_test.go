@@ -61,8 +61,8 @@ func draft(t *testing.T, s *store.Store, clock *kit.Clock, app uuid.UUID, encryp
 }
 
 // TestRun checks that the former master key is no longer needed after re-encryption, neither for the database nor for
-// the files of documents. An unencrypted file is encrypted as well, and the record of its document is updated.
-// Anchors are not encrypted.
+// the files of documents. An unencrypted file is also encrypted, and the record of its document is updated. Anchors are
+// not encrypted.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -87,7 +87,7 @@ func TestRun(t *testing.T) {
 				keepFile(t, formerFiles, key)
 			}
 			keepFile(t, files, plainKey)
-			// There are two page images, of which one is encrypted, and the text of a page.
+			// There are two page images, one of which is encrypted, and the text of a page.
 			shown := []store.PageFile{
 				{BlobKey: encryptedKey, Profile: 1, Page: 1, Level: 2, Encrypted: true},
 				{BlobKey: plainKey, Profile: 1, Page: 1, Level: 2},
@@ -147,7 +147,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// removing is a file store that loses a file after the file was listed.
+// removing is a file store in which a file disappears after it was listed.
 type removing struct {
 	blob.Store
 

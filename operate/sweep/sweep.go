@@ -17,7 +17,7 @@ import (
 	"countersign/store/blob"
 )
 
-// Age is the minimum age, by the file store's clock, at which an unrecorded file is considered orphaned. It is far
+// Age is the minimum age, by the file store's clock, at which an unrecorded file is considered orphaned. It is much
 // longer than the duration of any request.
 const Age = 24 * time.Hour
 
@@ -53,7 +53,7 @@ type Sweeper struct {
 // batchSize is the number of files that one query looks up.
 const batchSize = 500
 
-// Run reports every orphan. If it returns an error, the completed part remains.
+// Run reports every orphan. If it returns an error, orphans that were already deleted stay deleted.
 func (s Sweeper) Run(ctx context.Context, emit func(Orphan) error) error {
 	now, err := s.clock(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s Sweeper) Run(ctx context.Context, emit func(Orphan) error) error {
 	return nil
 }
 
-// clock returns the current time of the file store's clock, which determines the age of files.
+// clock returns the current time by the file store's clock, which determines the age of files.
 func (s Sweeper) clock(ctx context.Context) (now time.Time, err error) {
 	f, err := s.Blobs.Temp()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSweepOfTemplates checks that a file of a template is not removed, even from the folder of a deleted or purged
+// TestSweepOfTemplates checks that a template's file is not removed, even if it is in the folder of a deleted or purged
 // envelope, and that it is reported once it is no longer referenced.
 func TestSweepOfTemplates(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,6 @@
 // Package watch lists the conditions that operators monitor. The alert rules in deploy/prometheus are generated from
-// the list, and tests compare it with the dashboard, the output of `countersign doctor` and the troubleshooting page.
+// the list, and tests compare the list with the dashboard, the output of `countersign doctor` and the troubleshooting
+// page.
 package watch
 
 import (
@@ -39,7 +40,7 @@ type Condition struct {
 	NotChecked string
 }
 
-// runbook is the path of the page that explains each alert.
+// runbook is the path of the page that explains the alerts.
 const runbook = "docs/run/troubleshooting.md#alerts"
 
 // Rules returns the alert rules in Prometheus format.

@@ -27,8 +27,8 @@ type activeCase struct {
 }
 
 // TestActiveContent checks each type of action at each position where an action can occur, and each other kind of
-// active content. After remove, qpdf must find no active content in the file. refuse must reject exactly the files that
-// remove changes. Harmless content must stay unchanged.
+// active content. After remove, qpdf must find no active content in the file. refuse must reject exactly those files
+// that remove changes. Harmless content must stay unchanged.
 func TestActiveContent(t *testing.T) {
 	t.Parallel()
 	cases, scanned := map[string]activeCase{}, otherActiveContent()
@@ -58,7 +58,7 @@ func TestActiveContent(t *testing.T) {
 }
 
 // prepare returns the file without active content. It checks that the result is admitted, and that the refuse option
-// rejects the file if preparation changes it.
+// rejects the file if preparation changes the file.
 func (c activeCase) prepare(t *testing.T, name string) []byte {
 	t.Helper()
 	admit := func(opt prepare.Options) (*prepare.Revision, error) {
@@ -209,7 +209,7 @@ func otherActiveContent() map[string]activeCase {
 	return out
 }
 
-// scan returns the active content that is reachable from the trailer of a file, as parsed by qpdf. It does not use the
+// scan returns the active content that is reachable from the trailer of a file, as parsed by qpdf. It does not use
 // preparation's own tables.
 func scan(t *testing.T, dir string, b []byte) []string {
 	t.Helper()

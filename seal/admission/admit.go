@@ -1,5 +1,5 @@
-// Package admission decides which uploaded PDFs are accepted. It accepts files that can be sealed and that all programs
-// interpret in the same way.
+// Package admission decides which uploaded PDFs are accepted. It accepts only files that can be sealed and that all
+// programs interpret in the same way.
 package admission
 
 import (
@@ -22,12 +22,12 @@ import (
 	"countersign/seal/verify"
 )
 
-// Limits limits the files that Admit accepts, and the cost of examining them.
+// Limits restricts the files that Admit accepts, and the cost of examining them.
 type Limits struct {
 	MaxBytes   int64
 	MaxPages   int
 	MaxObjects int
-	Timeout    time.Duration // processor time for examining one file
+	Timeout    time.Duration // CPU time for examining one file
 	MaxMemory  int64         // memory for examining one file, in bytes
 	// Renderer interprets uploads as signers will see them, and repairs them. If it is nil, uploads are neither
 	// compared nor repaired.
@@ -37,13 +37,13 @@ type Limits struct {
 	Validators *sandbox.Pool
 }
 
-// wallClockFactor is the ratio of the elapsed-time limit of an examination to Timeout, because on a busy machine other
-// processes use much of the elapsed time.
+// wallClockFactor is the ratio between the elapsed-time limit of an examination and Timeout. It is needed because other
+// processes use much of the elapsed time on a busy machine.
 const wallClockFactor = 6
 
-// Reading returns a context for reading a file in the calling goroutine. A file that requires more processor time than
-// Timeout is too complex. If the machine is too busy to read the file within a multiple of Timeout, the error is
-// context.DeadlineExceeded. This is not a rejection, and the caller can retry later.
+// Reading returns a context for reading a file in the calling goroutine. If a file requires more CPU time than Timeout,
+// the error means that the file is too complex. If the machine is too busy to read the file within a multiple of
+// Timeout, the error is context.DeadlineExceeded. The latter is not a rejection, and the caller can retry later.
 func (l Limits) Reading(ctx context.Context) (_ context.Context, release func()) {
 	return budget.WithProcessorTime(ctx, l.Timeout, wallClockFactor*l.Timeout)
 }
@@ -59,7 +59,7 @@ type Info struct {
 	Pages []PageSize `json:"pages"`
 	// Warnings lists features that programs may render differently, sorted by code.
 	Warnings []Warning `json:"warnings,omitempty"`
-	// Facts speeds up sealing the PDF. It is nil for attachments.
+	// Facts contains data that speeds up sealing the PDF. It is nil for attachments.
 	Facts *seal.Facts `json:"-"`
 }
 
@@ -102,7 +102,8 @@ func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached 
 	return info, checkRendering(ctx, r, size, lim, info)
 }
 
-// RefusalOf converts errors from reading files, tags and forms to a *refusal.Error. It returns other errors unchanged.
+// RefusalOf converts errors that occur while files, tags and forms are read to a *refusal.Error. It returns other
+// errors unchanged.
 func RefusalOf(err error) error {
 	var r *refusal.Error
 	var tag *prepare.TagError
@@ -127,7 +128,7 @@ func RefusalOf(err error) error {
 	return err
 }
 
-// reason returns the parser's message in parentheses, with object numbers, positions and the expected content.
+// reason returns the parser's message in parentheses, including object numbers, positions and the expected content.
 func reason(err error) string {
 	s := safeText(err.Error())
 	for _, prefix := range []error{pdf.ErrDamaged, pdf.ErrLimit, pdf.ErrFilter} {
@@ -205,7 +206,7 @@ func open(r io.ReaderAt, size int64, lim Limits) (*pdf.File, error) {
 	}
 	limits := pdf.DefaultLimits()
 	limits.MaxObjects, limits.MaxPages = lim.MaxObjects, lim.MaxPages
-	limits.MaxParsed /= 2 // leave capacity, so that an admitted file can be sealed
+	limits.MaxParsed /= 2 // reserve capacity, so that an admitted file can be sealed
 	return pdf.Open(r, size, limits)
 }
 

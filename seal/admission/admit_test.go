@@ -33,8 +33,8 @@ func admit(t *testing.T, b []byte, lim admission.Limits) (admission.Info, error)
 	return admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), lim)
 }
 
-// TestAdmit_CanceledAtAnyCheck_StopsThere checks that each function that checks the context stops when the context is
-// canceled there.
+// TestAdmit_CanceledAtAnyCheck_StopsThere checks that every function that checks the context returns when the context
+// is canceled at that check.
 func TestAdmit_CanceledAtAnyCheck_StopsThere(t *testing.T) {
 	t.Parallel()
 	b := file("/OCProperties<</OCGs[6 0 R]/D<</AS[<</Event/View/OCGs[6 0 R]/Category[/Zoom]>>]>>>>/Names<</EmbeddedFiles<</Names[(a)7 0 R]>>>>", "",
@@ -66,8 +66,8 @@ func repeated(s string, n int) []string {
 	return out
 }
 
-// TestAdmit_EndFarFromTheEnd_IsNamed checks that the end marker is searched for in pieces of 1 MB, and found even if it
-// spans two pieces.
+// TestAdmit_EndFarFromTheEnd_IsNamed checks that the end marker is searched for in pieces of 1 MB, and that it is found
+// even if it spans two pieces.
 func TestAdmit_EndFarFromTheEnd_IsNamed(t *testing.T) {
 	t.Parallel()
 	good := bytes.TrimSuffix(file("", ""), []byte("\n"))
@@ -139,7 +139,7 @@ func (r otherReading) Inspect(context.Context, io.ReaderAt, int64, bool) (*appea
 	return &appearance.Inspection{Pages: r.pages}, r.err
 }
 
-// TestAdmit_RendererReadsOtherPages_IsRejected checks that a file is rejected if signers would see other pages than the
+// TestAdmit_RendererReadsOtherPages_IsRejected checks that a file is rejected if signers would see pages other than the
 // sealed ones.
 func TestAdmit_RendererReadsOtherPages_IsRejected(t *testing.T) {
 	t.Parallel()
@@ -173,8 +173,8 @@ func TestAdmit_RendererReadsOtherPages_IsRejected(t *testing.T) {
 	}
 }
 
-// TestAdmit_PageTooLargeToDisplay_IsRejected checks that a page of which signers would see no legible picture is
-// rejected at the upload.
+// TestAdmit_PageTooLargeToDisplay_IsRejected checks that a page that cannot be displayed legibly to signers is rejected
+// at upload.
 func TestAdmit_PageTooLargeToDisplay_IsRejected(t *testing.T) {
 	t.Parallel()
 	admit := func(unit string) error {
@@ -203,8 +203,8 @@ func (savedAs) SameAppearance(context.Context, io.ReaderAt, int64, io.ReaderAt, 
 	return true, nil
 }
 
-// TestAdmitUpload_RepairFails_KeepsTheCause checks that the error has the code for the upload, and a message with the
-// reason that the repair failed.
+// TestAdmitUpload_RepairFails_KeepsTheCause checks that the error has the code for the upload, and that its message
+// contains the reason why the repair failed.
 func TestAdmitUpload_RepairFails_KeepsTheCause(t *testing.T) {
 	t.Parallel()
 	twice := bytes.Replace(file("", ""), []byte("/Type/Pages"), []byte("/Count 1/Type/Pages"), 1)

@@ -115,7 +115,8 @@ func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) 
 	return nil
 }
 
-// refuse rejects the file for a structural problem, unless it is an attachment, to which nothing will be appended.
+// refuse rejects the file because of a structural problem, unless the file is an attachment, to which nothing will be
+// appended.
 func (n *inspector) refuse(problem string, err error) error {
 	if err != nil || problem == "" || n.attached {
 		return err

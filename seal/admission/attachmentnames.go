@@ -22,7 +22,7 @@ func reserved(name string) *refusal.Error {
 }
 
 // isReserved reports whether people or file systems could mistake a name for a reserved one. It ignores letter case,
-// character width variants, invisible characters, directories, and spaces at the ends.
+// character width variants, invisible characters, directories, and leading or trailing spaces.
 func isReserved(name string) bool {
 	name = norm.NFKC.String(strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cf, unicode.Cc, unicode.Mn) {
@@ -37,7 +37,7 @@ func isReserved(name string) bool {
 	return strings.EqualFold(name, manifest.FileName) || strings.EqualFold(name, manifest.AttachmentKey)
 }
 
-// fileSpec rejects a file specification (7.11.3) with the name of the seal record.
+// fileSpec rejects a file specification (7.11.3) that uses the name of the seal record.
 func (n *inspector) fileSpec(d pdf.Dict) error {
 	for _, key := range []string{"F", "UF", "DOS", "Mac", "Unix"} {
 		v, err := n.f.Resolve(d.Get(key))
@@ -68,8 +68,8 @@ func attachmentKeys(ctx context.Context, f *pdf.File, catalog pdf.Dict) error {
 	})
 }
 
-// textOfString returns the possible texts of a string. A text string can begin with a byte order mark (7.9.2.2), which
-// some programs respect and others ignore.
+// textOfString returns the possible readings of a string. A text string can begin with a byte order mark (7.9.2.2),
+// which some programs respect and others ignore.
 func textOfString(v pdf.Value) ([]string, bool) {
 	b, ok := v.Bytes()
 	if !ok {

@@ -12,7 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// BenchmarkUpload measures admitting an upload with all options, and the same document without options.
+// BenchmarkUpload measures the time to admit an upload with all options, and to admit the same document without
+// options.
 func BenchmarkUpload(b *testing.B) {
 	tagged := kit.TaggedPages(50, 1)
 	plain := kit.WithoutScript(tagged)

@@ -33,8 +33,8 @@ func (w *waiting) ReadAt(b []byte, off int64) (int, error) {
 	return w.ReaderAt.ReadAt(b, off)
 }
 
-// TestAdmit_OnABusyMachine_DoesNotBlameTheFile checks that waiting does not count towards the time limit, and that a
-// file that could not be examined in time is not rejected.
+// TestAdmit_OnABusyMachine_DoesNotBlameTheFile checks that time spent waiting does not count toward the time limit, and
+// that a file that could not be examined in time is not rejected.
 func TestAdmit_OnABusyMachine_DoesNotBlameTheFile(t *testing.T) {
 	t.Parallel()
 	b := file("", "", "<<>>")
@@ -53,7 +53,7 @@ func TestAdmit_OnABusyMachine_DoesNotBlameTheFile(t *testing.T) {
 	require.False(t, refused, "%v", err)
 }
 
-// costly is a file for which each read uses much processor time.
+// costly is a file for which each read uses much CPU time.
 type costly struct{ io.ReaderAt }
 
 func (c costly) ReadAt(b []byte, off int64) (int, error) {
@@ -63,8 +63,7 @@ func (c costly) ReadAt(b []byte, off int64) (int, error) {
 	return c.ReaderAt.ReadAt(b, off)
 }
 
-// TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused checks that a file is rejected if it requires too much processor
-// time.
+// TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused checks that a file is rejected if it requires too much CPU time.
 func TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

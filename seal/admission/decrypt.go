@@ -23,8 +23,8 @@ import (
 // maxPassword is the maximum length of a password in bytes. The standard ignores further bytes (7.6.4.3).
 const maxPassword = 127
 
-// pdfcpuConfig returns the default configuration of pdfcpu. It is created once because it depends on a global variable,
-// which is set so that pdfcpu does not search the user's home directory for files.
+// pdfcpuConfig returns the default configuration of pdfcpu. It is created only once, because doing so sets a global
+// variable that prevents pdfcpu from searching the user's home directory for files.
 //
 //nolint:gochecknoglobals // immutable
 var pdfcpuConfig = sync.OnceValue(func() model.Configuration {
@@ -81,8 +81,8 @@ type decrypted struct {
 	PDF []byte `json:"pdf,omitempty"`
 }
 
-// decryptTask decrypts a file in a separate process. In its input, the password and one byte with the length of the
-// password follow the file.
+// decryptTask decrypts a file in a separate process. In its input, the file is followed by the password, and then by
+// one byte with the length of the password.
 func decryptTask(ctx context.Context, r io.ReaderAt, size int64, bounds sandbox.Bounds) any {
 	lim := DefaultLimits()
 	lim.MaxMemory, lim.Timeout = bounds.Memory, bounds.CPU
@@ -138,8 +138,8 @@ func decryptWithPDFCPU(ctx context.Context, r io.ReaderAt, size int64, lim Limit
 	return out.Bytes(), nil
 }
 
-// readObjectStreams reads the objects in object streams. pdfcpu normally reads them during validation, and writes only
-// objects that have been read.
+// readObjectStreams reads the objects in object streams. pdfcpu normally reads them during validation, and it writes
+// only objects that have been read.
 func readObjectStreams(ctx context.Context, c *model.Context) error {
 	for _, entry := range c.Table {
 		lazy, ok := entry.Object.(types.LazyObjectStreamObject)
@@ -163,7 +163,7 @@ func errUndecipherable() error {
 	return refusal.New(refusal.PDFEncrypted, "The encryption of the PDF is not supported. Remove the protection first.")
 }
 
-// Tasks returns the tasks of sandboxed processes, which are decrypting uploads and examining sealed documents.
+// Tasks returns the tasks that run in sandboxed processes: decrypting uploads and examining sealed documents.
 func Tasks() map[byte]sandbox.Task {
 	return map[byte]sandbox.Task{taskDecrypt: decryptTask, verify.TaskExamine: verify.ExamineTask}
 }

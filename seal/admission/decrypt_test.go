@@ -18,7 +18,7 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// TestMain lets the test binary also run as the process that examines files.
+// TestMain allows the test binary to run as the process that examines files.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "validate-pdf" {
 		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))
@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestAdmitEncryptedIsolated checks that a separate process decrypts files just as this process does.
+// TestAdmitEncryptedIsolated checks that files are decrypted in a separate process with the same result as in this
+// process.
 func TestAdmitEncryptedIsolated(t *testing.T) {
 	t.Parallel()
 	lim := admission.DefaultLimits()
@@ -54,7 +55,7 @@ func TestAdmitEncryptedIsolated(t *testing.T) {
 	}
 }
 
-// TestAdmitEncrypted checks that the correct password opens a file, for each encryption method in use, and that the
+// TestAdmitEncrypted checks, for each encryption method in use, that the correct password opens a file, and that the
 // decrypted file is examined and prepared. Without a password or with a wrong one, the file is rejected.
 func TestAdmitEncrypted(t *testing.T) {
 	t.Parallel()

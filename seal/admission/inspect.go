@@ -11,7 +11,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Warning describes a legitimate feature of a PDF that programs may render differently.
+// Warning describes a legitimate PDF feature that programs may render differently.
 type Warning struct {
 	Code   string `json:"code"`
 	Count  int    `json:"count"`
@@ -29,7 +29,7 @@ const (
 	WarnLayers     = "layers_by_use"  // shown on screen but not printed, or vice versa
 	WarnRedrawn    = "fields_redrawn" // viewers are requested to redraw form fields
 	WarnPortfolio  = "portfolio"      // some viewers show the list of files instead of the pages
-	// WarnPDFA reports that the file claims conformance to PDF/A. The sealed file does not.
+	// WarnPDFA reports that the file claims conformance to PDF/A. The sealed file makes no such claim.
 	WarnPDFA = "pdfa_claim_removed"
 )
 
@@ -99,7 +99,7 @@ func (n *inspector) objects(ctx context.Context) error {
 }
 
 func (n *inspector) object(ctx context.Context, o pdf.Object) error {
-	if _, ok := o.Value.Ref(); ok { // some programs resolve only one reference, others all
+	if _, ok := o.Value.Ref(); ok { // some programs resolve only one reference, others all of them
 		return refusal.Ambiguous("object %d is only a reference to another object", o.Ref.Num)
 	}
 	if err := n.activeContent(ctx, o); err != nil {

@@ -9,9 +9,9 @@ import (
 )
 
 // optionalContent adds a warning for optional content (8.11.4) that is visible in one use of the document and hidden in
-// another. Uses are on screen, in print, in an export, at a magnification, or in a language. Some programs apply the
-// usage of a group, some only if the configuration requests it, and some never do. The warning does not depend on which
-// of them is correct.
+// another. Such uses are display on screen, printing, exporting, or viewing at a certain magnification or in a certain
+// language. Some programs always apply a group's usage settings, some only if the configuration requests it, and some
+// never. The warning does not depend on which of them are correct.
 func (n *inspector) optionalContent(ctx context.Context, catalog pdf.Dict) error {
 	look := &pdf.Lookup{File: n.f}
 	props, err := pdf.OptionalDict(n.f, catalog.Get("OCProperties"))

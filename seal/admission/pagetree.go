@@ -11,11 +11,11 @@ import (
 // inheritable returns the keys of the entries that a page inherits from its ancestor nodes (7.7.3.4).
 func inheritable() []string { return []string{"MediaBox", "CropBox", "Resources", "Rotate"} }
 
-// checkPageTree rejects a page tree that can be interpreted in different ways, so that signers cannot see other pages
+// checkPageTree rejects a page tree that can be interpreted in different ways, so that signers cannot see pages other
 // than the sealed ones. It rejects a wrong count, because some programs show that number of pages and the seal must
-// write the true count. It rejects a page whose parent is not the node that lists it, because programs inherit from one
-// or the other. It also rejects a null value for an inheritable entry. It returns the number of pages below a node,
-// whose tree must already have been walked.
+// write the true count. It rejects a page whose parent is not the node that lists it, because some programs inherit
+// from the parent and others from that node. It also rejects a null value for an inheritable entry. It returns the
+// number of pages below a node, whose tree must already have been walked.
 func (n *inspector) checkPageTree(ctx context.Context, ref pdf.Ref, parent *pdf.Ref) (pages int, err error) {
 	if ctx.Err() != nil {
 		return 0, ctx.Err()

@@ -26,7 +26,7 @@ type Upload struct {
 	Password *string
 	// Repair is RepairAuto or RepairRefuse. Empty means RepairAuto.
 	Repair string
-	// Reserve waits for memory to save a file again. If it is nil, memory is not limited.
+	// Reserve waits until enough memory is available for saving a file again. If it is nil, memory is not limited.
 	Reserve func(context.Context) (release func(), err error)
 }
 
@@ -41,10 +41,10 @@ func (u *Upload) reserve(ctx context.Context) (release func(), err error) {
 type Prepared struct {
 	*prepare.Revision
 
-	// Rewritten replaces the upload if it was decrypted, repaired, or stripped of signatures. The revision is appended
-	// to it. If it is nil, the revision is appended to the upload.
+	// Rewritten replaces the upload if the upload was decrypted, repaired, or stripped of signatures. The revision is
+	// then appended to it. If it is nil, the revision is appended to the upload.
 	Rewritten []byte
-	// Signatures lists the upload's signatures that Rewritten lacks.
+	// Signatures lists the upload's signatures that are missing from Rewritten.
 	Signatures []manifest.Signature
 }
 
@@ -102,7 +102,7 @@ func admitReadable(ctx context.Context, u Upload, lim Limits, opt prepare.Option
 	return admitRewritten(ctx, plain, &Prepared{}, []prepare.Change{{Kind: manifest.PasswordRemoved, Count: 1}}, lim, opt)
 }
 
-// admitRewritten admits the new file that replaces an upload, and records the changes that created it.
+// admitRewritten admits the new file that replaces an upload, and records the changes that led to it.
 func admitRewritten(ctx context.Context, b []byte, p *Prepared, changes []prepare.Change, lim Limits, opt prepare.Options) (Info, *Prepared, error) {
 	lim.MaxBytes += int64(len(b)) // the limit applies to the upload
 	info, rev, err := AdmitPrepared(ctx, bytes.NewReader(b), int64(len(b)), sha256.Sum256(b), lim, opt)
@@ -117,9 +117,9 @@ func admitRewritten(ctx context.Context, b []byte, p *Prepared, changes []prepar
 	return info, p, nil
 }
 
-// AdmitPrepared examines an uploaded PDF after preparing it with the options. hash is the SHA-256 hash of the PDF. If
-// no change is necessary, the revision is nil. Otherwise AdmitPrepared examines the PDF with the revision's bytes
-// appended. Problems with the file, including an invalid tag, are returned as a *refusal.Error.
+// AdmitPrepared prepares an uploaded PDF according to the options and then examines it. hash is the SHA-256 hash of the
+// PDF. If no change is necessary, the revision is nil. Otherwise AdmitPrepared examines the PDF with the revision's
+// bytes appended. Problems with the file, including an invalid tag, are returned as a *refusal.Error.
 func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]byte, lim Limits, opt prepare.Options) (Info, *prepare.Revision, error) {
 	if size > lim.MaxBytes || !opt.ReadsPages() {
 		info, err := admit(ctx, r, size, lim, false)

@@ -14,7 +14,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// file returns a PDF with one page and the given catalog and page entries and further objects.
+// file returns a PDF with one page, the given catalog and page entries, and further objects.
 func file(catalog, page string, more ...string) []byte {
 	content := "BT /F1 12 Tf 72 700 Td (Sign {{signature;x}} here) Tj ET"
 	if !strings.Contains(page, "TAG") {

@@ -107,7 +107,7 @@ func signers(all []manifest.Signature) string {
 
 var errAppearanceDiffers = refusal.New(refusal.PDFNeedsRepair, "A page would look different.")
 
-// notRepaired adds the reason that the file was not repaired to a rejection. If err is not a rejection, it returns err.
+// notRepaired adds to a rejection the reason why the file was not repaired. If err is not a rejection, it returns err.
 func notRepaired(cause *refusal.Error, err error) error {
 	why, ok := errors.AsType[*refusal.Error](RefusalOf(err))
 	if !ok {
@@ -123,8 +123,8 @@ func firstLower(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-// removeSignatures returns a document without its signatures, their permissions and their validation data, and the
-// number of signatures removed.
+// removeSignatures returns a document without its signatures, their permissions and their validation data. It also
+// returns the number of signatures removed.
 func removeSignatures(b []byte, lim Limits) ([]byte, int, error) {
 	f, err := open(bytes.NewReader(b), int64(len(b)), lim)
 	if err != nil {

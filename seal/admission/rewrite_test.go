@@ -157,8 +157,8 @@ func TestAdmitUpload_OfManyPages_IsRepaired(t *testing.T) {
 	require.NotEmpty(t, p.Rewritten)
 }
 
-// TestAdmitUpload_WhatCannotBeRepaired checks that a file that cannot be repaired is rejected with the original code
-// and a message that contains the reason.
+// TestAdmitUpload_WhatCannotBeRepaired checks that a file that cannot be repaired is rejected with the original code,
+// and that the message contains the reason.
 func TestAdmitUpload_WhatCannotBeRepaired(t *testing.T) {
 	t.Parallel()
 	sealed := append([]byte("junk"), file("", "", "<</Length 100>>\nstream\n/CSGN_Seal<</V 1/Record 1 0 R\nendstream")...)

@@ -13,7 +13,7 @@ import (
 	"countersign/seal/appearance"
 )
 
-// processorTime returns the processor time used by this process or by its terminated child processes.
+// processorTime returns the CPU time used by this process or by its terminated child processes.
 func processorTime(b *testing.B, who int) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
@@ -37,7 +37,7 @@ func noisyScan() []byte {
 		stream(fmt.Sprintf("/Type/XObject/Subtype/Image/Width %d/Height %d/BitsPerComponent 8/ColorSpace/DeviceRGB", w, h), string(data)))
 }
 
-// BenchmarkPage measures the processor time for rendering and encoding a page, and the memory of the instance.
+// BenchmarkPage measures the CPU time for rendering and encoding a page, and the memory of the instance.
 func BenchmarkPage(b *testing.B) {
 	for name, file := range map[string][]byte{"text": textPage(), "scan": noisyScan()} {
 		for _, level := range []int{1, 2, 4} {

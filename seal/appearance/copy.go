@@ -132,8 +132,8 @@ func (e *Engine) hashes(ctx context.Context, file io.ReaderAt, size int64, from 
 	return out, d.pages, nil
 }
 
-// pair is the input of a task that compares two files. It consists of the size of the first file in eight bytes, the
-// first page to compare in four bytes, both big-endian, and the files.
+// pair is the input of a task that compares two files. It contains the size of the first file in eight bytes and the
+// first page to compare in four bytes, both big-endian, followed by the two files.
 type pair struct {
 	head [12]byte
 	a, b io.ReaderAt

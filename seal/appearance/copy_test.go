@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// manyPages returns a PDF with n small pages, of which the page at index empty is blank.
+// manyPages returns a PDF with n small pages. The page at index empty is blank.
 func manyPages(n, empty int) []byte {
 	var kids strings.Builder
 	var objects []string
@@ -26,7 +26,7 @@ func manyPages(n, empty int) []byte {
 }
 
 // TestRenderer_SameAppearance_OfManyPages_ComparesAll checks that all pages, including the last one, are compared even
-// if this takes several tasks.
+// if this requires several tasks.
 func TestRenderer_SameAppearance_OfManyPages_ComparesAll(t *testing.T) {
 	t.Parallel()
 	r := newRenderer(t)

@@ -15,8 +15,8 @@ import (
 	"countersign/seal/appearance"
 )
 
-// hashesIn renders the pinned pages in a new process of this program with the given environment, and returns its
-// output.
+// hashesIn runs this program with the given environment in a new process, which renders the pinned pages, and returns
+// its output.
 func hashesIn(t *testing.T, dir string, environment ...string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -51,7 +51,7 @@ func TestRender_InOtherEnvironments_IsTheSame(t *testing.T) {
 }
 
 // TestRender_WithoutCacheAndInterpreted_IsTheSame checks that the hashes are the same if the module is compiled without
-// a cache or interpreted.
+// a cache or is interpreted.
 func TestRender_WithoutCacheAndInterpreted_IsTheSame(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, pinnedHashes(t), hashesIn(t, filepath.Join(t.TempDir(), "new")))

@@ -27,14 +27,14 @@ var brackets = []rune("()[]{}«»‹›") //nolint:gochecknoglobals // a constan
 type cluster struct {
 	characters []character
 	along      float64 // position in the direction of writing
-	level      int     // of the bidirectional algorithm (Unicode Standard Annex 9)
+	level      int     // level of the bidirectional algorithm (Unicode Standard Annex 9)
 	index      int     // in PDFium's order
 	spaced     bool    // PDFium has a space behind it
 }
 
 func (c cluster) code() rune { return c.characters[0].code }
 
-// strong returns the level of a letter, -1 for any other character.
+// strong returns the level of a letter, or -1 for any other character.
 func (c cluster) strong(left int) int {
 	switch {
 	case isRightToLeft(c.code()):
@@ -60,10 +60,10 @@ func hasRightToLeft(line []character) bool {
 	return slices.ContainsFunc(line, func(c character) bool { return isRightToLeft(c.code) })
 }
 
-// logicalOrder returns the characters of a line with right-to-left letters in logical order. PDFium returns words of a right-to-left phrase, spaces
-// and punctuation in another order if the line has both directions, and some brackets as their counterparts, so only
-// their places count. The direction of the line is the direction of most of its parts or, if there are as many of both,
-// of most of its letters.
+// logicalOrder returns the characters of a line with right-to-left letters in logical order. If the line has both
+// directions, PDFium returns words of a right-to-left phrase, spaces and punctuation in a different order, and some
+// brackets as their counterparts. logicalOrder therefore uses only the characters' positions. The direction of the line
+// is that of most of its parts or, if there are equally many of both, that of most of its letters.
 func logicalOrder(line []character) []character {
 	all := clusters(line)
 	rightToLeft, leftToRight := 0, 0 // letters
@@ -88,7 +88,7 @@ func logicalOrder(line []character) []character {
 	}
 	setShapes(all)
 	setLevels(all, base, left)
-	// The inverse of rule L2.
+	// This is the inverse of rule L2.
 	for level := 2; level > 0; level-- {
 		for from := 0; from < len(all); from++ {
 			to := from
@@ -109,7 +109,7 @@ func logicalOrder(line []character) []character {
 	return out
 }
 
-// The least gap between words, as a part of the font size: where PDFium has a space, and elsewhere.
+// Minimum gaps between words, as a fraction of the font size: where PDFium has inserted a space, and elsewhere.
 const (
 	spaceGap = 0.06
 	wordGap  = 0.18
@@ -149,8 +149,8 @@ func clusters(line []character) (out []cluster) {
 	return out
 }
 
-// setShapes sets the codes of brackets in visual order to what they look like: a bracket at the beginning of a word
-// opens to the right. Within a word, brackets alternate.
+// setShapes sets the codes of brackets in visual order according to their shapes. A bracket at the beginning of a word
+// opens to the right. Within a word, opening and closing brackets alternate.
 func setShapes(all []cluster) {
 	isGap := func(i int) bool { return i < 0 || i >= len(all) || all[i].code() == ' ' }
 	opened := make(map[int]bool) // by kind of bracket
@@ -170,8 +170,8 @@ func setShapes(all []cluster) {
 	}
 }
 
-// setLevels sets the levels of clusters in visual order, for a line with the level base, in which left-to-right
-// letters have the level left.
+// setLevels sets the levels of clusters in visual order, for a line with the level base, in which left-to-right letters
+// have the level left.
 func setLevels(all []cluster, base, left int) {
 	for i := range all {
 		all[i].level = base
@@ -214,7 +214,7 @@ func isSeparator(all []cluster, i int) bool {
 	return strings.ContainsRune(".,:/", all[i].code()) && i+1 < len(all) && unicode.IsDigit(all[i-1].code()) && unicode.IsDigit(all[i+1].code())
 }
 
-// withBrackets extends a part of a line by the counterparts of its brackets at its ends.
+// withBrackets extends a part of a line to include the counterparts of its brackets at its ends.
 func withBrackets(all []cluster, from, to int) (first, end int) {
 	for {
 		var open []rune // unmatched brackets

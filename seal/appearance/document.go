@@ -17,7 +17,7 @@ import (
 // ErrNoPage reports that the document has no page with the given number.
 var ErrNoPage = errors.New("appearance: the document has no such page")
 
-// errStopped reports that a call to PDFium trapped.
+// errStopped reports that a call to PDFium ended in a trap.
 var errStopped = errors.New("appearance: PDFium stopped")
 
 // maxFile is the maximum size of a document, in bytes, because PDFium uses 32-bit offsets.
@@ -102,8 +102,8 @@ func (d *Document) call(name string, args ...uint64) uint64 {
 	return stack[0]
 }
 
-// fault returns the cause of a failure, which can be exhausted memory, an unreadable file or a trapped call. If there
-// is none of these, it returns err.
+// fault returns the cause of a failure, which can be exhausted memory, an unreadable file or a call that ended in a
+// trap. If there is no such cause, it returns err.
 func (d *Document) fault(err error) error {
 	switch {
 	case d.memory.failed:

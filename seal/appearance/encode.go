@@ -21,8 +21,8 @@ const (
 	jpegQuality = 90
 )
 
-// Encode returns the picture in a format that browsers support, with its media type. The format is lossless PNG, or
-// JPEG if PNG would be too large. The encoded bytes are not evidence, because the hash covers only the pixels.
+// Encode returns the picture in a format that browsers support, and its media type. The format is lossless PNG, or JPEG
+// if the PNG would be too large. The encoded bytes are not evidence, because the hash covers only the pixels.
 func (p *Picture) Encode() (b []byte, mediaType string, err error) {
 	lossless := &limitedBuffer{left: maxLossless}
 	err = png.Encode(lossless, reduced(p.Image))
@@ -45,11 +45,11 @@ func (p *Picture) Encode() (b []byte, mediaType string, err error) {
 	return lossy.Bytes(), mediaJPEG, nil
 }
 
-// maxContent returns an upper bound on the size of an encoded picture, in bytes, which even noise does not reach.
+// maxContent returns an upper bound on the size of an encoded picture, in bytes. Even noise stays below this bound.
 func maxContent(pixels int) int64 { return maxLossless + int64(pixels)*3/2 }
 
-// Memory returns the memory required to receive a picture, in bytes, for the response of the process in base64 and its
-// decoded content.
+// Memory returns the memory required to receive a picture, in bytes. It includes the process's response in base64 and
+// the decoded content.
 func Memory(pixels int) int64 { return maxContent(pixels) * 5 / 2 }
 
 // Media types of pictures.
@@ -78,15 +78,15 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 // reduced returns the same pixels in the smallest sufficient color model: gray, palette or RGB.
 func reduced(img *image.NRGBA) image.Image {
 	pix := img.Pix
-	gray, even := true, 0 // even counts the pixels that equal the previous pixel
+	gray, even := true, 0 // number of pixels that equal the previous pixel
 	for i := 0; i < len(pix) && gray; i += 4 {
 		gray = pix[i] == pix[i+1] && pix[i] == pix[i+2]
 		if i > 0 && pix[i] == pix[i-4] {
 			even++
 		}
 	}
-	// Use a palette for text on plain paper, even if it is gray. The PNG encoder does not filter palette images, which
-	// makes a page of text a quarter smaller but a photograph larger.
+	// Use a palette for text on a plain background, even if it is gray. The PNG encoder does not filter palette images,
+	// which makes a page of text a quarter smaller but a photograph larger.
 	if gray && even < len(pix)/4*3/4 {
 		out := image.NewGray(img.Rect)
 		for i := range out.Pix {

@@ -6,8 +6,8 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// MissingGlyph is a character of a page's text that is not drawn, because its font is not embedded and no bundled font
-// has a glyph for it.
+// MissingGlyph is a character in a page's text that is not drawn, because its font is not embedded and no bundled font
+// contains a glyph for it.
 type MissingGlyph struct {
 	Page      int  `json:"page"`
 	Character rune `json:"character"` // 0 if the document does not identify the character
@@ -15,14 +15,14 @@ type MissingGlyph struct {
 	Font string `json:"font"`
 }
 
-// Text rendering modes that draw nothing (9.3.6). They are used, for example, for recognized text under a scan.
+// Text rendering modes that draw nothing (9.3.6). They are used, for example, for the recognized text of a scan.
 const (
 	renderInvisible = 3
 	renderClip      = 7
 )
 
-// MissingGlyphs returns the distinct characters of a page whose font is not embedded and whose replacement font has no
-// glyph for them.
+// MissingGlyphs returns the distinct characters of a page whose font is not embedded and whose replacement font
+// contains no glyph for them.
 func (d *Document) MissingGlyphs(number int) ([]MissingGlyph, error) {
 	var out []MissingGlyph
 	err := d.characters(number, func(r *textReader) {
@@ -62,7 +62,7 @@ func (d *Document) MissingGlyphs(number int) ([]MissingGlyph, error) {
 
 const softHyphen = 0xAD
 
-// draws reports whether a font has a visible glyph for a character.
+// draws reports whether a font contains a visible glyph for a character.
 func (r *textReader) draws(font uint64, code rune) bool {
 	path := r.d.call("FPDFFont_GetGlyphPath", font, uint64(uint32(code)), api.EncodeF32(12)) //nolint:gosec // a code point
 	return path != 0 && int32(r.d.call("FPDFGlyphPath_CountGlyphSegments", path)) > 0        //nolint:gosec // an int

@@ -9,7 +9,7 @@ import (
 )
 
 // TestText_WordDividedAtTheEndOfALine_KeepsItsHyphen checks that the hyphen of a word divided at the end of a line is
-// kept. PDFium returns it as a control character, for which no replacement font has a glyph.
+// kept. PDFium returns this hyphen as a control character, for which no replacement font contains a glyph.
 func TestText_WordDividedAtTheEndOfALine_KeepsItsHyphen(t *testing.T) {
 	t.Parallel()
 	for name, font := range map[string]string{

@@ -12,8 +12,8 @@ import (
 type Inspection struct {
 	// Pages contains the sizes of the displayed pages, in user space units.
 	Pages [][2]float64 `json:"pages"`
-	// Glyphs lists the first characters whose font is not embedded and for which no bundled font has a glyph. Signers
-	// would not see them.
+	// Glyphs lists the first characters whose font is not embedded and for which no bundled font contains a glyph.
+	// Signers would not see these characters.
 	Glyphs []MissingGlyph `json:"glyphs,omitempty"`
 }
 

@@ -21,7 +21,8 @@ const (
 	// minScale is the minimum resolution of a picture, in pixels per point. It equals 36 dpi. A lower resolution is
 	// illegible.
 	minScale = 0.5
-	// maxSide is the maximum side length of a page, in points. It is far larger than any page that PDF readers display.
+	// maxSide is the maximum side length of a page, in points. It is much larger than any page that PDF readers
+	// display.
 	maxSide = 1e6
 )
 
@@ -44,6 +45,6 @@ func (l Level) Pixels(width, height float64) (w, h int, err error) {
 	return w, h, nil
 }
 
-// pixels rounds a length up. It ignores an excess over a whole number that is within the error of PDFium's
-// single-precision arithmetic.
+// pixels rounds a length up to whole pixels. It ignores an excess that is within the error of PDFium's single-precision
+// arithmetic.
 func pixels(side float64) int { return max(1, int(math.Ceil(side-1e-4))) }

@@ -16,7 +16,7 @@ type Lines struct {
 	Vertical   []Line `json:"vertical"`
 	// Images contains the bounding boxes of images.
 	Images []Box `json:"images"`
-	// Truncated reports whether the page draws more lines than a form would. Its lines are then omitted.
+	// Truncated reports whether the page draws more lines than a form would. In that case its lines are omitted.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
@@ -223,7 +223,7 @@ func (r *lineReader) lay(a, b point) {
 // maxFilled is the maximum number of subpaths in a filled path, because they are compared with each other.
 const maxFilled = 200
 
-// fill adds lines drawn as thin filled rectangles, and frames drawn as one rectangle inside another.
+// fill adds lines that are drawn as thin filled rectangles, and frames that are drawn as one rectangle inside another.
 func (r *lineReader) fill(parts []part) {
 	if len(parts) > maxFilled {
 		return
@@ -275,7 +275,7 @@ func isRectangle(points []point) bool {
 	return true
 }
 
-// framed reports whether b is inset from a by no more than the width of a line on each side.
+// framed reports whether b is inset from a by at most the width of a line on each side.
 func framed(a, b Box) bool {
 	for _, d := range []float64{b.X - a.X, b.Y - a.Y, a.X + a.W - b.X - b.W, a.Y + a.H - b.Y - b.H} {
 		if d <= 0 || d > thickest {

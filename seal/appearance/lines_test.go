@@ -19,7 +19,7 @@ func linesOf(t *testing.T, content, page string) *appearance.Lines {
 }
 
 // TestLines checks that strokes, the edges of path frames, thin rectangles and dashed lines are each found once as
-// lines, and that invisible ones are not found.
+// lines, and that invisible lines are not found.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	got := linesOf(t, `100 692 m 300 692 l S

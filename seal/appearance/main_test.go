@@ -18,7 +18,8 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// childArgument makes the test program run as a rendering process. The directory of the compiled module follows it.
+// childArgument makes the test program run as a rendering process. The next argument is the directory of the compiled
+// module.
 const childArgument = "render-pages"
 
 func TestMain(m *testing.M) {
@@ -101,8 +102,8 @@ func openIn(t testing.TB, e *appearance.Engine, b []byte) *appearance.Document {
 	return d
 }
 
-// pdf returns a PDF with one page. Its arguments are the page content, page entries in addition to Contents, and
-// further objects with numbers starting at 5.
+// pdf returns a PDF with one page. Its arguments are the content of the page, page entries in addition to Contents, and
+// further objects, whose numbers start at 5.
 func pdf(content, page string, objects ...string) []byte {
 	all := append([]string{
 		"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[]/DA(/Helv 0 Tf)>>>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
@@ -137,7 +138,7 @@ func fontList(n int) string {
 
 const helvetica = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"
 
-// cid returns a font for an East Asian script that is not embedded.
+// cid returns a font for an East Asian script. The font is not embedded.
 func cid(encoding, ordering string) string {
 	return "<</Type/Font/Subtype/Type0/BaseFont/Any/Encoding/" + encoding + "/DescendantFonts[<</Type/Font/Subtype/CIDFontType0/BaseFont/Any/CIDSystemInfo<</Registry(Adobe)/Ordering(" +
 		ordering + ")/Supplement 2>>/DW 1000/FontDescriptor<</Type/FontDescriptor/FontName/Any/Flags 4/FontBBox[0 -200 1000 900]/ItalicAngle 0/Ascent 880/Descent -120/CapHeight 700/StemV 80>>>>]>>"

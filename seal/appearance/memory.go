@@ -11,7 +11,7 @@ var ErrMemory = errors.New("appearance: rendering takes too much memory")
 // linearMemory is the memory of one instance. Its address range is reserved up front and never moves, and the operating
 // system provides memory pages on first use.
 //
-// After a failed allocation, PDFium continues and renders a blank page. Therefore a failure to grow the memory is
+// After a failed allocation, PDFium continues and renders a blank page. A failure to grow the memory is therefore
 // recorded, so that rendering returns an error.
 type linearMemory struct {
 	limit   uint64 // bytes

@@ -1,7 +1,7 @@
 package appearance
 
-// Profile identifies everything that determines the appearance of a page. A profile never changes; any change requires
-// a new number.
+// Profile specifies everything that determines the appearance of a page. A profile never changes, because any change
+// requires a new number.
 type Profile struct {
 	Number int
 	// Module is the SHA-256 hash of PDFium's WebAssembly module, in hexadecimal.

@@ -74,7 +74,7 @@ func TestRender_PinnedPages_KeepTheirHashes(t *testing.T) {
 
 func TestRender_Ground_IsOpaqueWhite(t *testing.T) {
 	t.Parallel()
-	// Semitransparent red on an empty page.
+	// The page contains only semitransparent red.
 	p := render(t, pdf("/G gs 1 0 0 rg 0 0 100 100 re f", "/MediaBox[0 0 200 100]/Resources<</ExtGState<</G<</ca .5>>>>>>/Group<</S/Transparency/CS/DeviceRGB>>"), 1)
 	assert.Equal(t, [4]byte{255, 255, 255, 255}, pixel(p, 150, 50))
 	assert.Equal(t, [4]byte{255, 128, 128, 255}, pixel(p, 50, 50))
@@ -100,8 +100,8 @@ func TestRender_RotationCropAndUserUnit_DecideTheSize(t *testing.T) {
 	assert.Equal(t, [4]byte{255, 0, 0, 255}, pixel(p, 1, 1), "the lower left corner is at the top left")
 }
 
-// TestRender_LittleMemory_IsNeverAnotherPicture checks that, with any amount of memory, rendering returns either the
-// correct picture or an error.
+// TestRender_LittleMemory_IsNeverAnotherPicture checks that, regardless of the amount of memory, rendering returns
+// either the correct picture or an error.
 func TestRender_LittleMemory_IsNeverAnotherPicture(t *testing.T) {
 	t.Parallel()
 	file := scanPage(1500)

@@ -16,12 +16,12 @@ import (
 // Limits for a process and one page, in addition to the memory of the instance.
 const (
 	goMemory = 112 << 20
-	// pageTime is the maximum processor time for one page.
+	// pageTime is the maximum CPU time for one page.
 	pageTime = 20 * time.Second
 )
 
-// keep returns the retention of idle processes, which saves time because loading the compiled module takes as long as
-// rendering several pages. A file does not affect later ones, because the memory of its instance is released with it.
+// keep determines how long idle processes are kept. This saves time, because loading the compiled module takes as long
+// as rendering several pages. A file cannot affect later ones, because the memory of its instance is released with it.
 func keep() sandbox.Keep {
 	return sandbox.Keep{Idle: runtime.NumCPU(), Time: 20 * time.Second, Files: 500, Size: maxFile}
 }
@@ -30,7 +30,7 @@ func keep() sandbox.Keep {
 // base64.
 const maxAnswer = 32 << 20
 
-// Renderer renders pages in separate processes. At most one process per processor core is active at a time.
+// Renderer renders pages in separate processes. At most one process per CPU core is active at a time.
 type Renderer struct {
 	processes *sandbox.Pool
 	running   *semaphore.Weighted

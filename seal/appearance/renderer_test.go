@@ -30,7 +30,7 @@ func TestRenderer_Process_GivesWhatTheEngineGives(t *testing.T) {
 	t.Parallel()
 	r := newRenderer(t)
 	file := textPage()
-	for range 2 { // the second time in a retained process
+	for range 2 { // this time in a retained process
 		p, err := r.Page(t.Context(), bytes.NewReader(file), int64(len(file)), 1, 2)
 		require.NoError(t, err)
 		assert.Equal(t, hash(t, file, 2), hex.EncodeToString(p.Hash))
@@ -65,7 +65,8 @@ func TestRenderer_HostileFiles_AreRefusedAndLeaveNothing(t *testing.T) {
 	r := newRenderer(t)
 	good := textPage()
 	want := hash(t, good, 1)
-	// A form with exponentially many nested drawings, and an image that requires more memory than available.
+	// One file is a form with exponentially many nested drawings, and the other contains an image that requires more
+	// memory than is available.
 	bomb := pdf("/A Do", letter+"/Resources<</XObject<</A 5 0 R>>>>", chain(14)...)
 	huge := pdf("q 612 0 0 792 0 0 cm /I Do Q", letter+"/Resources<</XObject<</I 5 0 R>>>>",
 		stream("/Type/XObject/Subtype/Image/Width 16000/Height 16000/BitsPerComponent 8/ColorSpace/DeviceRGB/Filter/RunLengthDecode", string(bytes.Repeat([]byte{129, 7}, 200_000))))

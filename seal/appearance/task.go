@@ -21,7 +21,7 @@ const (
 )
 
 // requestSize is the size of the header of a task's file. The header contains the page and the level, each as four
-// big-endian bytes. The PDF follows it.
+// big-endian bytes, and is followed by the PDF.
 const requestSize = 8
 
 // request is the file sent to a task, including its header.
@@ -33,7 +33,7 @@ type request struct {
 func newRequest(file io.ReaderAt, page int, level Level) *request {
 	r := &request{file: file}
 	binary.BigEndian.PutUint32(r.head[:4], uint32(page))  //nolint:gosec // checked by the caller
-	binary.BigEndian.PutUint32(r.head[4:], uint32(level)) //nolint:gosec // one of three
+	binary.BigEndian.PutUint32(r.head[4:], uint32(level)) //nolint:gosec // one of three levels
 	return r
 }
 

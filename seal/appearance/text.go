@@ -95,14 +95,14 @@ func (d *Document) characters(number int, read func(*textReader)) error {
 type textReader struct {
 	d             *Document
 	text          uint64
-	scratch       uint32 // address in the instance's memory for results
+	scratch       uint32 // address, in the instance's memory, for results
 	count         int
 	truncated     bool
 	width, height float64
 	matrix        [6]float64 // from user space to the displayed page, in points, y downward
 }
 
-// displaySize is the size of the page in the integer device units to which PDFium maps points.
+// displaySize is the size of the page, in the integer device units to which PDFium maps points.
 const displaySize = 1 << 20
 
 // display derives the page's matrix from the device coordinates to which PDFium maps three points.
@@ -218,7 +218,7 @@ type wordBuilder struct {
 	// broken reports whether PDFium reported the end of a line. For rotated text and vertical writing, PDFium reports
 	// one after each character.
 	broken bool
-	turned bool // the word has characters of several such lines
+	turned bool // whether the word contains characters from several such lines
 }
 
 // Relations of a character to the previous one.
@@ -244,7 +244,7 @@ func (w *wordBuilder) resume(c character) {
 	}
 }
 
-// before returns the relation of b to the preceding character a, in rotated text or vertical writing. word contains the
+// before returns the relation of b to the preceding character a, in rotated text or vertical writing. word is the
 // bounding box of the current word.
 func (a character) before(b, word character) int {
 	if a.angle != b.angle {
@@ -261,7 +261,7 @@ func (a character) before(b, word character) int {
 	sin, cos := math.Sincos(a.angle * math.Pi / 180)
 	dx, dy := (b.x0+b.x1-a.x0-a.x1)/2, (b.y0+b.y1-a.y0-a.y1)/2
 	along, across := float64(dx*cos)+float64(dy*sin), math.Abs(float64(dx*sin)-float64(dy*cos))
-	// Along the line, the distance between adjacent centers is half the size of each character.
+	// Along the line, the distance between adjacent centers is half the combined size of the two characters.
 	reach := (a.extent(sin, cos) + b.extent(sin, cos)) / 2
 	size := max(a.extent(cos, sin), b.extent(cos, sin))
 	switch gap := along - reach; {

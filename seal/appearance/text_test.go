@@ -71,7 +71,8 @@ func TestText_RightToLeft_IsLogical(t *testing.T) {
 	t.Parallel()
 	toUnicode := stream("", "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName/X def 1 begincodespacerange <00> <FF> endcodespacerange "+
 		"8 beginbfchar <20> <0020> <28> <0028> <29> <0029> <61> <05D0> <62> <05D1> <63> <05D2> <78> <0078> <79> <0079> endbfchar endcmap end end")
-	// The page shows gimel, bet and alef from left to right. The file contains them in that order or in logical order.
+	// The page shows gimel, bet and alef from left to right. The file contains them either in that order or in logical
+	// order.
 	for _, content := range []string{"100 700 Td (cba) Tj", "1 0 0 1 122 700 Tm (a) Tj 1 0 0 1 111 700 Tm (b) Tj 1 0 0 1 101 700 Tm (c) Tj"} {
 		got := words(t, pdf("BT /F1 20 Tf "+content+" ET", letter+fontList(1), hebrew, toUnicode))
 		require.Equal(t, []string{"אבג"}, texts(got))
@@ -129,8 +130,8 @@ func TestMissingGlyphs_OfFontsThatAreNotEmbedded(t *testing.T) {
 	assert.Empty(t, found)
 }
 
-// TestText_TurnedAndVertical_HaveWordsAndLines checks the words and lines of rotated and vertical text, for which
-// PDFium returns a line for each character.
+// TestText_TurnedAndVertical_HaveWordsAndLines checks the words and lines of rotated and vertical text, in which PDFium
+// returns a line for each character.
 func TestText_TurnedAndVertical_HaveWordsAndLines(t *testing.T) {
 	t.Parallel()
 	var content strings.Builder

@@ -55,8 +55,8 @@ func (v vector) write(t testing.TB) archive1.Increment {
 	return inc
 }
 
-// TestGolden checks that the output of this frozen package does not change. A difference would invalidate files that
-// were sealed earlier. Write archive2 instead.
+// TestGolden checks that the output of this frozen package does not change. Any difference would invalidate files that
+// were sealed earlier. Write archive2 instead of changing the output.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors() {
@@ -99,8 +99,8 @@ func TestMatchFindsWhatWriteWrote(t *testing.T) {
 	}
 }
 
-// TestMatchRefusesEveryOtherByte checks that a file does not match if any byte is changed, except in the time-stamp,
-// the second half of the nonce and the hash of the issuers, which other code checks.
+// TestMatchRefusesEveryOtherByte checks that a file does not match if any byte is changed. The exceptions are the
+// time-stamp, the second half of the nonce and the hash of the issuers, which other code checks.
 func TestMatchRefusesEveryOtherByte(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors() {
@@ -152,7 +152,8 @@ func same(streams [][]byte, e archive1.Evidence) bool {
 	return true
 }
 
-// TestScanIsBounded checks that Scan spends no time or memory on a declared size unless the file actually contains the bytes.
+// TestScanIsBounded checks that Scan spends time and memory on a declared size only if the file actually contains that
+// many bytes.
 func TestScanIsBounded(t *testing.T) {
 	t.Parallel()
 	r := vectors()[0].revision

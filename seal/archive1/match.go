@@ -65,7 +65,7 @@ type Found struct {
 	Issuers  [hashSize]byte // see Write
 }
 
-// Match compares the content of a file after a revision with the output of Write for the same evidence.
+// Match compares the content of a file after a revision with the output that Write produces for the same evidence.
 func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, Found, error) {
 	var nonce [NonceSize]byte
 	var found Found

@@ -24,8 +24,8 @@ func documents() []document {
 	}
 }
 
-// build returns a file with a cross-reference table and one content stream per page. Like compressed content, the data
-// is incompressible.
+// build returns a file with a cross-reference table and one content stream per page. The data is incompressible, like
+// content that is already compressed.
 func (d document) build() []byte {
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // test data
 	var b bytes.Buffer
@@ -39,7 +39,7 @@ func (d document) build() []byte {
 	random := func(n int) []byte {
 		p := make([]byte, n)
 		for i := range p {
-			p[i] = byte(rng.Uint32()) //nolint:gosec // the lowest eight bits are wanted
+			p[i] = byte(rng.Uint32()) //nolint:gosec // only the lowest eight bits are used
 		}
 		return p
 	}

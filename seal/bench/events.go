@@ -11,7 +11,7 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// events returns the audit chain, of n events, of a document signed by two signers, and its head.
+// events returns an audit chain of n events, for a document signed by two signers, and the chain's head.
 func events(n int, hash string, signed time.Time) (raw []json.RawMessage, head string) {
 	head = strings.Repeat("0", 64)
 	for i := range n {

@@ -1,6 +1,7 @@
-// Command bench compares sealing with its minimum cost, which is copying the file while hashing it plus one P-256
-// signature, and with other installed programs that write or sign PDFs. Everything runs in one process, and the result
-// is the median of several runs. Peak memory is measured in a separate process, relative to its use before sealing.
+// Command bench compares sealing with its minimum cost, which is that of copying the file while hashing it, plus one
+// P-256 signature. It also compares sealing with other installed programs that write or sign PDFs. Everything runs in
+// one process, and the result is the median of several runs. Peak memory is measured in a separate process, relative to
+// its use before sealing.
 package main
 
 import (
@@ -164,7 +165,7 @@ func (f *figure) take(dir string) error {
 func (f *figure) median() time.Duration { return median(f.took) }
 func (f *figure) best() time.Duration   { return slices.Min(f.took) }
 
-// prepared writes a document, opens it and admits it, see uploaded.
+// prepared writes a document, opens it and admits it (see uploaded).
 func prepared(ctx context.Context, name string, d document) (in *os.File, job seal.Job, took time.Duration, err error) {
 	if err := os.WriteFile(name, d.build(), 0o600); err != nil {
 		return nil, job, 0, err
@@ -317,7 +318,7 @@ func median(d []time.Duration) time.Duration {
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// cpuTime returns the total processor time used by the process.
+// cpuTime returns the total CPU time used by the process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

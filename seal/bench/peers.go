@@ -66,8 +66,8 @@ func newPeers(ctx context.Context, dir string) (*peers, error) {
 
 func (p *peers) median(ctx context.Context, one peer, in string, rounds int) (time.Duration, error) {
 	var all []time.Duration
-	// pdfsig fails occasionally, because it reserves only the length of its trial signature, and ECDSA signatures vary
-	// in length.
+	// pdfsig fails occasionally, because it reserves only the length of its trial signature, and the length of ECDSA
+	// signatures varies.
 	for tries := 0; len(all) < rounds; tries++ {
 		out := filepath.Join(p.dir, "peer.pdf")
 		start := time.Now()
@@ -128,7 +128,7 @@ func writeIncrement(ctx context.Context, in, out string) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	w, err := os.Create(out) //nolint:gosec // in our own directory
+	w, err := os.Create(out) //nolint:gosec // in this program's own directory
 	if err != nil {
 		return err
 	}

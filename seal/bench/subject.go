@@ -19,7 +19,7 @@ import (
 	"countersign/seal/sealkey"
 )
 
-// floorSingleThread performs the minimum work of any seal: reading, hashing, writing and signing the original,
+// floorSingleThread performs the minimum work for any seal: reading, hashing, writing and signing the original,
 // optionally with the added bytes.
 func floorSingleThread(in io.ReaderAt, out *os.File, size int64, added []byte, key *ecdsa.PrivateKey) error {
 	h := sha256.New()

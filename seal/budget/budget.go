@@ -1,4 +1,4 @@
-// Package budget limits the processor time that a goroutine spends on an untrusted input.
+// Package budget limits the CPU time that a goroutine spends on an untrusted input.
 package budget
 
 import (
@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// ErrSpent reports that a goroutine has exhausted its processor time.
+// ErrSpent reports that a goroutine has exhausted its CPU time.
 var ErrSpent = errors.New("CPU time limit exceeded")
 
-// WithProcessorTime returns a context for use in the calling goroutine only. Its Err method returns ErrSpent when the
-// goroutine has used the given processor time. It returns context.DeadlineExceeded after the given elapsed time, which
-// also closes its Done channel. Processor time is limited separately because on a busy machine, waiting for a processor
-// is not the input's fault. The goroutine is locked to its thread until it calls release. If the system does not
-// measure the processor time of a thread, only the elapsed time is limited.
+// WithProcessorTime returns a context for use only in the calling goroutine. Its Err method returns ErrSpent when the
+// goroutine has used the given CPU time. After the given elapsed time, Err returns context.DeadlineExceeded, and the
+// Done channel is closed. CPU time is limited separately because, on a busy machine, time spent waiting for a CPU is
+// not caused by the input. The goroutine is locked to its thread until it calls release. If the system does not measure
+// the CPU time of a thread, only the elapsed time is limited.
 func WithProcessorTime(ctx context.Context, processor, clock time.Duration) (_ context.Context, release func()) {
 	runtime.LockOSThread()
 	ctx, cancel := context.WithTimeout(ctx, clock)
@@ -26,12 +26,12 @@ func WithProcessorTime(ctx context.Context, processor, clock time.Duration) (_ c
 	}
 }
 
-// limited is a context that is done when its thread has used its processor time.
+// limited is a context that ends when its thread has used its CPU time.
 type limited struct {
 	context.Context
 
 	thread int
-	most   time.Duration // total processor time of the thread at the limit
+	most   time.Duration // total CPU time of the thread at the limit
 }
 
 // Err implements context.Context.

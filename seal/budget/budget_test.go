@@ -12,8 +12,8 @@ import (
 	"countersign/seal/budget"
 )
 
-// TestWithProcessorTime_CountsWorkAndNotWaiting checks that only processor time of the goroutine's own thread counts
-// towards the limit.
+// TestWithProcessorTime_CountsWorkAndNotWaiting checks that only CPU time of the goroutine's own thread counts toward
+// the limit.
 func TestWithProcessorTime_CountsWorkAndNotWaiting(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -34,7 +34,7 @@ func TestWithProcessorTime_CountsWorkAndNotWaiting(t *testing.T) {
 	require.ErrorIs(t, ctx.Err(), budget.ErrSpent)
 }
 
-// TestWithProcessorTime_EndsByTheClock checks the limit of elapsed time, and the cancellation of the parent context.
+// TestWithProcessorTime_EndsByTheClock checks the elapsed-time limit, and the cancellation of the parent context.
 func TestWithProcessorTime_EndsByTheClock(t *testing.T) {
 	t.Parallel()
 	ctx, release := budget.WithProcessorTime(t.Context(), time.Minute, time.Millisecond)

@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit"
 )
 
-// between returns an authority whose responses are modified by change before they reach the service.
+// between returns an authority whose responses are modified by change before the service receives them.
 func between(t *testing.T, change func(query, answer []byte) []byte) *cms.Authority {
 	t.Helper()
 	tsa := kit.NewTSA(t)
@@ -47,8 +47,8 @@ func between(t *testing.T, change func(query, answer []byte) []byte) *cms.Author
 	return &cms.Authority{URL: srv.URL, Client: srv.Client(), Rand: rand.Reader}
 }
 
-// TestATimestampAnswersItsRequest checks that a time-stamp over the right digest is rejected if it belongs to another
-// request.
+// TestATimestampAnswersItsRequest checks that a time-stamp over the correct digest is rejected if it was issued for
+// another request.
 func TestATimestampAnswersItsRequest(t *testing.T) {
 	t.Parallel()
 	digest, other := sha256.Sum256([]byte("content")), sha256.Sum256([]byte("other"))

@@ -40,8 +40,8 @@ func (a *authority) below(t *testing.T, name string, key *ecdsa.PrivateKey) *aut
 	}, a.cert, key.Public())}
 }
 
-// TestTheChainOfASignature checks that the chain is built from signatures, not just from names, and that a seal
-// contains exactly that chain in order.
+// TestTheChainOfASignature checks that the chain is built based on signatures rather than only on names, and that a
+// seal contains exactly that chain in order.
 func TestTheChainOfASignature(t *testing.T) {
 	t.Parallel()
 	root := newAuthority(t)
@@ -89,7 +89,7 @@ func TestTheChainOfASignature(t *testing.T) {
 		require.NotContains(t, s.Chain(), impostor.cert, name)
 		require.NoError(t, s.Verify(contentDigest[:]), name)
 	}
-	// Whatever certificates the message contains, its canonical form contains only the chain.
+	// Regardless of the certificates in the message, its canonical form contains only the chain.
 	for _, certs := range [][]*x509.Certificate{full, {root.cert, impostor.cert, middle.cert, c}, {c, root.cert}} {
 		f := carrying(certs)
 		normal, err := cms.Normalize(f)
@@ -203,8 +203,8 @@ func server(t *testing.T, answer func(w http.ResponseWriter, r *http.Request)) (
 	return srv.URL, &asked
 }
 
-// TestAskingForRevocations checks that OCSP is used if the certificate names a responder, and otherwise the revocation
-// list, and that invalid responses result in an error.
+// TestAskingForRevocations checks that OCSP is used if the certificate specifies a responder, that the revocation list
+// is used otherwise, and that invalid responses result in an error.
 func TestAskingForRevocations(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)

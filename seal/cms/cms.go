@@ -95,8 +95,8 @@ func (s *Signer) Certificate() *x509.Certificate { return s.chain[0] }
 // StampFunc returns a time-stamp token over a digest.
 type StampFunc func(ctx context.Context, digest []byte) ([]byte, error)
 
-// Sign returns a detached CMS signature of content with the given SHA-256 digest. It includes signing-certificate-v2
-// and omits signing-time, as required by PAdES (EN 319 142-1, 6.3). If stamp is not nil, it adds a signature
+// Sign returns a detached CMS signature of the content with the given SHA-256 digest. As required by PAdES (EN 319
+// 142-1, 6.3), it includes signing-certificate-v2 and omits signing-time. If stamp is not nil, it adds a signature
 // time-stamp.
 func (s *Signer) Sign(ctx context.Context, digest [sha256.Size]byte, stamp StampFunc) ([]byte, error) {
 	sd, err := pkcs7.NewSignedData(nil)
@@ -105,7 +105,7 @@ func (s *Signer) Sign(ctx context.Context, digest [sha256.Size]byte, stamp Stamp
 	}
 	sd.SetDigestAlgorithm(pkcs7.OIDDigestAlgorithmSHA256)
 	// Use a temporary key to let the library create the structure, and then replace the signature. The library cannot
-	// hash content that it does not have, and does not support every crypto.Signer.
+	// hash content that is not available to it, and does not support every crypto.Signer.
 	config := pkcs7.SignerInfoConfig{ExtraSignedAttributes: []pkcs7.Attribute{signingCertificate(s.chain[0])}}
 	if err := sd.AddSignerChain(s.chain[0], s.stub, s.chain[1:], config); err != nil {
 		return nil, err

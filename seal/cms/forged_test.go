@@ -38,7 +38,7 @@ var (
 	idRSAPSS        = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 10}
 )
 
-// forger signs arbitrary content. Its signatures are valid, but the signed content differs from the output of Sign.
+// forger signs arbitrary content. Its signatures are valid, but the signed content differs from what Sign produces.
 type forger struct {
 	key   crypto.Signer
 	chain []*x509.Certificate
@@ -130,7 +130,7 @@ func signingCert(sum []byte) any {
 	return struct{ Certs []id }{[]id{{sum}}}
 }
 
-// TestWhatASealSigns checks that a seal must have exactly the PAdES attributes, over detached data.
+// TestWhatASealSigns checks that a seal must contain exactly the PAdES attributes, over detached data.
 func TestWhatASealSigns(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -218,8 +218,8 @@ func TestASignatureNamesItsCertificate(t *testing.T) {
 	}
 }
 
-// TestKeysOfSignatures checks that only signatures with RSA keys of 2,048 to 8,192 bits, and with supported curves,
-// verify.
+// TestKeysOfSignatures checks that only signatures by RSA keys of 2,048 to 8,192 bits, and by keys on supported curves,
+// are accepted.
 func TestKeysOfSignatures(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -252,7 +252,7 @@ func TestKeysOfSignatures(t *testing.T) {
 		require.ErrorContains(t, err, says)
 		require.Equal(t, says != "", err.Error() != cms.ErrSignature.Error(), "%d bits: %v", bits, err)
 	}
-	// No certificate may have a larger key, because signatures by an authority's key also take long to verify.
+	// No certificate may contain a larger key, because signatures by an authority's key also take long to verify.
 	n := new(big.Int).Lsh(big.NewInt(1), 60_000)
 	_, err = cms.Parse(forged(&rsa.PublicKey{N: n.SetBit(n, 0, 1), E: 65537}).sign(t))
 	require.ErrorContains(t, err, "RSA key of 60001 bits")

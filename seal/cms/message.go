@@ -18,7 +18,8 @@ import (
 )
 
 // message is a SignedData (RFC 5652, 5.1) with one signer, limited to the parts used here. readMessage accepts any DER,
-// but write produces exactly one canonical encoding, so that re-encoding a message shows whether it is canonical.
+// but write produces exactly one canonical encoding, so that re-encoding a message shows whether the message is
+// canonical.
 type message struct {
 	version      int64
 	contentType  asn1.ObjectIdentifier

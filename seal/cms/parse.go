@@ -5,7 +5,7 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/rsa"
-	_ "crypto/sha1"   //nolint:gosec // RFC 2634; it identifies a certificate whose own signature is checked
+	_ "crypto/sha1"   //nolint:gosec // RFC 2634; SHA-1 identifies a certificate whose own signature is checked
 	_ "crypto/sha512" // for hashOf
 	"crypto/x509"
 	"encoding/asn1"
@@ -36,7 +36,7 @@ type Signed struct {
 	certHashAlg crypto.Hash
 }
 
-// Limits for parsing. Real signatures have less than 20 KiB.
+// Limits for parsing. Real signatures are smaller than 20 KiB.
 const (
 	maxDER          = 1 << 20
 	maxCertificates = 16
@@ -55,8 +55,8 @@ func Parse(der []byte) (*Signed, error) {
 }
 
 // ParseStrict is like Parse, but accepts only the canonical form written by Sign and normalize. In this form, a
-// signature covers every change except for the padding, which must be zero, and the number of certificates at the end
-// of the chain.
+// signature covers everything except the padding, which must be zero, and the number of certificates at the end of the
+// chain.
 func ParseStrict(der []byte) (*Signed, error) {
 	s, raw, err := parse(der)
 	if err != nil {
@@ -84,9 +84,9 @@ func ParseStrict(der []byte) (*Signed, error) {
 	return s, nil
 }
 
-// normalize returns a message in the form accepted by ParseStrict, with only the certificates of the signer's chain,
-// without unsigned attributes, and with the smaller of the two valid signature values. The message's signature covers
-// none of these.
+// normalize returns a message in the form that ParseStrict accepts. The message contains only the certificates of the
+// signer's chain, no unsigned attributes, and the smaller of the two valid signature values. The message's signature
+// covers none of these.
 func normalize(der []byte) ([]byte, error) {
 	s, _, err := parse(der)
 	if err != nil {
@@ -254,8 +254,8 @@ func hashSum(algorithm crypto.Hash, b []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Chain returns the contained certificates, starting with the signer's, as far as they form a chain. It excludes a root
-// with an invalid self-signature, because anyone could have modified it.
+// Chain returns the contained certificates that form a chain, starting with the signer's. It excludes a root with an
+// invalid self-signature, because anyone could have modified it.
 func (s *Signed) Chain() []*x509.Certificate {
 	chain := trust.Chain(s.Certificate, s.Certificates)
 	top := chain[len(chain)-1]

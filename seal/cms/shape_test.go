@@ -60,8 +60,8 @@ func (e *element) write(t *testing.T) []byte {
 }
 
 // otherShapes calls f with every message that differs from the given one in a single step: with an element removed,
-// replaced by an element of another type, or followed by an additional element. The name contains the position: "1.0.2"
-// is the third element of the first element of the second element.
+// replaced by an element of another type, or followed by an additional element. The name specifies the position. For
+// example, "1.0.2" is the third element of the first element of the second element.
 func otherShapes(t *testing.T, der []byte, f func(name string, der []byte)) {
 	t.Helper()
 	root := readElements(t, der)[0]
@@ -90,8 +90,8 @@ func otherShapes(t *testing.T, der []byte, f func(name string, der []byte)) {
 }
 
 // TestAMessageOfAnotherShapeIsRefused checks that a message with an additional, missing or changed element is rejected
-// or has an invalid signature. The exceptions are meaningless elements that no signature covers, and even these are not
-// in canonical form.
+// or has an invalid signature. The exceptions are meaningless elements that no signature covers, and even messages with
+// these are not in canonical form.
 func TestAMessageOfAnotherShapeIsRefused(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
@@ -175,7 +175,7 @@ func TestARevocationStatementOfAnotherShapeIsRefused(t *testing.T) {
 }
 
 // TestAStatementWithAnEmptySignatureIsRefused checks that a revocation list and an OCSP response are rejected if their
-// signature is an empty BIT STRING without its first octet.
+// signature is an empty BIT STRING that lacks even its first octet.
 func TestAStatementWithAnEmptySignatureIsRefused(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -265,7 +265,7 @@ func TestUnsignedAttributesAreBounded(t *testing.T) {
 }
 
 // TestCertificatesAreBounded checks that at most 16 certificates are accepted, and that the signer can be identified by
-// the key identifier.
+// its key identifier.
 func TestCertificatesAreBounded(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))

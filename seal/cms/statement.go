@@ -25,15 +25,15 @@ import (
 type Statement struct{ OCSP, CRL []byte }
 
 // RevocationSources reports whether the authority of a certificate publishes revocations by OCSP, by CRL, or not at
-// all. FetchStatement uses the same rule, so that the certificates in a file determine the statements that it must
+// all. FetchStatement uses the same rule, so the certificates in a file determine the statements that the file must
 // contain.
 func RevocationSources(c *x509.Certificate) (byOCSP, byCRL bool) {
 	return len(c.OCSPServer) > 0, len(c.OCSPServer) == 0 && len(c.CRLDistributionPoints) > 0
 }
 
 // FetchStatement requests a statement about a certificate from its authority. The statement is empty if the certificate
-// names neither an OCSP responder nor a revocation list. Parts of the response that the authority's signature does not
-// cover are removed.
+// specifies neither an OCSP responder nor a revocation list. Parts of the response that the authority's signature does
+// not cover are removed.
 func FetchStatement(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) (Statement, error) {
 	var s Statement
 	var b []byte
@@ -71,7 +71,8 @@ func (s Statement) CheckSound(c, issuer *x509.Certificate) error {
 	return errors.New("cms: no statement")
 }
 
-// CheckGood returns an error if the statement, which must be valid, reports a revocation at or before the given time.
+// CheckGood returns an error if the statement reports a revocation at or before the given time. The statement must be
+// valid.
 func (s Statement) CheckGood(c, issuer *x509.Certificate, at time.Time) error {
 	known := trust.WeighStatements(trust.Evidence{OCSPs: [][]byte{s.OCSP}, CRLs: [][]byte{s.CRL}}, c, issuer)
 	switch {

@@ -63,7 +63,7 @@ func TestParseStrict(t *testing.T) {
 	}
 }
 
-// TestNestedBER checks that deeply nested values of indefinite length are rejected at little cost.
+// TestNestedBER checks that deeply nested values of indefinite length are rejected at low cost.
 func TestNestedBER(t *testing.T) {
 	t.Parallel()
 	var b []byte
@@ -82,7 +82,8 @@ func TestNestedBER(t *testing.T) {
 	require.ErrorIs(t, err, cms.ErrStructure)
 }
 
-// TestStampIsNormalized checks that unsigned parts added by OpenSSL's authority are normalized on receipt.
+// TestStampIsNormalized checks that unsigned parts added by OpenSSL's authority are normalized when the time-stamp is
+// received.
 func TestStampIsNormalized(t *testing.T) {
 	t.Parallel()
 	tsa := kit.NewTSA(t)
@@ -139,7 +140,8 @@ func (a *authority) issue(t *testing.T, serial int64) *x509.Certificate {
 	}, a.cert, key.Public())
 }
 
-// TestSound checks that a statement is accepted only for its own certificate, from its issuer, in canonical form.
+// TestSound checks that a statement is accepted only for its own certificate, only from that certificate's issuer, and
+// only in canonical form.
 func TestSound(t *testing.T) {
 	t.Parallel()
 	a, other := newAuthority(t), newAuthority(t)

@@ -108,7 +108,7 @@ func readResponse(body, digest []byte, nonce *big.Int) ([]byte, error) {
 	if r.Status.Status > 1 { // 0 is granted, 1 is grantedWithMods
 		return nil, fmt.Errorf("the time-stamp authority rejected the request with status %d", r.Status.Status)
 	}
-	// Remove or normalize the parts that the authority's signature does not cover, so that they cannot be changed
+	// Remove or normalize the parts that the authority's signature does not cover, so that nobody can change them
 	// later.
 	token, err := normalize(r.Token.FullBytes)
 	if err != nil {

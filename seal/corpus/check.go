@@ -146,13 +146,13 @@ func (c *checker) check(ctx context.Context, in input) (r result) {
 	return r
 }
 
-// refused compares a rejection with the results of other programs. If all three read the file without an error or
-// warning, it is not damaged, and the rejection is reported as a failure.
+// refused compares a rejection with the results of other programs. If all three programs read the file without an error
+// or warning, the file is not damaged, and the rejection is reported as a failure.
 func (c *checker) refused(ctx context.Context, r *result, original string, refused *refusal.Error) {
 	switch refused.Code {
 	case refusal.PDFNeedsRepair, refusal.PDFTruncated, refusal.NotAPDF, refusal.PDFTooComplex:
 	default:
-		return // the rejection depends on policy, not on damage
+		return // the rejection is due to policy rather than damage
 	}
 	if complaint := c.complaint(ctx, original); complaint == "" {
 		r.fail("refused, but qpdf, MuPDF and poppler read it: %s", refused.Message)
@@ -193,7 +193,7 @@ func tool(ctx context.Context, args ...string) (string, error) {
 func (c *checker) seal(ctx context.Context, r *result, kind, dir, original string, b []byte, info admission.Info) {
 	job := c.job(b, info)
 	name := filepath.Join(dir, "sealed.pdf")
-	out, err := os.Create(name) //nolint:gosec // in our own folder
+	out, err := os.Create(name) //nolint:gosec // in this program's own folder
 	if err != nil {
 		r.fail("%v", err)
 		return
@@ -238,7 +238,7 @@ func (c *checker) others(ctx context.Context, r *result, kind, dir, original, na
 	} else {
 		r.count("%s: verified by qpdf", kind)
 	}
-	b, err := os.ReadFile(filepath.Clean(name)) // our own
+	b, err := os.ReadFile(filepath.Clean(name)) // in this program's own folder
 	if err != nil {
 		r.fail("%v", err)
 		return
@@ -326,7 +326,7 @@ func (c *checker) job(b []byte, info admission.Info) seal.Job {
 	return job
 }
 
-// chain returns the audit chain, and its head, of a document signed by one person.
+// chain returns an audit chain, and its head, for a document signed by one person.
 func chain(envelope, document, hash, signer string, signed time.Time) (events []json.RawMessage, head string) {
 	head = strings.Repeat("0", 64)
 	for i, e := range []map[string]any{

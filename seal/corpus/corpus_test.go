@@ -14,8 +14,8 @@ import (
 	"countersign/seal/admission"
 )
 
-// TestSample checks the seal's own test files, versions of them written by other programs, and damaged copies of all of
-// these.
+// TestSample checks the seal's own test files, versions of these files written by other programs, and damaged copies of
+// all of them.
 func TestSample(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -61,7 +61,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestCompare checks that a pixel outside the fields is counted if it differs by more than rounding.
+// TestCompare checks that a pixel outside the fields is counted if it differs by more than the rounding tolerance.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	blank := func() picture { return picture{100, 100, make([]byte, 100*100*3)} }

@@ -1,7 +1,7 @@
-// Command corpus admits, seals and verifies many PDFs from external sources, and prints the result of each. Five
-// programs must verify every sealed file. Outside the fields and the line at the foot, no pixel may differ in two
-// renderers. A file that qpdf, MuPDF and Poppler read without an error or warning must not be rejected as damaged. See
-// collect for the sources of the files.
+// Command corpus admits, seals and verifies many PDFs from external sources, and prints the result for each. Five
+// programs must verify every sealed file. Outside the fields and the line at the foot, no pixel may differ in either of
+// two renderers. A file that qpdf, MuPDF and Poppler read without an error or warning must not be rejected as damaged.
+// For the sources of the files, see collect.
 package main
 
 import (
@@ -107,7 +107,7 @@ func sampleEvenly(names []string, n int) []string {
 	return out
 }
 
-// input is a file. If the seed is not zero, the file is damaged using this seed.
+// input is a file. If the seed is not zero, a damaged copy of the file is generated from the seed.
 type input struct {
 	name string
 	seed uint64
@@ -143,7 +143,7 @@ func (in input) read() ([]byte, error) {
 		case 2:
 			b = slices.Insert(b, at, ' ')
 		default:
-			b[at] = byte(rng.Uint32()) //nolint:gosec // the lowest eight bits are wanted
+			b[at] = byte(rng.Uint32()) //nolint:gosec // only the lowest eight bits are used
 		}
 	}
 	return b, nil

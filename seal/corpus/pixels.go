@@ -12,8 +12,8 @@ import (
 	"countersign/seal/admission"
 )
 
-// dpi is the resolution of rendered pages. foot is the height of the area at the foot of a page that contains the line,
-// in points.
+// dpi is the resolution of rendered pages. foot is the height, in points, of the area at the foot of a page that
+// contains the line.
 const (
 	dpi  = 50
 	foot = 16
@@ -77,7 +77,7 @@ func render(ctx context.Context, dir, renderer, file string, page int) (picture,
 	if err != nil {
 		return picture{}, fmt.Errorf("%w: %.200q", err, out)
 	}
-	b, err := os.ReadFile(name + ".ppm") //nolint:gosec // in our own folder
+	b, err := os.ReadFile(name + ".ppm") //nolint:gosec // in this program's own folder
 	if err != nil {
 		return picture{}, err
 	}
@@ -95,7 +95,7 @@ func render(ctx context.Context, dir, renderer, file string, page int) (picture,
 }
 
 // rounding is the tolerated difference in one color channel. MuPDF rounds the text of a page differently if the page
-// contains content blended with Multiply.
+// contains content that is blended with Multiply.
 const rounding = 3
 
 // alike reports whether two pixels differ by at most rounding.

@@ -75,7 +75,8 @@ func Bundled() *Set {
 	return s
 }
 
-// Find returns the first font that has a glyph for r, starting with preferred. It returns nil if no font has one.
+// Find returns the first font that contains a glyph for r, starting with preferred. It returns nil if no font contains
+// one.
 func (s *Set) Find(preferred *Font, r rune) (*Font, error) {
 	if preferred.Has(r) {
 		return preferred, nil
@@ -110,7 +111,7 @@ func (l *Lazy) mayHave(r rune) bool {
 	return r < 0x3000 || r >= 0xA000
 }
 
-// Has reports whether the font has a glyph for r.
+// Has reports whether the font contains a glyph for r.
 func (f *Font) Has(r rune) bool {
 	g, ok := f.shape.NominalGlyph(r)
 	return ok && g != 0

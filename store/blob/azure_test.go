@@ -19,7 +19,7 @@ import (
 	"countersign/store/blob"
 )
 
-// container simulates a container of Azure Blob Storage at /account/container/.
+// container simulates an Azure Blob Storage container at /account/container/.
 type container struct {
 	mu      sync.Mutex
 	objects map[string]string

@@ -20,7 +20,7 @@ import (
 	"countersign/internal/failpoint"
 )
 
-// Folders of the file store, and the suffix of time-stamp tokens, which are stored next to the files they belong to.
+// Folders of the file store, and the suffix of the time-stamp tokens that are stored beside the files they belong to.
 const (
 	Envelopes   = "envelopes/"
 	Anchors     = "anchors/"
@@ -34,7 +34,7 @@ const (
 // PagesOf returns the folder for the page images and texts of the file with the given key.
 func PagesOf(key string) string { return Pages + key + "/" }
 
-// SourceOfPages returns the key of the file that a page file belongs to, or "" if key is not that of a page file.
+// SourceOfPages returns the key of the file that a page file belongs to, or "" if the key is not that of a page file.
 func SourceOfPages(key string) string {
 	rest, ok := strings.CutPrefix(key, Pages)
 	i := strings.LastIndexByte(rest, '/')
@@ -63,7 +63,8 @@ func DeleteWithPages(ctx context.Context, s Store, key string) error {
 
 // Store stores files under keys such as "envelopes/<id>/<id>.pdf". It is safe for concurrent use.
 type Store interface {
-	// Temp creates an empty temporary file next to the store. The caller must call Discard for it.
+	// Temp creates an empty temporary file, which can then be passed to Keep. The caller must call Discard for the
+	// file.
 	Temp() (*os.File, error)
 	// Keep durably stores the content of f under key, replacing earlier content. f remains open and readable.
 	Keep(ctx context.Context, f *os.File, key string) error
@@ -90,7 +91,7 @@ type File struct {
 type Entry struct {
 	Key      string
 	Size     int64     // stored size in bytes
-	Modified time.Time // according to the store's clock
+	Modified time.Time // by the store's clock
 }
 
 // Open opens the store specified by rawURL, which is file:///dir, s3://bucket?… with the options listed at openS3, or
@@ -121,7 +122,7 @@ func Discard(f *os.File) {
 	_ = os.Remove(f.Name()) // fails if Keep has moved the file
 }
 
-// contentType is the content type of objects in a bucket.
+// contentType is the content type of the objects in a bucket.
 const contentType = "application/pdf"
 
 // uploadFile returns a temporary file for the content of a new object.
@@ -129,7 +130,7 @@ func uploadFile() (*os.File, error) {
 	return createTemp(os.TempDir(), tempPrefix)
 }
 
-// downloaded returns the object under key. fetch writes the content of the object to a temporary file.
+// downloaded returns the object with the given key. fetch writes the content of the object to a temporary file.
 func downloaded(key string, fetch func(*os.File) error) (*File, error) {
 	f, err := anonymousFile()
 	if err != nil {

@@ -111,8 +111,8 @@ func TestUnknownStore(t *testing.T) {
 	}
 }
 
-// TestAbandonedFiles_AreRemoved checks that a later process removes the temporary files of a process that has died, and
-// no other files.
+// TestAbandonedFiles_AreRemoved checks that a later process removes the temporary files of a process that died, and no
+// other files.
 func TestAbandonedFiles_AreRemoved(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

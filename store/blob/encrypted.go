@@ -17,11 +17,11 @@ import (
 type Vault interface {
 	Encrypt(plain []byte, label string) []byte
 	Decrypt(ciphertext []byte, label string) ([]byte, error)
-	// NeedsRewrap reports whether ciphertext was encrypted with a key other than the one that Encrypt uses.
+	// NeedsRewrap reports whether ciphertext was encrypted with a key other than the one that Encrypt currently uses.
 	NeedsRewrap(ciphertext []byte) bool
 }
 
-// An encrypted file consists of magic, the length of the encrypted data key (2 octets, big-endian), the encrypted data
+// An encrypted file consists of magic, the length of the encrypted data key (2 bytes, big-endian), the encrypted data
 // key, and the content. The content is encrypted with Tink's streaming AEAD AES256-GCM-HKDF in segments of 64 KiB, and
 // is bound to the key under which the file is stored.
 const (
@@ -32,7 +32,7 @@ const (
 	labelDataKey    = "file-key"
 )
 
-// ErrDamaged means that an encrypted file was modified or damaged, or uses an unknown master key.
+// ErrDamaged means that an encrypted file was modified or damaged, or was encrypted with an unknown master key.
 var ErrDamaged = errors.New("the encrypted file is damaged or belongs to another master key")
 
 // NewEncrypted returns a store that encrypts files and stores them in next. Each file has its own data key, which is
@@ -51,7 +51,7 @@ type Encrypted struct {
 	write bool
 }
 
-// Temp returns an unnamed file, because its content is not encrypted yet and must not remain after a crash.
+// Temp returns an unnamed file, because the content is not encrypted yet and must not be left behind after a crash.
 func (s *Encrypted) Temp() (*os.File, error) {
 	if !s.write {
 		return s.Store.Temp()
@@ -125,7 +125,7 @@ func (s *Encrypted) encrypt(out io.Writer, in io.Reader, key string) error {
 }
 
 func writeHeader(out io.Writer, encryptedKey []byte) error {
-	b := binary.BigEndian.AppendUint16([]byte(magic), uint16(len(encryptedKey))) //nolint:gosec // some 64 octets
+	b := binary.BigEndian.AppendUint16([]byte(magic), uint16(len(encryptedKey))) //nolint:gosec // about 64 bytes
 	_, err := out.Write(append(b, encryptedKey...))
 	return err
 }

@@ -56,8 +56,8 @@ func TestEncryptedFiles_ReadBack(t *testing.T) {
 	assert.NoFileExists(t, f.Name())
 }
 
-// TestChangedFiles_AreRejected checks that changes of any byte or the length of a file are detected, as well as a file
-// that was moved.
+// TestChangedFiles_AreRejected checks that a file is rejected if any byte or the length was changed, or if the file was
+// moved to another key.
 func TestChangedFiles_AreRejected(t *testing.T) {
 	t.Parallel()
 	plain, raw := onDisk(t)

@@ -61,14 +61,15 @@ func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	return f, nil
 }
 
-// Limits for the files that a Reader keeps open between reads, because a page requests a file in many parts.
+// Limits for the files that a Reader keeps open between reads, because a single page view requests a file in many
+// parts.
 const (
 	maxOpenFiles = 8
 	openFileTTL  = 30 * time.Second
 )
 
-// Reader opens recorded files. It compares each file with its record only once rather than for each requested part. It
-// is safe for concurrent use.
+// Reader opens recorded files. It compares each file with its record only once, rather than for every requested part.
+// It is safe for concurrent use.
 type Reader struct {
 	store Store
 
@@ -114,7 +115,8 @@ func (r *Reader) Open(ctx context.Context, rec Record) (*Content, error) {
 	return r.content(s), nil
 }
 
-// lookup returns a file that is already open, or nil. A file that has been written to since does not match.
+// lookup returns a file that is already open, or nil if there is none. A file that has since been written to does not
+// match.
 func (r *Reader) lookup(rec Record) *sharedFile {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,8 +148,7 @@ func (r *Reader) remember(rec Record, s *sharedFile) {
 	})
 }
 
-// release removes a file from the files that are kept open, and closes it if it has no readers. The caller must hold
-// mu.
+// release removes a file from the set of open files, and closes it if it has no readers. The caller must hold mu.
 func (r *Reader) release(rec Record) {
 	s := r.files[rec]
 	delete(r.files, rec)
@@ -171,7 +172,7 @@ func (r *Reader) content(s *sharedFile) *Content {
 	}}
 }
 
-// fileState detects writes to a file. Only setting back the clock could make a changed file appear unchanged.
+// fileState detects writes to a file. A changed file could appear unchanged only if the clock was set back.
 type fileState struct {
 	size    int64
 	changed int64 // time of the last change, in nanoseconds

@@ -25,7 +25,7 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestRecordedFiles checks that a file can be read only if its content and its encryption match its record.
+// TestRecordedFiles checks that a file can be read only if both its content and its encryption match its record.
 func TestRecordedFiles(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -70,7 +70,7 @@ func TestRecordedFiles(t *testing.T) {
 	_, err = open(plain, record)
 	require.ErrorIs(t, err, blob.ErrModified)
 
-	// The first attacker can write to the store. The second one also has the master key.
+	// The first attacker can write to the store. The second also has the master key.
 	put(plain, key, other)
 	_, err = open(encrypted, record)
 	require.ErrorIs(t, err, blob.ErrModified)

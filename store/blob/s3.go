@@ -113,8 +113,8 @@ func (s *s3) Keep(ctx context.Context, f *os.File, key string) error {
 	if err != nil {
 		return fmt.Errorf("store %s: %w", key, err)
 	}
-	// Use a single request with the MD5 of the content. Every S3-compatible service checks it, whereas not all support
-	// the newer checksums.
+	// Send a single request with the MD5 hash of the content. Every S3-compatible service checks the hash, whereas some
+	// do not support the newer checksums.
 	o := minio.PutObjectOptions{ContentType: contentType, SendContentMd5: true, DisableContentSha256: true, DisableMultipart: true}
 	_, err = s.client.Client.PutObject(ctx, s.bucket, key, io.NewSectionReader(f, 0, st.Size()), st.Size(), o)
 	if err != nil {

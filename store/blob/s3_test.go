@@ -74,8 +74,8 @@ func keepIn(t *testing.T, endpoint string) error {
 	return s.Keep(t.Context(), f, "envelopes/1/a.pdf")
 }
 
-// TestS3_SignsRequests checks that a file is stored with a single PUT request that has a version 4 signature, the MD5
-// of the content, and the unmodified content.
+// TestS3_SignsRequests checks that a file is stored with a single PUT request that contains a version 4 signature, the
+// MD5 hash of the content, and the unmodified content.
 func TestS3_SignsRequests(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
@@ -91,8 +91,8 @@ func TestS3_SignsRequests(t *testing.T) {
 	require.Equal(t, "content", r.body)
 }
 
-// TestS3_TakesCredentialsOfRole checks that container credentials are used, and that no unsigned request is sent if
-// there are no credentials.
+// TestS3_TakesCredentialsOfRole checks that container credentials are used, and that no unsigned request is sent if no
+// credentials are available.
 func TestS3_TakesCredentialsOfRole(t *testing.T) {
 	given := http.StatusOK
 	role := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The prefix and suffix of temporary files. The prefix is used in shared directories.
+// Prefix and suffix of the names of temporary files. The prefix is used in directories shared with other programs.
 const (
 	tempPrefix = "countersign-"
 	tempSuffix = ".part"
@@ -26,9 +26,9 @@ func createTemp(dir, prefix string) (*os.File, error) {
 			return nil, fmt.Errorf("temporary file: %w", err)
 		}
 		switch err := lock(f); {
-		case errors.Is(err, syscall.EWOULDBLOCK): // found by removeAbandoned before it was locked
+		case errors.Is(err, syscall.EWOULDBLOCK): // removed by removeAbandoned before it was locked
 			_ = f.Close()
-		case err != nil: // file system without locks
+		case err != nil: // file system does not support locks
 			return f, nil
 		default:
 			if there, err := os.Stat(f.Name()); err == nil && sameFile(f, there) {
@@ -69,7 +69,7 @@ func removeAbandoned(dir, prefix string) error {
 }
 
 func removeIfAbandoned(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // a file of a directory of ours
+	f, err := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // a file in a directory of this store
 	if err != nil {
 		return err
 	}
