@@ -55,8 +55,8 @@ func preparedOriginals() []prepared {
 			return d.bytes()
 		}, true}
 	}
-	// tree returns an original with a page tree from which programs select different pages, so that signers would not see the
-	// pages that are sealed.
+	// tree returns an original with a page tree from which programs select different pages, so that signers would not
+	// see the pages that are sealed.
 	tree := func(name string, objects map[int]string) prepared {
 		return prepared{"page-tree-" + name, func() []byte {
 			d := newDraft()

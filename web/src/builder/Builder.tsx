@@ -33,13 +33,13 @@ interface Props {
   onEvent?: (event: BuilderEvent, more?: Record<string, unknown>) => void;
   /** Called when the user closes the builder, if the page supports this. */
   onClose?: () => void;
-  /** Finds people to send envelopes of a tenant to, if the page permits this. */
+  /** Finds possible recipients for a tenant's envelopes, if the page permits this. */
   contacts?: (search: string, tenantId: string) => ReturnType<Contacts>;
   /** Returns the URL of the preview of a recipient's signing page, if the page may frame it. */
   signingPage?: (recipient: string) => string;
 }
 
-const letter: Size = { width: 612, height: 792 }; // in points, until the size of a page is known
+const letter: Size = { width: 612, height: 792 }; // in points; used until the size of a page is known
 const stateTexts: Record<Snapshot["state"], TextKey> = {
   saved: "stateSaved", saving: "stateSaving", unsaved: "stateUnsaved", offline: "stateOffline", conflict: "stateConflict", refused: "stateRefused", ended: "stateEnded", over: "stateOver", sent: "sent",
 };
@@ -143,7 +143,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts:
   useEffect(() => {
     for (const d of documents) {
       const known = (s: Size) => setSizes((old) => (old.has(`${d.id}/1`) ? old : new Map(old).set(`${d.id}/1`, s)));
-      viewer.pageSize(d.id, 1).then(known, () => known(letter)); // the page reports the error
+      viewer.pageSize(d.id, 1).then(known, () => known(letter)); // the page displays the error
       foundByService(editor.at, editor.bearer, d.id).then((more) => setFound((old) => [...old.filter((s) => !more.some((m) => m.id === s.id)), ...more]), () => undefined);
     }
   }, [draft.documents]);
@@ -208,7 +208,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts:
     const label = labelBeside(texts.current.get(`${documentId}/${page}`) ?? [], type, box);
     add([make(type, documentId, page, box, label ? { label } : {})], t("placed", { type: typeName(type), page, name: recipients.find((r) => r.id === who)?.name ?? "" }));
   };
-  /** Places a field with the keyboard, or after a click without a pointer, in the middle of the visible page. */
+  /** Places a field in the middle of the visible page, for keyboard users or after a click without a pointer. */
   const placeInView = (type: FieldType) => {
     const size = sizeOf(current);
     const box = document.getElementById(pageId(current.documentId, current.page))?.getBoundingClientRect();
@@ -281,7 +281,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts:
   };
   const possible = openOnes(found.filter((s) => documents.some((d) => d.id === s.documentId)), fields);
   const open = possible.filter((s) => !dismissed.has(s.id));
-  /** Hides suggestions until they are requested again. */
+  /** Hides the suggestions until the user requests them again. */
   const dismiss = (some: readonly Suggestion[]) => {
     setDismissed(new Set([...dismissed, ...some.map((s) => s.id)]));
     setTold(some.length === 1 ? t("suggestionHidden", { label: some[0]!.label }) : t("suggestionsHidden", { n: some.length }));

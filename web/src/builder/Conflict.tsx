@@ -2,8 +2,8 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "./texts";
 
 /**
- * Displays another user's changes, and keeps the focus until the user has made a choice. No button receives the
- * focus, so that a key press in progress does not make a choice.
+ * Displays another user's changes, and keeps the focus until the user has made a choice. No button receives the focus,
+ * so that a key that is being pressed does not trigger a choice.
  */
 export function Conflict({ isTemplate, theirs, onResolve }: { isTemplate: boolean; theirs: readonly string[]; onResolve: (keep: "mine" | "theirs") => void }) {
   const ref = useRef<HTMLDivElement>(null);

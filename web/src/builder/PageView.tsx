@@ -51,14 +51,14 @@ interface Drag {
   was: boolean;
   /** Whether the click toggles the field in the selection. */
   add: boolean;
-  /** Whether the gesture only selects the field, when it ends. */
+  /** Whether the gesture only selects the field when it ends. */
   tap: boolean;
   targets: Targets;
 }
 
 const still = { dx: 0, dy: 0, guides: noGuides };
 
-const reach = 5; // CSS pixels within which a box snaps to a line
+const reach = 5; // in CSS pixels; the distance within which a box snaps to a line
 
 export const pageId = (documentId: string, page: number): string => `page-${documentId}-${page}`;
 
@@ -98,7 +98,7 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
   const begin = (e: PointerEvent, f: BuilderField, handle: Handle | null) => {
     if (e.button !== 0 || armed) return;
     e.stopPropagation();
-    // Text entered in the properties belongs to the field that they display, and not to the clicked field.
+    // Text entered in the properties panel belongs to the field that the panel displays, not to the clicked field.
     if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur();
     const was = selected.has(f.key);
     const add = e.shiftKey || several;
@@ -145,7 +145,7 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
   const cancel = () => { drag.current = null; last.current = null; setLive(null); setGuides(noGuides); };
   const end = (e: PointerEvent, f: BuilderField) => {
     const d = drag.current;
-    if (!d) return; // the page handles the click
+    if (!d) return; // the page itself handles the click
     e.stopPropagation();
     if (d.moved && last.current) events.move(last.current, "");
     else if (d.tap) events.select([f.key], d.add);

@@ -17,8 +17,8 @@ interface Props {
 }
 
 /**
- * A dialog that shows what one recipient will see. It contains the signing page itself if that can be framed, and
- * otherwise the recipient's fields.
+ * A dialog that shows what one recipient will see. It contains the actual signing page if that page can be framed, and
+ * the recipient's fields otherwise.
  */
 export function Preview({ recipients, fields, framed, onClose }: Props) {
   const [who, setWho] = useState(recipients[0]?.id ?? "");
@@ -48,7 +48,7 @@ export function Preview({ recipients, fields, framed, onClose }: Props) {
 }
 
 /**
- * The fields of one recipient in order, with their conditions in effect: entering a value shows and hides other
+ * The fields of one recipient in order. Their conditions are in effect, so entering a value can show or hide other
  * fields.
  */
 function Fields({ who, wide, recipients, fields }: Pick<Props, "recipients" | "fields"> & { who: string; wide: boolean }) {

@@ -73,8 +73,8 @@ const orNone = (text: string): string | undefined => text || undefined;
 function One({ f, fields, recipients, types, problem, sizeOf, pagesOf, onChange, onCopyToAllPages, onDuplicate, onDelete }: Props & { f: BuilderField }) {
   const set = (change: Partial<FieldContent>, what: string) => onChange([{ ...f, ...change }], `${what}:${f.key}`);
   /**
-   * Applies a complete entry. The input then displays the result, which is the number limited by the edges of the
-   * page, or the previous number if the input was empty.
+   * Applies a complete entry. The input then displays the result, which is the entered number, limited by the edges of
+   * the page, or the previous number if the input was empty.
    */
   const place = (name: "x" | "y" | "w" | "h", box: HTMLInputElement) => {
     const next = box.value === "" ? f : onPage({ ...f, [name]: Number(box.value) }, sizeOf(f));
@@ -169,7 +169,7 @@ function Rules({ f, set }: { f: BuilderField; set: Set }) {
   );
 }
 
-/** The condition under which the field is displayed, in words. All or any of the comparisons must be true. */
+/** A description of the condition under which the field is displayed. All or any of the comparisons must be true. */
 function ConditionEditor({ f, fields, recipients, set }: { f: BuilderField; fields: readonly BuilderField[]; recipients: readonly Recipient[]; set: Set }) {
   const orderOf = (id: string) => recipients.find((r) => r.id === id)?.routingOrder ?? 0;
   const own = orderOf(f.signerId);

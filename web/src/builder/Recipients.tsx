@@ -19,10 +19,12 @@ interface Props {
   contacts?: Contacts;
 }
 
-/** The position where a dragged recipient would be dropped: in a step, or between two steps. */
+/** The position at which a dragged recipient would be dropped, which is in a step or between two steps. */
 interface Target { index: number; between: boolean }
 
-/** The recipients by step. The recipients of one step sign at the same time. In a template they are roles. */
+/**
+ * The recipients by step. Recipients in the same step sign at the same time. In a template, the recipients are roles.
+ */
 export function Recipients({ editor, recipients, copies, active, editable, problems, onActive, onTold, contacts }: Props) {
   const [editing, setEditing] = useState<Recipient | "new" | null>(null);
   const [problem, setProblem] = useState("");

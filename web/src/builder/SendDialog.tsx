@@ -27,8 +27,8 @@ const day = 86_400_000;
 const intervals = [0, 24, 72, 168]; // hours between reminders
 
 /**
- * A dialog that shows everything the recipients will receive: their order, the message, the deadline, reminders,
- * copies and the language. It sends the draft.
+ * A dialog for sending the draft. It displays the recipients' order and everything they will receive: the message, the
+ * deadline, reminders, copies and the language.
  */
 export function SendDialog({ editor, draft, editable, contacts, fields, signingPage, onClose }: Props) {
   const recipients = draft.signers;
@@ -66,7 +66,7 @@ export function SendDialog({ editor, draft, editable, contacts, fields, signingP
       await save();
       await editor.send();
     } catch (e) {
-      // Somebody else sent, deleted or changed the draft: the page beneath says so.
+      // Another user sent, deleted or changed the draft. The page behind the dialog displays this.
       if (!["over", "conflict"].includes(editor.snapshot().state)) throw e;
     }
   };

@@ -1,14 +1,14 @@
-/** Finds empty boxes, check boxes and lines to write on from the lines that a page draws. */
+/** Finds empty boxes, checkboxes and lines to write on, based on the lines drawn on a page. */
 import { overlaps, type Box } from "./geometry";
 import { cleanLabel, typeOf } from "./labels";
 import type { FieldContent } from "./model";
 import { cellsOf, type Line, type PageLines } from "./pagelines";
 import type { PieceOfText } from "./pagetext";
 
-/** A blank to fill in. The type "text" represents every type with text. */
+/** A blank to fill in. The type "text" represents all text types. */
 interface Blank extends Box { type: "text" | "checkbox"; label: string; content?: Partial<FieldContent> }
 
-const tick = { smallest: 5, largest: 22 }; // in points: length of the sides of a check box
+const tick = { smallest: 5, largest: 22 }; // in points; length of the sides of a checkbox
 // The minimum width and height, and the maximum height, of a text box, in points.
 const writing = { width: 24, height: 9, highest: 120 };
 const mostBlanks = 200; // per page
@@ -18,13 +18,13 @@ const middle = (b: Box): number => b.y + b.h / 2;
 const isTick = (b: Box): boolean => b.w >= tick.smallest && b.w <= tick.largest && b.h >= tick.smallest && b.h <= tick.largest && b.w / b.h > 0.7 && b.w / b.h < 1.43;
 const touches = (a: Box, b: Box): boolean => Math.abs(a.x + a.w - b.x) < 1.5 && Math.abs(a.y - b.y) < 1.5 && Math.abs(a.h - b.h) < 1.5 && Math.abs(a.w - b.w) < 2;
 
-/** Returns the nearest text on the same line on the given side of a box. */
+/** Returns the nearest text on the same line on the given side of the box. */
 function beside(b: Box, texts: readonly PieceOfText[], side: "left" | "right", reach: number): string {
   const gap = (t: Box) => (side === "right" ? t.x - b.x - b.w : b.x - t.x - t.w);
   return texts.filter((t) => gap(t) > -2 && gap(t) < reach && Math.abs(middle(t) - middle(b)) < Math.max(t.h, b.h) / 2 + 1).sort((p, q) => gap(p) - gap(q))[0]?.text.trim() ?? "";
 }
 
-/** Returns the nearest text above a box that begins over it. */
+/** Returns the nearest text above a box that starts within the box's width. */
 const above = (b: Box, texts: readonly PieceOfText[], reach: number): string =>
   texts.filter((t) => t.y + t.h <= b.y + 2 && b.y - t.y - t.h < reach && t.x >= b.x - 4 && t.x < b.x + b.w).sort((p, q) => q.y - p.y)[0]?.text.trim() ?? "";
 
@@ -43,7 +43,7 @@ function toWriteIn(cell: Box, texts: readonly PieceOfText[]): Blank | null {
 }
 
 /**
- * Returns the blank of a line to write on, if the line is free and a text precedes it or is below it as its label.
+ * Returns the blank of a line to write on, if the line is free, and a label precedes it or is below it.
  */
 function toWriteOn(line: Line, texts: readonly PieceOfText[], images: readonly Box[]): Blank | null {
   const w = line.to - line.from;
@@ -61,7 +61,9 @@ function toWriteOn(line: Line, texts: readonly PieceOfText[], images: readonly B
   return { ...(roomy ? higher : room), type: "text", label };
 }
 
-/** Joins adjacent pieces of text on a line. Letters are normalized (NFKC), because some fonts use their own forms. */
+/**
+ * Joins adjacent pieces of text on a line. Letters are normalized (NFKC), because some fonts use presentation forms.
+ */
 function phrases(texts: readonly PieceOfText[]): PieceOfText[] {
   const out: PieceOfText[] = [];
   for (const t of [...texts].sort((a, b) => a.x - b.x)) {
@@ -77,7 +79,7 @@ function phrases(texts: readonly PieceOfText[]): PieceOfText[] {
   return out;
 }
 
-/** Returns the blanks that are found from the lines of a page. */
+/** Returns the blanks found from the lines of a page. */
 export function boxesIn(lines: PageLines, pieces: readonly PieceOfText[]): Blank[] {
   const texts = phrases(pieces);
   const cells = cellsOf(lines);
@@ -95,7 +97,7 @@ export function boxesIn(lines: PageLines, pieces: readonly PieceOfText[]): Blank
       for (const c of run) out.push({ ...c, type: "checkbox", label: cleanLabel(beside(c, texts, "right", 60) || beside(c, texts, "left", 60)) });
       continue;
     }
-    // Adjacent small boxes are for one character each.
+    // Adjacent small boxes each hold one character.
     const last = run.at(-1)!;
     const row: Box = { x: first.x, y: first.y, w: last.x + last.w - first.x, h: first.h };
     out.push({ ...row, type: "text", label: labelOf(row, texts), content: { comb: true, maxLength: run.length } });

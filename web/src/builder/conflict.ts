@@ -1,4 +1,4 @@
-/** The differences between the draft at the service and the version that this page has last saved. */
+/** The differences between the service's draft and the version that this page last saved. */
 import { contentOf, same, type Saved } from "./content";
 import { typeName, type BuilderField, type Draft, type FieldContent } from "./model";
 import { listed, t, type TextKey } from "./texts";
@@ -36,7 +36,7 @@ export interface Unanswered { key: string; content: FieldContent | null }
 
 /**
  * Returns the saved fields, including those that this page has saved without receiving the response. Their content
- * matches the page or the sent request.
+ * matches that of the page or of the sent request.
  */
 export function adopt(theirs: Draft["fields"], saved: ReadonlyMap<string, Saved>, fields: readonly BuilderField[], unanswered: readonly Unanswered[]): Map<string, Saved> {
   const out = new Map(saved);

@@ -24,8 +24,8 @@ async function read(path: string, bearer: string, pageSize: PageSize): Promise<{
 }
 
 /**
- * Returns the meaning of an error for the synchronization. If isRead is set, "not found" means that the draft itself
- * does not exist.
+ * Returns the meaning of an error for the synchronization. If isRead is set, "not found" means that the draft does not
+ * exist.
  */
 function failureOf(e: unknown, isRead = false): Failure {
   if (e instanceof NetworkError) return { is: "unanswered", after: 0 };
@@ -34,7 +34,7 @@ function failureOf(e: unknown, isRead = false): Failure {
   switch (e.status) {
     case 429: return { is: "limited", after: e.retryAfter * 1000 };
     case 412: return { is: "changed" };
-    case 404: return isRead ? { is: "over", message: e.message } : { is: "changed" }; // the field or the draft is gone
+    case 404: return isRead ? { is: "over", message: e.message } : { is: "changed" }; // the field or the draft no longer exists
     case 409: return { is: "over", message: e.message };
     case 401: return { is: typeof e.details.status === "string" ? "notDraft" : "sessionEnded" };
     case 400: case 403: {
@@ -232,7 +232,7 @@ export class DraftEditor implements Editor {
           return { type: "removed", key: r.key, etag: (await this.call(`/fields/${r.id}`, "DELETE")).etag };
         } catch (e) {
           if (!(e instanceof ApiError && e.status === 404)) throw e;
-          return { type: "removed", key: r.key, etag: "" }; // it was already removed
+          return { type: "removed", key: r.key, etag: "" }; // the object was already removed
         }
       }
     }
@@ -261,8 +261,8 @@ export class DraftEditor implements Editor {
   }
 
   /**
-   * Performs an action on the draft that does not concern a field, such as adding a recipient, and applies the
-   * result. Fields are saved first. Fields that change while the action is running are saved afterwards.
+   * Performs an action on the draft that does not affect a field, such as adding a recipient, and applies the result.
+   * Fields are saved first. Fields that change while the action is running are saved afterwards.
    */
   act<T>(method: string, path: string, body?: unknown): Promise<T> {
     return this.inTurn(async () => {
@@ -300,19 +300,19 @@ export class DraftEditor implements Editor {
       await this.saveAll();
       if (this.sync.rejected.size > 0 && this.sync.phase.at === "open") throw new Error(t("fixFirst"));
       if (!isSettled(this.sync)) throw new Error(t("notYetSaved"));
-      const mayBefore = this.sync.sending; // an earlier request was not answered
+      const mayBefore = this.sync.sending; // there was no response to an earlier request
       this.dispatch({ type: "sending", may: true });
       try {
         await this.call("/send", "POST", {});
         this.dispatch({ type: "sent" });
       } catch (e) {
-        // If there was no response, the draft may have been sent. Its status is read now or by the next request.
+        // If there was no response, the draft may have been sent. The status is read now or by the next request.
         const isOpen = failureOf(e).is === "unanswered";
         if (isOpen) {
           this.sync = advance(this.sync, { type: "failed", request: null, failure: { is: "changed" } });
           await this.pump();
         } else {
-          this.sync = advance(this.sync, { type: "sending", may: mayBefore }); // it was rejected: if the draft is sent, somebody else did it
+          this.sync = advance(this.sync, { type: "sending", may: mayBefore }); // the request was rejected; if the draft is sent, another user sent it
           await this.acknowledge(e);
         }
         if (isGone(this.sync)) return;
@@ -326,7 +326,7 @@ export class DraftEditor implements Editor {
     this.keeper.forget();
   }
 
-  /** Ends the work while the page stays open. If everything is saved, nothing remains in the browser's storage. */
+  /** Ends editing while the page stays open. If all changes are saved, nothing remains in the browser's storage. */
   close(): void {
     this.closed = true;
     clearTimeout(this.timer);

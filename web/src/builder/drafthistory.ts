@@ -9,7 +9,7 @@ export type Entry = readonly BuilderField[] | Step;
 interface DraftHistory {
   /** The draft version to which the history belongs. */
   etag: string;
-  /** The keys with which its entries identify the service's fields. */
+  /** The keys by which the history's entries identify the service's fields. */
   keys: [id: string, key: string][];
   /** The new IDs of recipients and documents that were removed and created again. */
   successors: [old: string, made: string][];

@@ -4,8 +4,8 @@ import type { BuilderField, DraftDocument, Recipient } from "./model";
 type Edits = [id: string, edit: Record<string, unknown>][];
 
 /**
- * The data of a step that can be stored during a reload, which excludes the content of files. The IDs are those at
- * the time of the step.
+ * The data of a step that can be stored across a reload, which excludes file contents. The IDs are those that were
+ * valid at the time of the step.
  */
 export type StepData =
   | { kind: "added"; id: string; body: Record<string, unknown>; edits: Edits; changed: Edits; fields: readonly BuilderField[] }
@@ -28,8 +28,8 @@ interface Steps extends Pick<Editor, "at" | "bearer" | "isPrepared" | "snapshot"
 const members = ["name", "email", "phone", "routingOrder", "authMethod", "role", "kind", "host", "language", "notify", "allowDelegation", "witnessFor"] as const satisfies readonly (keyof RecipientContent)[];
 
 /**
- * Returns the request body for a recipient. A witness has the step of the witnessed signer, and a copy recipient has
- * no authentication.
+ * Returns the request body for a recipient. A witness belongs to the step of the witnessed signer, and a copy recipient
+ * has no authentication.
  */
 function bodyOf(r: RecipientContent): Record<string, unknown> {
   const out: Record<string, unknown> = {};
@@ -66,7 +66,7 @@ export class DraftParts implements Parts {
     return (await this.editor.act<{ id: string }>("POST", "/signers", body)).id;
   }
 
-  /** Returns the step for the given data, which may be from before a reload. */
+  /** Returns the step for the given data, which may have been stored before a reload. */
   step(d: StepData): Step {
     switch (d.kind) {
       case "added": return {
@@ -128,8 +128,8 @@ export class DraftParts implements Parts {
   }
 
   /**
-   * Uploads a file to the draft, and then sets the name of the document. If only the second request fails, the
-   * document remains and can be renamed, because another upload would add it twice.
+   * Uploads a file to the draft, and then sets the name of the document. If only the second request fails, the document
+   * remains and can be renamed, because another upload would add the document a second time.
    */
   private async upload(file: File): Promise<string> {
     const { documentId } = await this.editor.act<{ documentId: string }>("POST", "/document", file);

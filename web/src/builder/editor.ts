@@ -3,8 +3,8 @@ import type { BuilderField, Draft, Recipient } from "./model";
 import { t } from "./texts";
 
 /**
- * The state of saving. In the state ended, the session has expired and another one can continue. In the state over,
- * the draft can no longer be edited. In the state sent, this page has sent the envelope.
+ * The state of saving. In the state ended, the session has expired, but another session can continue. In the state
+ * over, the draft can no longer be edited. In the state sent, this page has sent the envelope.
  */
 export type SaveState = "saved" | "saving" | "unsaved" | "offline" | "conflict" | "refused" | "ended" | "over" | "sent";
 
@@ -12,7 +12,7 @@ export interface Snapshot {
   draft: Draft;
   fields: readonly BuilderField[];
   state: SaveState;
-  /** The problem of each field by key. */
+  /** The problem with each field, by key. */
   problems: ReadonlyMap<string, string>;
   /** The service's message about something other than a field. */
   told: string;
@@ -54,7 +54,9 @@ export interface Editor {
   readonly at: string;
   /** Whether there are changes that the service does not have yet. */
   readonly dirty: boolean;
-  /** The texts of a template. They are undefined for a draft, whose texts are entered when it is sent. */
+  /**
+   * The texts of a template. They are undefined for a draft, because the texts of a draft are entered when it is sent.
+   */
   readonly texts?: TemplateTexts;
   setTexts?(texts: TemplateTexts): void;
   /** Whether recipients see a file that the service has prepared instead of the uploaded file. */
@@ -65,7 +67,7 @@ export interface Editor {
   redo(): void;
   save(): Promise<void>;
   resolve(keep: "mine" | "theirs"): void;
-  /** Deletes the work in the browser's storage, because the user leaves without it. */
+  /** Deletes the work in the browser's storage, because the user has chosen to discard it. */
   forget(): void;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** The positions of fields. All values are in points from the top left corner of a page. */
+/** The positions of fields. All values are in points from the upper left corner of a page. */
 
 export interface Box { x: number; y: number; w: number; h: number }
 export interface Size { width: number; height: number }
@@ -10,7 +10,7 @@ export const noGuides: Guides = { vertical: [], horizontal: [] };
 
 export const smallest = 8;
 
-/** Returns the box moved onto the page, and reduced if it is larger than the page. */
+/** Returns the box after moving it onto the page and, if it is larger than the page, reducing its size. */
 export function onPage<B extends Box>(box: B, page: Size): B {
   const w = Math.min(Math.max(box.w, smallest), page.width);
   const h = Math.min(Math.max(box.h, smallest), page.height);
@@ -29,7 +29,7 @@ export const overlaps = (a: Box, b: Box): boolean => a.x < b.x + b.w && b.x < a.
 const linesOf = (start: number, length: number): number[] => [start, start + length / 2, start + length];
 
 /**
- * Returns the shortest distance within reach that moves one of a box's lines onto one of the other lines, or 0 if
+ * Returns the shortest distance within reach that moves one of a box's lines onto one of the target lines, or 0 if
  * there is none.
  */
 function pull(lines: readonly number[], others: readonly number[], reach: number): number {
@@ -96,7 +96,7 @@ export function resize(box: Box, handle: Handle, dx: number, dy: number, page: S
 
 export type Alignment = "left" | "centre" | "right" | "top" | "middle" | "bottom";
 
-/** Aligns boxes along one side or the center of their bounding box. */
+/** Aligns boxes with one side or the center of their bounding box. */
 export function align<B extends Box>(boxes: readonly B[], how: Alignment): B[] {
   const all = bounds(boxes);
   return boxes.map((b) => {
@@ -127,7 +127,10 @@ export function distribute<B extends Box>(boxes: readonly B[], along: "x" | "y")
   return boxes.map((b) => ({ ...b, [along]: to.get(b)! }));
 }
 
-/** Returns a free position for a new box: the wanted one, or one below the other boxes there. */
+/**
+ * Returns a free position for a new box, which is the desired position, or a position below the boxes that are already
+ * there.
+ */
 export function freePlace(wanted: Box, others: readonly Box[], page: Size): Box {
   let box = onPage(wanted, page);
   for (let tries = 0; tries < 60; tries++) {

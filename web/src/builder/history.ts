@@ -2,12 +2,12 @@
 import { forget, keep, kept } from "./kept";
 
 const longestHistory = 100; // maximum number of stored steps in each direction
-const longest = 1_000_000; // characters, so that there is space for the work on other drafts
+const longest = 1_000_000; // characters, so that space remains for work on other drafts
 const delay = 300; // milliseconds; nothing is written while a field is being dragged
 
 /**
- * Objects that many states share. Each object is written only once, because two states of a draft differ in few
- * fields.
+ * Objects that many states share. Each object is written only once, because consecutive states of a draft differ in
+ * only a few fields.
  */
 export class Shared {
   private readonly numbers = new Map<object, number>();

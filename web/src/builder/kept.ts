@@ -3,7 +3,7 @@ import type { Saved } from "./content";
 import type { FieldContent } from "./model";
 
 export interface Work {
-  /** The version of the draft on which the work is based. */
+  /** The version of the draft that the work is based on. */
   etag: string;
   /** The service's fields. */
   saved: Saved[];
@@ -13,7 +13,7 @@ export interface Work {
   around: string;
 }
 
-const longest = 2_000_000; // characters; browsers store about five million for each site
+const longest = 2_000_000; // in characters; browsers store about five million per site
 const oldest = 24 * 3600 * 1000; // in milliseconds
 
 const nameOf = (draftId: string): string => `countersign.draft.${draftId}`;
@@ -62,8 +62,8 @@ export function forgetAll(id: string): void {
 const owner = "countersign.kept-for";
 
 /**
- * Sets the current user of the tab, and deletes another user's work, because saving it later would attribute it to
- * this user.
+ * Sets the current user of the tab, and deletes another user's work, because saving that work later would attribute it
+ * to this user.
  */
 export function keepFor(person: string): void {
   try {

@@ -2,7 +2,7 @@ import type { Box } from "./geometry";
 import type { FieldType } from "./model";
 import type { PieceOfText } from "./pagetext";
 
-// Texts before a blank, and the field type that each of them suggests. The first match counts.
+// Texts before a blank, and the field type that each of them suggests. The first match is used.
 const words: [RegExp, FieldType][] = [
   [/initial|paraph|iniciales|ראשי תיבות|الأحرف الأولى/i, "initial"],
   [/sign(ed|ature)?\b|unterschrift|firma|assinatura|handtekening|podpis|imza|underskrift|توقيع|חתימ|署名/i, "signature"],
@@ -16,15 +16,15 @@ const words: [RegExp, FieldType][] = [
 /** Returns the field type that a label suggests. */
 export const typeOf = (label: string): FieldType => words.find(([word]) => word.test(label))?.[1] ?? "text";
 
-/** Returns a label without the characters that lead to the blank after it. */
+/** Returns a label without the trailing characters that lead to the blank, such as dots. */
 export const cleanLabel = (text: string): string => text.replace(/[:：\s_.…]+$/, "").trim().slice(-60);
 
 const nearest = { beside: 120, above: 14, mark: 20 }; // in points
 const longest = 60; // characters
 
 /**
- * Returns the text that a person would read as the label of a new field. It is next to the field on the same line or
- * above it. For a check box, it is the text after it.
+ * Returns the text that a person would read as the label of a new field. The label is beside the field on the same
+ * line, or above it. For a checkbox, it is the text after the box.
  */
 export function labelBeside(texts: readonly PieceOfText[], type: FieldType, box: Box): string {
   const middle = box.y + box.h / 2;

@@ -51,7 +51,7 @@ export interface DraftDocument {
 interface Validation { pattern?: string; min?: string | number; max?: string | number; message?: string }
 
 /**
- * The properties of a field in the API, without its ID. Positions are in points from the top left corner of the
+ * The properties of a field in the API, without its ID. Positions are in points from the upper left corner of the
  * displayed page.
  */
 export interface FieldContent {
@@ -144,13 +144,13 @@ export const fieldTypes = Object.keys(kinds) as FieldType[];
  */
 export const isWritten = (t: FieldType): boolean => ["text", "name", "email", "company", "title", "number", "date"].includes(t);
 
-/** Returns the color of a recipient by position. The colors are distinct, and text on them is legible. */
+/** Returns the color for a recipient's position. The colors are distinct, and text on them is legible. */
 export const colourOf = (recipients: readonly Recipient[], id: string): string => {
   const i = recipients.findIndex((r) => r.id === id);
   return `c${i < 0 ? "x" : i % 8}`;
 };
 
-/** Returns a name for a field of the type that no other field has: signature_1, signature_2, and so on. */
+/** Returns an unused name for a field of the type, such as signature_1 or signature_2. */
 export function freshName(type: FieldType, fields: readonly FieldContent[]): string {
   const taken = new Set(fields.map((f) => f.name));
   let n = 1;

@@ -1,5 +1,5 @@
 /**
- * The straight lines that a page draws, as returned by the service. Positions are in points from the top left corner
+ * The straight lines that a page draws, as returned by the service. Positions are in points from the upper left corner
  * of the displayed page.
  */
 import type { Box } from "./geometry";
@@ -15,7 +15,7 @@ const shortest = 5; // in points
 const reach = 1.5; // in points, between lines that meet
 
 /**
- * Returns the smallest rectangles that lines enclose. A page with more lines than a form would have is not searched.
+ * Returns the smallest rectangles enclosed by lines. A page with more lines than a form would contain is not searched.
  */
 export function cellsOf({ horizontal, vertical }: PageLines): Box[] {
   if (horizontal.length > 600 || vertical.length > 600) return [];

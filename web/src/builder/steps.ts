@@ -1,5 +1,5 @@
 /**
- * The steps of a draft. The recipients of one step act at the same time, and a witness belongs to the step of the
+ * The steps of a draft. Recipients in the same step act at the same time, and a witness belongs to the step of the
  * witnessed signer.
  */
 import type { RecipientEdit } from "./editor";
@@ -36,7 +36,8 @@ export function moveTo(recipients: readonly Recipient[], moved: Recipient, index
 }
 
 /**
- * Moves a recipient one step earlier or later: from a shared step into a new step, and from there into the next step.
+ * Moves a recipient one step earlier or later. From a shared step, the recipient moves into a new step of their own.
+ * From there, the recipient moves into the adjacent step.
  */
 export function moveBy(recipients: readonly Recipient[], moved: Recipient, by: -1 | 1): Map<string, RecipientEdit> {
   const steps = stepsOf(recipients);
@@ -47,7 +48,7 @@ export function moveBy(recipients: readonly Recipient[], moved: Recipient, by: -
   return moveTo(recipients, moved, at + by, false);
 }
 
-/** Returns an unused role: signer1, signer2, and so on. */
+/** Returns an unused role name, such as signer1 or signer2. */
 export function freshRole(recipients: readonly Recipient[]): string {
   const taken = new Set(recipients.map((r) => r.role));
   let n = 1;

@@ -63,8 +63,8 @@ export async function foundOnPage(viewer: Viewer, documentId: string, page: numb
 }
 
 /**
- * Returns the suggestions that are not covered by a field yet. If several have the same position, only the most
- * reliable one is returned.
+ * Returns the suggestions that are not covered by a field yet. If several suggestions have the same position, only the
+ * most reliable one is returned.
  */
 export function openOnes(all: readonly Suggestion[], fields: readonly (Box & { documentId: string; page: number })[]): Suggestion[] {
   const taken = new Map<string, Box[]>();

@@ -96,19 +96,19 @@ describe("a lost connection", () => {
   });
 
   test("what was saved without a response is not taken for another person's change", () => {
-    // The edit of a took effect, and a has been changed again since.
+    // The edit of field "a" took effect, and the field has been changed again since.
     s = after(s, changed(local("a", 11), local("b", 20)));
     s = after(s, unanswered(nextRequest(s)), changed(local("a", 12), local("b", 20)), { type: "resumed" });
     s = after(s, { type: "failed", request: nextRequest(s), failure: { is: "changed" } });
     expect(nextRequest(s)).toEqual({ do: "compare" });
     s = after(s, { type: "compared", draft: draftOf([stored("1", 11), stored("2", 20)]), etag: "v2" });
     expect(nextRequest(s)).toMatchObject({ do: "edit", key: "a", patch: { x: 12 } });
-    // The addition of c also took effect, and c has since been removed here.
+    // The addition of field "c" also took effect, and the field has since been removed here.
     s = after(s, { type: "edited", key: "a", content: content(12), etag: "v3" }, changed(local("a", 12), local("b", 20), local("c", 30)));
     s = after(s, unanswered(nextRequest(s)), changed(local("a", 12), local("b", 20)), { type: "resumed" }, { type: "failed", request: null, failure: { is: "changed" } },
       { type: "compared", draft: draftOf([stored("1", 12), stored("2", 20), stored("3", 30)]), etag: "v4" });
     expect(nextRequest(s)).toMatchObject({ do: "remove", id: "3" });
-    // The removal of c also took effect, and undo has since restored it.
+    // The removal of field "c" also took effect, and undo has since restored the field.
     s = after(s, unanswered(nextRequest(s)), changed(local("a", 12), local("b", 20), local("c", 30)), { type: "resumed" }, { type: "failed", request: null, failure: { is: "changed" } },
       { type: "compared", draft: draftOf([stored("1", 12), stored("2", 20)]), etag: "v5" });
     expect(nextRequest(s)).toMatchObject({ do: "add", fields: [{ content: { x: 30 } }] });
@@ -183,7 +183,7 @@ class Service {
   private version = 1;
   private ids = 2;
   fields: Stored[] = [stored("1", 10), stored("2", 20)];
-  edited = false; // by the other user since the page has read it
+  edited = false; // changed by the other user since the page last read it
 
   constructor(private readonly random: () => number) {}
 

@@ -15,7 +15,7 @@ interface Sent { key: string; content: FieldContent }
 
 export type SyncRequest =
   /**
-   * Reads the draft, either after an action to apply its result, or to compare it because another user may have
+   * Reads the draft, either to apply the result of an action, or to compare the draft because another user may have
    * changed it.
    */
   | { do: "read" | "compare" }
@@ -26,7 +26,7 @@ export type SyncRequest =
 /** The reason why a request failed. */
 export type Failure =
   /**
-   * It is unknown whether the service has performed the request. The service requests a retry delay of after
+   * It is unknown whether the service performed the request. The service asks for a retry after the given number of
    * milliseconds.
    */
   | { is: "unanswered"; after: number }
@@ -47,9 +47,9 @@ type Phase =
   | { at: "open" }
   /** Requests are repeated after a delay in milliseconds. */
   | { at: "offline"; delay: number }
-  /** An error occurred that retries cannot fix. The next change triggers another attempt. */
+  /** An error occurred that retrying cannot fix. The next change triggers another attempt. */
   | { at: "halted" }
-  /** Another user has changed the draft, and the user must decide. Neither version is overwritten before that. */
+  /** Another user has changed the draft, and the user must decide. Until then, neither version is overwritten. */
   | { at: "conflict"; draft: Draft; etag: string; theirs: readonly string[] }
   /** The session has ended. Another session can continue. */
   | { at: "ended" }
@@ -66,7 +66,7 @@ export interface Sync {
   readonly fields: readonly BuilderField[];
   /** The fields that the service rejected, with the rejected content. */
   readonly rejected: ReadonlyMap<string, { problem: string; content: FieldContent }>;
-  /** The content that was sent without receiving a response, since a response last contained the version. */
+  /** The content that was sent without receiving a response since the last response that contained a version. */
   readonly unanswered: readonly Unanswered[];
   /** The new IDs of recipients and documents that were removed and created again. */
   readonly successors: ReadonlyMap<string, string>;
@@ -75,7 +75,7 @@ export interface Sync {
   readonly reading: "read" | "compare" | null;
   /** The fields to restore once the result of an action has been read. */
   readonly returning: readonly BuilderField[];
-  /** New fields are added one by one, because the service has rejected them together. */
+  /** New fields are added one at a time, because the service rejected them together. */
   readonly oneByOne: boolean;
   /** The draft may have been sent. */
   readonly sending: boolean;
@@ -158,16 +158,16 @@ export function nextRequest(s: Sync): SyncRequest | null {
   return fresh.length === 0 ? null : { do: "add", fields: s.oneByOne ? fresh.slice(0, 1) : fresh };
 }
 
-/** Reports whether the service lacks changes that can be saved. */
+/** Reports whether there are unsaved changes that can be saved. */
 export const hasWork = (s: Sync): boolean => nextRequest({ ...s, phase: { at: "open" }, reading: null }) !== null;
 
-/** Reports whether a field on the page, including rejected fields, differs from the service's. */
+/** Reports whether a field on the page, including rejected fields, differs from the service's field. */
 export const hasUnsaved = (s: Sync): boolean => s.fields.length !== s.saved.size || s.fields.some((f) => !same(contentOf(f), s.saved.get(f.key)?.content));
 
 /** Reports whether the draft no longer exists. */
 export const isGone = (s: Sync): boolean => s.phase.at === "over" || s.phase.at === "sent";
 
-/** Reports whether everything that can be saved is saved, so that an action may follow. */
+/** Reports whether all changes that can be saved have been saved, so that an action may follow. */
 export const isSettled = (s: Sync): boolean => s.phase.at === "open" && !s.reading && !hasWork(s);
 
 /** Returns the state of saving for display. */
@@ -195,7 +195,7 @@ export function standing(s: Sync, fields: readonly BuilderField[]): BuilderField
 export function advance(s: Sync, e: SyncEvent): Sync {
   const next = step(s, e);
   if (next.fields === s.fields && next.rejected === s.rejected) return next;
-  // A rejection applies to a field only as long as the field has the rejected content.
+  // A rejection applies to a field only as long as the field contains the rejected content.
   const here = new Map(next.fields.map((f) => [f.key, f]));
   const rejected = [...next.rejected].filter(([key, { content }]) => here.has(key) && same(contentOf(here.get(key)!), content));
   return rejected.length === next.rejected.size ? next : { ...next, rejected: new Map(rejected) };
@@ -225,7 +225,7 @@ function step(s: Sync, e: SyncEvent): Sync {
   }
 }
 
-/** A request with the known version took effect, so no earlier request without a response did. */
+/** A request based on the known version took effect, so no earlier unanswered request took effect. */
 const answered = (s: Sync, etag: string): Sync => ({ ...s, etag: etag || s.etag, unanswered: [], backoff: shortest });
 
 const notDraft = (s: Sync): Sync => ({ ...s, reading: null, phase: { at: s.sending ? "sent" : "over" }, told: s.sending ? "" : t("envelopeSent") });
@@ -238,7 +238,7 @@ function fail(s: Sync, request: SyncRequest | null, f: Failure): Sync {
     case "limited": return later(s, f.after);
     case "changed": return { ...s, reading: "compare" };
     case "invalid": {
-      // This saves the valid fields.
+      // This request saves the valid fields.
       if (request?.do === "add" && request.fields.length > 1) return { ...s, oneByOne: true };
       const sent = request?.do === "add" ? request.fields[0] : request?.do === "edit" ? request : undefined;
       if (!sent) return { ...s, phase: { at: "halted" }, told: f.message };
@@ -261,7 +261,7 @@ function sentBy(request: SyncRequest | null): readonly Unanswered[] {
 }
 
 /**
- * Compares the service's draft with the version that the page has last saved. Content that the page has saved without
+ * Compares the service's draft with the version that the page last saved. Content that the page has saved without
  * receiving the response is not a difference.
  */
 function compare(s: Sync, draft: Draft, etag: string): Sync {
@@ -277,7 +277,7 @@ function compare(s: Sync, draft: Draft, etag: string): Sync {
 /** Applies the result of an action, and then the changes that the page has not saved yet. */
 function merge(s: Sync, draft: Draft, etag: string): Sync {
   const mine = new Map(s.fields.map((f) => [f.key, f]));
-  // These fields have changed both here and, since the action, at the service.
+  // These fields have changed both here and at the service since the action.
   const keys = new Map([...s.saved].map(([key, { id }]) => [id, key]));
   const clashing = draft.fields.filter((f) => {
     const known = s.saved.get(keys.get(f.id) ?? "");

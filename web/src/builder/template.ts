@@ -44,12 +44,12 @@ export class TemplateEditor implements Editor {
   private content: Content;
   private saved: Content;
   private history = new Undo<Content>();
-  private files = new Map<string, File>(); // files of removed documents
+  private files = new Map<string, File>(); // files of documents that were removed
   private state: SaveState = "saved";
   private told = "";
   private problems: ReadonlyMap<string, string> = new Map();
   private theirs: string[] = [];
-  // The service's version during a conflict; nothing overwrites it before the user has decided.
+  // The service's version during a conflict; it is not overwritten until the user has decided.
   private server: { template: Template; etag: string } | null = null;
   private running: Promise<void> | null = null; // the save that is in progress or waiting
   private queue: Promise<unknown> = Promise.resolve();
@@ -100,7 +100,7 @@ export class TemplateEditor implements Editor {
 
   get dirty(): boolean { return !same(this.content, this.saved); }
 
-  /** Reports whether nothing can be saved at present. */
+  /** Reports whether saving is currently impossible. */
   private get stopped(): boolean { return this.state === "conflict" || this.state === "ended" || this.state === "over"; }
 
   isPrepared(documentId: string): boolean {
@@ -156,8 +156,8 @@ export class TemplateEditor implements Editor {
   }
 
   /**
-   * Removes the documents whose file neither the service nor this page has, because another user has removed them,
-   * and reports their names.
+   * Removes the documents that another user has removed if neither the service nor this page still has their files, and
+   * reports their names.
    */
   private available(c: Content): Content {
     const ids = new Set([...this.saved.documents.map((d) => d.id), ...this.files.keys()]);
@@ -230,7 +230,7 @@ export class TemplateEditor implements Editor {
     this.put({ ...this.content, documents: numbered(documents), fields: this.content.fields.filter((f) => ids.has(f.documentId)) });
   }
 
-  /** Saves all changes as one version, after uploading documents again that were removed, saved and restored. */
+  /** Saves all changes as one version. It first re-uploads documents that were removed, saved and restored. */
   async save(): Promise<void> {
     this.running ??= this.inTurn(() => this.saveAll()).finally(() => { this.running = null; });
     return this.running;
@@ -271,7 +271,8 @@ export class TemplateEditor implements Editor {
   }
 
   /**
-   * Returns the members that differ from the saved version. The session may not be permitted to change the others.
+   * Returns the members that differ from the saved version. The session might not be permitted to change the other
+   * members.
    */
   private body(c: Content): Record<string, unknown> {
     const names = new Map(everybody(c).map((r) => [r.id, r.role]));
@@ -329,7 +330,7 @@ export class TemplateEditor implements Editor {
     return made;
   }
 
-  /** Uploads a document again that was removed, saved and restored. */
+  /** Re-uploads a document that was removed, saved and restored. */
   private async giveBack(again: DraftDocument): Promise<void> {
     const made = await this.give(this.files.get(again.id)!, again.name);
     const swap = (c: Content): Content => ({
@@ -378,7 +379,7 @@ export class TemplateEditor implements Editor {
       this.theirs = [t("versionSaved", { version: template.version }), ...(same(everybody(theirs).map(roleOf), everybody(this.saved).map(roleOf)) ? [] : [t("changedRoles")]),
         ...(same(theirs.documents, this.saved.documents) ? [] : [t("changedDocuments")]), ...(fields(theirs) === fields(this.saved) ? [] : [t("changedFields")]), ...(same(theirs.texts, this.saved.texts) ? [] : [t("changedTexts")])];
     } catch (e) {
-      this.failed(e); // without a connection, the next save compares again
+      this.failed(e); // without a connection, the next save compares the fields again
     }
     this.publish();
   }
@@ -401,7 +402,7 @@ export class TemplateEditor implements Editor {
 
   forget(): void { this.keeper.forget(); }
 
-  /** Ends the work while the page stays open. If everything is saved, nothing remains in the browser's storage. */
+  /** Ends editing while the page stays open. If all changes are saved, nothing remains in the browser's storage. */
   close(): void {
     this.closed = true;
     this.keeper.close();

@@ -30,8 +30,8 @@ type Numbers = Record<keyof Content, number[]>;
 const idsOf = (c: Content): Set<string> => new Set(c.documents.map((d) => d.id));
 
 /**
- * Returns the stored form of a template's state, with at most the given number of steps in each direction. It does
- * not contain files that the service does not have.
+ * Returns the stored form of a template's state, with at most the given number of steps in each direction. It excludes
+ * files that the service does not have.
  */
 export function writeTemplate({ etag, saved, content, past, future }: State, steps: number): object {
   const shared = new Shared();

@@ -1,6 +1,6 @@
 /**
- * The texts of the builder. They are loaded once, before the builder is displayed, and all its modules use them from
- * here.
+ * The texts of the builder. They are loaded once, before the builder is displayed, and all modules of the builder
+ * import them from here.
  */
 import english from "../../../locales/en/builder.json";
 import { catalogue } from "../ui/texts";

@@ -1,16 +1,16 @@
 /** The history of an editor, for undo and redo. */
 
-const longest = 500; // entries
+const longest = 500; // maximum number of entries
 
-/** Entries that can be undone and redone. The last entry of each list is the next one. */
+/** Entries that can be undone and redone. The last entry of each list is the next one to use. */
 export class Undo<Entry> {
   private merge = "";
 
   constructor(readonly past: Entry[] = [], readonly future: Entry[] = []) {}
 
   /**
-   * Records the state before a change. Consecutive changes of the same kind, such as the steps of a move with the
-   * keyboard, have the same merge value and are undone in one step.
+   * Records the state before a change. Consecutive changes of the same kind, such as key presses that move a field,
+   * have the same merge value and are undone in one step.
    */
   record(before: Entry, merge = ""): void {
     if (!merge || merge !== this.merge) {

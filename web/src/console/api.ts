@@ -14,7 +14,7 @@ export interface Identity {
   app: { id: string; name: string; plan: string; tenants: string[] };
   /** Reports whether a second factor is required but missing. */
   mustEnrol: boolean;
-  /** The sign-in method: by password, or at an OpenID provider. null for an application's token. */
+  /** The sign-in method, which is a password or an OpenID provider. It is null for an application's token. */
   signIn: SignIn | null;
 }
 type SignIn = "password" | "provider";
@@ -31,7 +31,7 @@ export interface Signer { id: string; name: string; email: string; phone?: strin
 }
 /** A recipient of copies, who does not have to act. */
 export interface CopyRecipient { id: string; name: string; email: string; routingOrder: number; status: "pending" | "sent"; previous?: PreviousSigner[] }
-/** A person who was replaced as signer. */
+/** A person who was replaced as a signer. */
 export interface PreviousSigner { name: string; email: string; until: string; reason: string | null }
 export interface Document { id: string; kind: "original" | "sealed"; name: string; document_order: number; size: number; pageCount: number; sha256: string; purgeStatus: string }
 export interface Field { id: string; name?: string; label?: string }
@@ -68,10 +68,10 @@ export interface Paged<T> { data: T[]; nextCursor: string | null }
 export class Client {
   private readonly renewed = new Set<() => void>();
 
-  /** onGone is called when the session ends, and receives whether the session has expired. */
+  /** onGone is called when the session ends. Its argument reports whether the session has expired. */
   constructor(private readonly onGone: (ended: boolean) => void) {}
 
-  /** Calls a function after each sign-in, and returns a function that ends this. */
+  /** Calls a function after each sign-in. Returns a function that cancels this. */
   onRenewed(call: () => void): () => void {
     this.renewed.add(call);
     return () => { this.renewed.delete(call); };
@@ -101,7 +101,7 @@ export class Client {
     return answer;
   }
 
-  /** Ends the session, also at the service. */
+  /** Ends the session, including at the service. */
   logout(): void {
     void request("/v1/console/logout", { method: "POST", bearer: this.token ?? "", keepalive: true }).catch(() => undefined);
     this.forget(false);
@@ -118,12 +118,12 @@ export class Client {
   }
 
   /**
-   * Calls the console API. If the path begins with a slash, it calls an operation that is also available to
+   * Calls the console API. If the path begins with a slash, the operation is one that is also available to
    * applications.
    */
   async call<T>(path: string, options: RequestOptions = {}): Promise<T> {
     const bearer = this.token;
-    if (!bearer) throw new ApiError(401, "unauthorized", t("notDoneEnded"), 0, {}, {}); // until the user has signed in again
+    if (!bearer) throw new ApiError(401, "unauthorized", t("notDoneEnded"), 0, {}, {}); // requests fail until the user has signed in again
     try {
       return await request<T>(path.startsWith("/") ? path : `/v1/console/${path}`, { ...options, bearer });
     } catch (e) {
@@ -150,7 +150,7 @@ export class Client {
     return new Uint8Array(await (await this.file(path)).arrayBuffer());
   }
 
-  /** Fetches a file and saves it as a download, because a link cannot contain the token. */
+  /** Fetches a file and saves it as a download, because a plain link cannot send the token. */
   async download(path: string, name: string, accept = "*/*"): Promise<void> {
     const res = await this.file(path, accept);
     const url = URL.createObjectURL(await res.blob());
@@ -164,15 +164,18 @@ export class Client {
 
 interface Suggestion { name: string; email: string; phone: string | null }
 
-/** Returns a function that searches recent recipients and contacts by part of a name or address, for envelopes of a workspace. */
+/**
+ * Returns a function that searches recent recipients and contacts by part of a name or address, for envelopes in a
+ * workspace.
+ */
 export const recipientsOf = (client: Client) => async (search: string, tenantId: string): Promise<Suggestion[]> => (await client.call<{ data: Suggestion[] }>(`recipients?${query({ search, tenantId })}`)).data;
 
-/** Reports whether the service has rejected the key because it was used for another request. */
+/** Reports whether the service rejected the key because it was used for another request. */
 const usedKey = (e: ApiError): boolean => e.code === "idempotency_key_reused" || e.code === "idempotency_interrupted";
 
 /**
  * Performs an action with an Idempotency-Key. The same key is used until the action succeeds, so that an action whose
- * response was lost can be repeated without being performed twice.
+ * response was lost can be retried without being performed twice.
  */
 export function useKey(): <T>(work: (key: string) => Promise<T>) => Promise<T> {
   const key = useRef(newKey());
@@ -182,15 +185,15 @@ export function useKey(): <T>(work: (key: string) => Promise<T>) => Promise<T> {
       key.current = newKey();
       return done;
     } catch (e) {
-      // After any other rejection the same key can be used again, even with another body. After this one, the user
-      // decides whether to repeat the action.
+      // After any other rejection, the same key can be used again, even with another body. After this rejection, the
+      // user decides whether to repeat the action.
       if (e instanceof ApiError && usedKey(e)) key.current = newKey();
       throw e;
     }
   };
 }
 
-/** The texts for common errors. For other errors, the service's English message is displayed. */
+/** The texts for common errors. For all other errors, the service's English message is displayed. */
 const errorKeys: Partial<Record<string, TextKey>> = {
   unauthorized: "notDoneEnded", token_expired: "notDoneEnded",
   envelope_terminal: "closedMeanwhile", envelope_sealing: "sealingMeanwhile", signer_not_awaited: "answeredMeanwhile", already_signed: "answeredMeanwhile", envelope_deadline_passed: "deadlineOver",

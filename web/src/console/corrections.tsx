@@ -6,8 +6,9 @@ import { AddressHint } from "../ui/AddressHint";
 import { t, type TextKey } from "./texts";
 
 /**
- * Replaces the person of a recipient, unless another user has changed the recipient since it was displayed. A replacement
- * that already took effect, because the response was lost or the other user entered the same person, is not repeated.
+ * Replaces the person of a recipient, unless another user has changed the recipient since it was displayed. A
+ * replacement that has already taken effect, because a response was lost or the other user entered the same person, is
+ * not repeated.
  */
 async function replacePerson(client: Client, envelope: string, shown: Signer | CopyRecipient, body: { name: string; email: string } & Record<string, unknown>, key: string): Promise<Signer> {
   for (let attempt = 1; ; attempt++) {
@@ -22,7 +23,7 @@ async function replacePerson(client: Client, envelope: string, shown: Signer | C
     try {
       return await client.call<Signer>(`/v1/envelopes/${envelope}/signers/${shown.id}/replace`, { body, key, headers: { "If-Match": version } });
     } catch (x) {
-      if (!(x instanceof ApiError && x.status === 412) || attempt === mostAttempts) throw x; // such as a signer who opened it meanwhile
+      if (!(x instanceof ApiError && x.status === 412) || attempt === mostAttempts) throw x; // such as when a signer opened the link in the meantime
     }
   }
 }
@@ -96,7 +97,7 @@ export function ReplaceDialog({ client, envelope, signer, onDone, onClose }: Dia
   );
 }
 
-/** Formats a time for a datetime-local field: in the browser's time zone, without seconds. */
+/** Formats a time for a datetime-local field, in the browser's time zone and without seconds. */
 function localTime(at: Date): string {
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -1,6 +1,6 @@
 /**
- * Parses a table (RFC 4180) and returns its rows. Quoted cells can contain quotes, commas and line breaks, and the
- * text can begin with a byte order mark. Problems in the table are reported by the service, not here.
+ * Parses a table (RFC 4180) and returns its rows. Quoted cells can contain quotes, commas and line breaks, and the text
+ * can begin with a byte order mark. The service, not this function, reports problems in the table.
  */
 export function rowsOf(text: string): string[][] {
   const rows: string[][] = [];

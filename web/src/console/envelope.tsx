@@ -44,7 +44,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const open = e.status === "sent" || e.status === "in_progress";
   const support = hasRole(who, "support");
   const sender = hasRole(who, "sender");
-  // After the last signature, only the sealing remains.
+  // After the last signature, only sealing remains.
   const correctable = open && support && e.signers.some((s) => !s.signedAt);
   const kept = e.documents.filter((d) => d.purgeStatus !== "purged").sort((a, b) => a.document_order - b.document_order);
   const sealed = kept.filter((d) => d.kind === "sealed");
@@ -67,7 +67,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const sendCopies = (to: { email: string }) => tried(async (key) => { await client.call(`/v1/envelopes/${id}/copies`, { body: { email: to.email }, key }); });
   const duplicate = async (key: string) => { location.hash = `#/build/${(await client.call<Envelope>(`/v1/envelopes/${id}/duplicate`, { method: "POST", key })).id}`; };
   const turn = (s: Signer): PersonActions => !correctable || !["sent", "viewed"].includes(s.status) ? {} : ({
-    // The address is that of the response: another user may have corrected it.
+    // Use the address in the response, because another user may have corrected it.
     remind: s.notify === false ? undefined : tried(async (key) => t("reminderOnItsWay", { email: (await client.call<Signer>(`/v1/envelopes/${id}/signers/${s.id}/remind`, { method: "POST", key })).email })),
     link: sender ? tried(async (key) => {
       const { signingUrl } = await client.call<{ signingUrl: string }>(`/v1/envelopes/${id}/signers/${s.id}/signing-link`, { method: "POST", body: {}, key });

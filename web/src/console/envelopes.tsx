@@ -13,8 +13,8 @@ import { sentenceOf } from "./timeline";
 import { useWorkspaces } from "./workspace";
 
 const statuses = ["draft", "sent", "in_progress", "completed", "declined", "voided", "expired"];
-export const live = 4000; // interval between reloads of data that may have changed, in milliseconds
-const pause = 200; // delay after typing before a search begins, in milliseconds
+export const live = 4000; // in milliseconds; interval between reloads of data that may have changed
+const pause = 200; // in milliseconds; delay after typing before a search begins
 const filterNames = ["search", "status", "from", "to", "refused", "label", "inbox"];
 
 /**
@@ -41,7 +41,7 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
   const filter = (name: string) => (e: { currentTarget: { value: string } }) => set({ [name]: e.currentTarget.value });
   const filtered = filterNames.some((name) => get(name));
   const more = ["status", "from", "to", "refused", "label"].filter((name) => get(name)).length;
-  const [unfolded, setUnfolded] = useState(more > 0); // stays while a filter in it is cleared
+  const [unfolded, setUnfolded] = useState(more > 0); // remains while a filter in it is cleared
   useEffect(() => { if (more > 0) setUnfolded(true); }, [more > 0]);
   const fresh = data?.data.length === 0 && !filtered && !get("cursor");
   const button = <button type="button" class="small" onClick={() => setMaking(true)}>{t("newEnvelope")}</button>;
@@ -181,6 +181,6 @@ function InboxBar({ client, tenant, part, onChoose }: { client: Client; tenant: 
 }
 
 /**
- * Reports whether a search text looks like part of an email address. The search does not find addresses by a part.
+ * Reports whether a search text looks like part of an email address. The search does not find partial addresses.
  */
 const partOfAddress = (search: string): boolean => /^[^\s@]+@?[^\s@]*$/.test(search.trim()) && search.trim().length > 1;

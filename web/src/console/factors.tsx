@@ -11,7 +11,7 @@ export interface SecondFactors {
   /** Whether the account has a second factor, and therefore recovery codes. */
   needed: boolean;
   app: boolean;
-  /** Requests a passkey; null if the account has none, or if this browser does not support passkeys. */
+  /** Requests a passkey. It is null if the account has none, or if this browser does not support passkeys. */
   passkey: (() => Promise<PasskeyAnswer>) | null;
 }
 
@@ -26,7 +26,7 @@ export function useSecondFactors(client: Client): { totp: Loaded<Factor>; passke
   return { totp, passkeys, factors: { needed: app || some, app, passkey: some && passkeysKnown() ? () => provePasskey((path, o) => client.call(path, o)) : null } };
 }
 
-/** The input of a second-factor code. */
+/** The input for a second-factor code. */
 export function Code({ id = "code", label = t("appCode"), value, onInput, focus = false, recovery = true }: { id?: string; label?: string; value: string; onInput: (s: string) => void; focus?: boolean; /** Reports whether a recovery code is also accepted. */ recovery?: boolean }) {
   return (
     <div>
@@ -39,12 +39,11 @@ export function Code({ id = "code", label = t("appCode"), value, onInput, focus 
 }
 
 /**
- * Reports whether the form is complete, ignoring the code, which a passkey replaces. The browser indicates missing
- * values.
+ * Reports whether the form is complete, ignoring the code, which a passkey replaces. The browser marks missing values.
  */
 const entered = (form: HTMLFormElement | null) => [...(form?.elements ?? [])].every((x) => !(x instanceof HTMLInputElement) || x.classList.contains("code") || x.reportValidity());
 
-/** The input of a second factor in a form: a button for a passkey, or a code. */
+/** The input for a second factor in a form, which is a button for a passkey or an input for a code. */
 export function SecondFactorInput({ id, app, onPasskey, code, onCode, focus }: { id?: string; app: boolean; onPasskey: (() => void) | null; code: string; onCode: (s: string) => void; focus?: boolean }) {
   return (
     <>

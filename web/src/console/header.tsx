@@ -6,13 +6,13 @@ import { t, type TextKey } from "./texts";
 import { WorkspaceChoice } from "./workspace";
 
 const sections: Record<string, TextKey> = { envelopes: "envelopes", templates: "templates", bulk: "bulkSends", webhooks: "webhooks", contacts: "contacts", usage: "usage", settings: "settings" };
-const help: Record<string, TextKey> = { problems: "problems" }; // for those who may support
+const help: Record<string, TextKey> = { problems: "problems" }; // for users who may provide support
 const administration: Record<string, TextKey> = { users: "users", application: "application" };
 
-/** The header of every page: the sections, the workspace and the menu of the account. */
+/** The header of every page, with the sections, the workspace and the account menu. */
 export function Header({ client, who, current, switcher }: { client: Client; who: Identity; current: string; switcher: ComponentChildren }) {
   const ref = useRef<HTMLElement>(null);
-  // On a phone the sections are one line, which is scrolled to the current one.
+  // On a phone, the sections are on one line, which is scrolled to the current section.
   useEffect(() => { ref.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }); }, [current]);
   const shown = { ...sections, ...(hasRole(who, "support") ? help : {}), ...(hasRole(who, "admin") ? administration : {}) };
   return (
@@ -25,7 +25,9 @@ export function Header({ client, who, current, switcher }: { client: Client; who
   );
 }
 
-/** The user's name. Behind it are the account, the language, and signing out. */
+/**
+ * The account menu, labeled with the user's name. It contains the account, the language, and the button to sign out.
+ */
 function AccountMenu({ client, who, current, switcher }: { client: Client; who: Identity; current: string; switcher: ComponentChildren }) {
   const ref = useRef<HTMLDetailsElement>(null);
   const close = () => { if (ref.current) ref.current.open = false; };

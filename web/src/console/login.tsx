@@ -13,13 +13,15 @@ import { t } from "./texts";
 /** The reason why a sign-in at the provider failed. */
 export interface SignInProblem { text: string; /** The account caused the problem, so the user must choose another one. */ account: boolean }
 
-/** The form to sign in. If the session of a user has ended, it covers the page of that user, which stays as it is. */
+/**
+ * The sign-in form. If a user's session has ended, the form covers the user's page, which remains unchanged behind it.
+ */
 export function Login({ client, ended, told, user, onIn, foot }: { client: Client; ended: boolean; told: SignInProblem; /** The address of the user whose session has ended. */ user?: string; onIn: (w: Identity) => void; foot: ComponentChildren }) {
   usePageTitle(user === undefined ? "" : null);
   const [email, setEmail] = useState(user ?? "");
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");
-  // The available second factors, or null if none is needed.
+  // The available second factors, or null if none is required.
   const [second, setSecond] = useState<{ app: boolean; passkey: boolean } | null>(null);
   const [problem, setProblem] = useState(told.text);
   const [options, setOptions] = useState<SignInOptions>({ provider: null, passkeys: false });

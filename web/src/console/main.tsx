@@ -32,12 +32,12 @@ import { Users } from "./users";
 import { Webhooks } from "./webhooks";
 import { WorkspaceProvider } from "./workspace";
 
-const look = 60_000; // interval between checks of the session, in milliseconds
-const coveredFor = 3_600_000; // time for which a page is kept after its session has ended, in milliseconds
+const look = 60_000; // in milliseconds; interval between checks of the session
+const coveredFor = 3_600_000; // in milliseconds; time for which a page is retained after its session has ended
 
 const noProblem: SignInProblem = { text: "", account: false };
 
-// This must run before any other code reads the address.
+// This must run before any other code reads the URL.
 const returned = takeReturned();
 
 /** Loads a language, and applies it to the document. */
@@ -46,7 +46,7 @@ async function speak(wanted: Language): Promise<void> {
 }
 
 function Console() {
-  const [, setSpoken] = useState(language()); // a change renders all texts again
+  const [, setSpoken] = useState(language()); // this change causes all texts to be rendered again
   const choose = (wanted: Language) => {
     rememberLanguage(wanted);
     void speak(wanted).then(() => setSpoken(language()));
@@ -61,7 +61,8 @@ function Console() {
     setWho(w);
     setEnded(false);
   };
-  // A session that expires covers the page until the user has signed in again, and keeps what was being entered.
+  // When a session expires, a dialog covers the page until the user has signed in again. Text that was being entered is
+  // kept.
   const client = useMemo(() => new Client((ended) => {
     setEnded(ended);
     if (!ended) setWho(null);
@@ -100,7 +101,7 @@ function Console() {
   );
 }
 
-/** The page that the address names, for a user who has signed in. */
+/** The page to which the URL refers, for a user who has signed in. */
 function Pages({ client, who, told, switcher, onEnrolled }: { client: Client; who: Identity; told: SignInProblem; switcher: ComponentChildren; onEnrolled: () => void }) {
   const { section, id } = useRoute();
   if (who.mustEnrol) return <MustEnrol client={client} email={who.user?.email ?? ""} onDone={onEnrolled} />;
@@ -151,7 +152,7 @@ function Workshop({ client, who, section, id }: { client: Client; who: Identity;
   }, []);
   const contacts = useMemo(() => recipientsOf(client), [client]);
   const token = useRef("");
-  if (client.token) token.current = client.token; // else the builder waits until the user has signed in again
+  if (client.token) token.current = client.token; // otherwise, the builder waits until the user has signed in again
   const back = () => { location.hash = section === "edit" ? `#/templates/${id}` : `#/envelopes/${id}`; };
   /** If the sender signs first, the signing page follows. */
   const sent = async () => {
@@ -164,7 +165,7 @@ function Workshop({ client, who, section, id }: { client: Client; who: Identity;
         return;
       }
     } catch {
-      // The envelope has been sent regardless of this error, and its page shows its state.
+      // The envelope has been sent regardless of this error, and the envelope's page displays its state.
     }
     back();
   };

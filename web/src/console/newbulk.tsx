@@ -36,7 +36,7 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
   const [tenantId, setTenant] = useWorkspace();
   const templates = useLoad<Paged<TemplateSummary>>(client, `/v1/templates?${query({ tenantId: who.app.tenants[0], pageSize: 100 })}`);
   const { data: loaded, problem } = useLoad<Template>(client, id ? `/v1/templates/${id}` : null);
-  const template = loaded?.id === id ? loaded : null; // the previous template stays loaded until this one is received
+  const template = loaded?.id === id ? loaded : null; // the previous template remains loaded until this one is received
   const [file, setFile] = useState<File | null>(null);
   const [rows, setRows] = useState<string[][]>([]);
   const [checked, setChecked] = useState<Checked | null>(null);

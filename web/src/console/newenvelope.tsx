@@ -18,7 +18,7 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
   const [people, setPeople] = useState<readonly Person[]>([{ id: 0, name: "", email: "", phone: null }]);
   const [signing, setSigning] = useState(false);
   const [workspace, setWorkspace] = useWorkspace();
-  const [chosen, setChosen] = useState(0); // how often files were selected
+  const [chosen, setChosen] = useState(0); // number of times that files were selected
   const contacts = (search: string) => recipientsOf(client)(search, workspace);
   const me = who.user;
   const set = (id: number, change: Partial<Person>) => setPeople((old) => old.map((p) => (p.id === id ? { ...p, ...change } : p)));
@@ -29,7 +29,7 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
     if (!subject && pdfs[0]) setSubject(pdfs[0].name.replace(/\.pdf$/i, "").slice(0, 255));
   };
   const make = async (once: string) => {
-    const key = `${once}-${chosen}`; // other files are a different request
+    const key = `${once}-${chosen}`; // selecting other files makes a different request
     const first = files[0];
     if (!first) throw new Error(t("choosePdf"));
     const signers = [...people.map(({ name, email, phone }) => ({ name, email, ...(phone ? { phone } : {}) })), ...(signing && me ? [{ name: me.name, email: me.email }] : [])];

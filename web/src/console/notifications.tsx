@@ -35,7 +35,7 @@ export function Notifications({ client, named }: { client: Client; /** The addre
     heading.current?.scrollIntoView({ block: "start", behavior: "instant" });
   }, [named, loaded]);
   const choose = (frequency: Frequency) => {
-    // The first summary should arrive in the morning of the user's time zone, not of UTC.
+    // The first summary should arrive in the morning in the user's time zone, not in UTC.
     const zone = frequency === "daily" && data?.frequency !== "daily" && own?.timeZone === "UTC" ? { timeZone: ownZone() } : {};
     set({ frequency, ...zone });
   };

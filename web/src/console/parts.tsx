@@ -18,7 +18,7 @@ const named: Partial<Record<string, TextKey>> = {
 };
 
 /**
- * The texts for the kinds of recipients and the identity checks. A viewer who is a recipient is unrelated to the user
+ * The texts for the kinds of recipients and the identity checks. A recipient who is a viewer is unrelated to the user
  * role of the same name.
  */
 const kinds: Partial<Record<string, TextKey>> = {
@@ -60,8 +60,8 @@ export function ActionRow({ children }: { children: ComponentChildren }) {
 }
 
 /**
- * Returns whether an operation is in progress, and a function that starts one. The function does nothing while
- * another is in progress, so a second click has no effect.
+ * Returns whether an operation is in progress, and a function that starts one. The function does nothing while another
+ * operation is in progress, so a second click has no effect.
  */
 export function useBusy(): [boolean, (work: () => Promise<unknown>) => Promise<void>] {
   const [busy, setBusy] = useState(false);
@@ -80,8 +80,9 @@ export function useBusy(): [boolean, (work: () => Promise<unknown>) => Promise<v
 type KeyedWork = (key: string) => Promise<unknown>;
 
 /**
- * A button that performs an action at the service and displays the result: the text returned by work, or else done.
- * name distinguishes several buttons with the same label. work receives the Idempotency-Key of the action.
+ * A button that performs an action at the service and displays the result, which is the text returned by work, or done
+ * if there is none. The name distinguishes several buttons with the same label. work receives the Idempotency-Key of
+ * the action.
  */
 export function ActionButton({ label, name, done, work, tone = "plain", disabled }: { label: string; name?: string; done?: string; work: KeyedWork; tone?: string; disabled?: boolean }) {
   const [busy, run] = useBusy();
@@ -108,7 +109,7 @@ export function ActionButton({ label, name, done, work, tone = "plain", disabled
 }
 
 /**
- * A dialog with a form. It closes when the work has succeeded, and displays the error otherwise. work receives the
+ * A dialog with a form. It closes when the work succeeds, and displays the error otherwise. work receives the
  * Idempotency-Key of the action.
  */
 export function FormDialog({ title, label, tone = "", work, other, onClose, children }: { title: string; label: string; tone?: string; work: KeyedWork; /** An alternative action on the entered values. */ other?: { label: string; work: KeyedWork }; onClose: () => void; children: ComponentChildren }) {
@@ -172,7 +173,7 @@ export function Table({ label, head, children }: { label: string; head: string[]
   );
 }
 
-/** The cursor of the preceding page, for each page that was reached by paging forward. "" is the first page. */
+/** The cursor of the preceding page, for each page that was reached by paging forward. "" represents the first page. */
 const previous = new Map<string, string>();
 
 /**
@@ -197,7 +198,7 @@ export function Pager({ cursor, next, stale, onPage, labels = [t("newer"), t("ol
   );
 }
 
-/** The labels of an envelope, each a link to the others that have it. */
+/** The labels of an envelope. Each label links to the list of envelopes with that label. */
 export function LabelList({ labels }: { labels?: string[] }) {
   if (!labels?.length) return null;
   return <ul class="labels" aria-label={t("labels")}>{labels.map((l) => <li key={l}><a class="badge" href={`#/envelopes?${query({ label: l })}`}><bdi>{l}</bdi></a></li>)}</ul>;

@@ -11,7 +11,7 @@ export const passkeysKnown = (): boolean => typeof PublicKeyCredential !== "unde
 
 class PasskeyError extends Error {}
 
-/** Runs a ceremony, and replaces the browser's errors, which do not state the reason. */
+/** Runs a ceremony, and replaces the browser's errors because they do not state the reason. */
 async function ask<T>(work: () => Promise<T | null>, otherwise: string): Promise<T> {
   try {
     const made = await work();

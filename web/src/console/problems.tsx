@@ -105,7 +105,7 @@ function DeliveryTable({ client, rows, reload }: { client: Client; rows: Deliver
 // The number of characters of an endpoint's response in the list. The delivery's page shows everything that is stored.
 const shown = 160;
 
-/** Returns the last response of the endpoint, in one line. */
+/** Returns the last response of the endpoint, on one line. */
 function answerWords(a: Attempt | null): string {
   if (!a) return t("notAttempted");
   const body = a.body.replaceAll(/\s+/g, " ").trim();

@@ -5,9 +5,9 @@ import { ActionButton, ActionRow } from "./parts";
 import { formatRelative, t, type TextKey } from "./texts";
 import { sortable } from "./timeline";
 
-/** The permitted actions for a recipient. Absent actions are not permitted. */
+/** The permitted actions for a recipient. An absent action is not permitted. */
 export interface PersonActions { remind?: Act; link?: Act; resend?: Act; correct?: () => void; replace?: () => void; copies?: Act }
-/** Performs an action, and may return what to say of it. */
+/** Performs an action. The result may be a text to display. */
 type Act = (key: string) => Promise<unknown>;
 
 /** Returns the last email to an awaited recipient if a server has permanently rejected it, or undefined otherwise. */
@@ -89,7 +89,7 @@ function Before({ previous }: { previous?: PreviousSigner[] }) {
 
 function PersonButtons({ who, replaceWord, remind, link, resend, correct, replace, copies }: { who: { name: string; email: string }; replaceWord: "reassign" | "replace" } & PersonActions) {
   const { name, email } = who;
-  return ( // even without actions: it has the result of the last one
+  return ( // displayed even without actions, because it contains the result of the last one
     <ActionRow>
       {remind && <ActionButton label={t("remind")} name={t("remindName", { name })} work={remind} />}
       {correct && <button type="button" class="plain small" aria-label={t("correctEmailOf", { name })} onClick={correct}>{t("correctEmail")}</button>}

@@ -12,10 +12,10 @@ import { t } from "./texts";
 /** Proof of the user's identity: the password, and a second factor if the account has one. */
 export interface Proof { password: string; code?: string; passkey?: PasskeyAnswer }
 
-/** Identifies the account of a password form to password managers. */
+/** Identifies the account in a password form for password managers. */
 export const Owner = ({ email }: { email: string }) => <input hidden readOnly autocomplete="username" value={email} />;
 
-/** Reports whether the user signs in at an OpenID provider, and proves their identity there. */
+/** Reports whether the user signs in at an OpenID provider, and therefore proves their identity there. */
 export const AtProvider = createContext(false);
 
 /** Requests proof of identity before a change to the account. */

@@ -1,7 +1,7 @@
 import { request } from "../ui/http";
 import { t } from "./texts";
 
-/** The response of an OpenID provider, which is received in the address of this page. */
+/** The response of an OpenID provider, which is received in the URL of this page. */
 export interface Returned { code: string; state: string; iss?: string }
 
 const backKey = "countersign:console:back";
@@ -16,9 +16,9 @@ export function goToProvider(address: string): void {
 const leaving = 10_000;
 
 /**
- * Begins a sign-in at the provider. Options require the user to authenticate again or to choose another account. The
- * promise resolves after 10 seconds, or when the user returns to the page with the Back button, because starting a
- * second sign-in earlier would invalidate the first.
+ * Begins a sign-in at the provider. The options can require the user to authenticate again or to choose another
+ * account. The promise resolves after 10 seconds, or when the user returns to the page with the Back button, because
+ * starting a second sign-in earlier would invalidate the first.
  */
 export async function signInAtProvider(asked: { again?: boolean; otherAccount?: boolean }): Promise<void> {
   goToProvider((await request<{ url: string }>("/v1/console/provider/begin", { body: asked })).url);
@@ -27,9 +27,9 @@ export async function signInAtProvider(asked: { again?: boolean; otherAccount?: 
 }
 
 /**
- * Removes the provider's response from the address, so that it is not added to the history or sent to anyone else.
- * The console page to return to is read from this tab's own storage, because the address does not contain it. error
- * is the provider's error code.
+ * Removes the provider's response from the URL, so that it is neither added to the history nor sent to anyone else. The
+ * console page to return to is read from this tab's storage, because the URL does not contain it. The member error is
+ * the provider's error code.
  */
 export function takeReturned(): Returned | { error: string } | null {
   if (location.pathname !== "/console/signed-in") return null;
@@ -42,7 +42,7 @@ export function takeReturned(): Returned | { error: string } | null {
   return { error: /^[a-z_]{1,40}$/.test(error ?? "") ? error! : "" };
 }
 
-/** Returns the text for the provider's error code. It is a general text if there is no code. */
+/** Returns the text for the provider's error code. If there is no code, the text is a general one. */
 export function providerProblem(code: string): string {
   if (code === "access_denied") return t("providerDenied");
   return code ? t("providerFailedWith", { code }) : t("providerFailed");

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { t } from "./texts";
 
-/** The location within the console: "#/section/id?filters". */
+/** The location within the console, in the form "#/section/id?filters". */
 interface Route { section: string; id: string; query: URLSearchParams }
 
 export function parse(hash: string): Route {
@@ -30,8 +30,8 @@ const lists = new Map<string, string>();
 export const listHref = (section: string): string => lists.get(section) ?? `#/${section}`;
 
 /**
- * Returns the filters of a list. They are part of the address, so that the Back button, a reload, or a link sent to a
- * colleague shows the same list. Changing a filter does not add an entry to the history, and returns to the first
+ * Returns the filters of a list. They are part of the URL, so that the Back button, a reload, or a link sent to a
+ * colleague displays the same list. Changing a filter does not add an entry to the history, and returns to the first
  * page.
  */
 export function useFilters(): { get: (name: string) => string; set: (changes: Record<string, string>) => void } {
@@ -58,7 +58,7 @@ export function useFilters(): { get: (name: string) => string; set: (changes: Re
   };
 }
 
-/** Sets the name of the page in the browser's tabs and history; null keeps the name. */
+/** Sets the name of the page in the browser's tabs and history. If it is null, the name does not change. */
 export function usePageTitle(name: string | null): void {
   const title = name ? t("pageTitle", { page: name }) : t("consoleTitle");
   useEffect(() => { if (name !== null) document.title = title; }, [title]);

@@ -20,7 +20,7 @@ function read(who: Identity): Saved[] {
 }
 
 /**
- * The filters that the user has saved in this browser. A click applies a saved filter, and the filters in use can be
+ * The filters that the user has saved in this browser. A click applies a saved filter, and the current filters can be
  * saved.
  */
 export function SavedFilters({ who, names, get, set }: { who: Identity; names: readonly string[]; get: (name: string) => string; set: (changes: Record<string, string>) => void }) {

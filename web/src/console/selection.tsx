@@ -65,7 +65,7 @@ interface Outcome { state: "done" | "failed" | "running"; text: string }
  */
 function Run({ client, kind, envelopes, onChanged, onClose }: { client: Client; kind: Kind; envelopes: readonly Envelope[]; onChanged: () => void; onClose: () => void }) {
   const { title, text, label, fits, otherwise, tone } = kinds[kind];
-  const [all] = useState(envelopes); // the envelopes as selected; the list below continues to be updated
+  const [all] = useState(envelopes); // the envelopes at the time of selection; the list below continues to be updated
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const [running, setRunning] = useState(false);
   const [reason, setReason] = useState("");
@@ -94,7 +94,7 @@ function Run({ client, kind, envelopes, onChanged, onClose }: { client: Client; 
           await client.call(`/v1/envelopes/${e.id}/signers/${s.id}/remind`, { method: "POST", key: keyOf(s.id) });
           reminded.current.add(s.id);
         } catch (x) {
-          if (x instanceof ApiError) keys.current.delete(s.id); // without a response, a repeat must be the same request
+          if (x instanceof ApiError) keys.current.delete(s.id); // without a response, a retry must be the same request
           problems.push(t("colon", { name: s.name, text: errorText(x) }));
         }
       }

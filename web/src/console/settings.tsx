@@ -21,7 +21,7 @@ export function SettingsPage({ client, who }: { client: Client; who: Identity })
   const { get, set: setFilter } = useFilters();
   const tenantId = get("tenant");
   const { data: loaded, problem, reload } = useLoad<{ tenantId: string; own: Settings; effective: Settings }>(client, `settings?${query({ tenantId })}`);
-  // The previous tenant's settings stay loaded until the new ones are received.
+  // The previous tenant's settings remain loaded until the new ones are received.
   const data = loaded?.tenantId === tenantId ? loaded : null;
   const [changed, setChanged] = useState<Partial<Settings>>({});
   const save = async () => {

@@ -125,7 +125,7 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
   const [name, setName] = useState("");
   const [roles, setRoles] = useState("");
   const [tenantId, setTenant] = useState(who.app.tenants[0] ?? "");
-  const [chosen, setChosen] = useState(0); // how often files were selected
+  const [chosen, setChosen] = useState(0); // number of times that files were selected
   const take = (list: FileList | null | undefined) => {
     const pdfs = [...(list ?? [])];
     setFiles(pdfs);
@@ -133,7 +133,7 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
     if (!name && pdfs[0]) setName(pdfs[0].name.replace(/\.pdf$/i, ""));
   };
   const make = async (once: string) => {
-    const key = `${once}-${chosen}`; // other files are a different request
+    const key = `${once}-${chosen}`; // selecting other files makes a different request
     const names = roles.split(",").map((r) => r.trim()).filter(Boolean);
     if (new Set(names).size < names.length) throw new Error(t("sameRole"));
     const form = new FormData();

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { t } from "./texts";
 
-const pause = 20_000; // interval between checks while Temporal is down, in milliseconds
+const pause = 20_000; // in milliseconds; interval between checks while Temporal is down
 
 /** Reports whether Temporal is down, which delays emails and sealing. */
 async function temporalIsDown(): Promise<boolean> {

@@ -10,7 +10,7 @@ export type TextKey = keyof typeof english;
 
 export const { load: loadTexts, language, locale, t, listed, numeral, percent } = catalogue<TextKey>(english, import.meta.glob(["../../../locales/*/console.json", "!../../../locales/en/*"], { import: "default" }));
 
-/** Returns a text with elements, such as links, in place of its placeholders. n selects the plural form. */
+/** Returns a text whose placeholders are replaced by elements, such as links. n selects the plural form. */
 export function rich(key: TextKey, values: Record<string, ComponentChildren>, n?: number): ComponentChildren[] {
   return t(key, n === undefined ? {} : { n }).split(/\{(\w+)\}/).map((part, i) => (i % 2 ? values[part] : part));
 }

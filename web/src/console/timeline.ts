@@ -4,7 +4,7 @@ import { t, type TextKey } from "./texts";
 
 export interface Line { at: string; kind: "event" | "mail" | "webhook"; title: string; note: string; bad?: boolean; href?: string; folded?: Line[] }
 
-/** Returns a time in a form that can be sorted as text. Go omits trailing zeros of fractions. */
+/** Returns a time in a form that can be sorted as text. Go omits trailing zeros in fractions. */
 export const sortable = (at: string): string => {
   const [, whole = at, fraction = ""] = /^([^.Z]*)(?:\.(\d+))?Z$/.exec(at) ?? [];
   return `${whole}.${fraction.padEnd(9, "0")}`;
@@ -21,7 +21,7 @@ const sentences: Record<string, TextKey> = {
   "envelope.completed": "evCompleted", "document.timestamped": "evTimestamped", "document.downloaded": "evDownloaded", "document.purged": "evPurged", "envelope.deleted": "evDeleted",
 };
 
-/** The events before an envelope is sent. */
+/** The events that can occur before an envelope is sent. */
 const setUp = new Set(["envelope.created", "document.added", "document.prepared", "signer.added", "field.added", "draft.prepared"]);
 
 const badEvents = new Set(["invitation.failed", "signer.otp_failed", "signer.declined", "envelope.declined", "sealing.failed"]);
@@ -57,7 +57,7 @@ export function sentenceOf(e: Named, app: string, x: Activity): string {
   };
   if (x.event === "signer.replaced" || x.event === "signer.delegated") {
     const s = e.signers.find((s) => s.id === x.detail?.signerId);
-    const before = Number(x.detail?.person) - 2; // the chain counts persons from 1, and the event names the new person
+    const before = Number(x.detail?.person) - 2; // the chain counts persons from 1, and the event contains the new person's number
     const [old, made] = [s?.previous?.[before], s?.previous?.[before + 1] ?? s];
     values.before = old?.name ?? "";
     values.to = made?.name ?? "";
@@ -75,7 +75,7 @@ const mailLine = (e: Named, m: Mail): Line => ({
   title: t(m.sentAt ? "mailSent" : m.failedAt ? "mailRefused" : "mailWaiting", { kind: nameOf(m.kind), to: recipientName(e, m.signerId, m.createdAt) || t("aRecipient") }), note: m.error ?? "",
 });
 
-/** The events that contain the same information as the line of the email itself. */
+/** The events that contain the same information as the corresponding email's own line. */
 const mailEvents = new Set(["invitation.sent", "invitation.failed", "reminder.sent", "copy.announced", "copy.sent"]);
 
 /**

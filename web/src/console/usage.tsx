@@ -30,7 +30,7 @@ export function Usage({ client }: { client: Client }) {
   );
 }
 
-/** Returns the text about the remaining allowance, or about a limit that was reached. */
+/** Returns the text about the remaining allowance, or about a limit that has been reached. */
 function limitWords(u: UsageSummary): string {
   const left = (u.envelopesLimit ?? 0) - u.envelopesUsed;
   if (left > 0) return t("envelopesLeft", { n: left, date: formatDate(u.periodEnd) });

@@ -10,7 +10,7 @@ interface Person { name: string; email: string; phone: string; hostName: string;
 const nobody: Person = { name: "", email: "", phone: "", hostName: "", hostEmail: "" };
 
 /**
- * Creates an envelope from a template, with a person for each role. Then it sends the envelope or opens the builder.
+ * Creates an envelope from a template, with a person for each role. It then sends the envelope or opens the builder.
  */
 export function UseTemplate({ client, template, onClose }: { client: Client; template: Template; onClose: () => void }) {
   const [people, setPeople] = useState<Record<string, Person>>({});

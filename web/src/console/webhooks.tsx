@@ -117,8 +117,8 @@ function EndpointForm({ title, label, url: first = "https://", events: chosen = 
 
 function Rotate({ client, w, onClose, onSecret }: { client: Client; w: Webhook; onClose: () => void; onSecret: (s: string) => void }) {
   const [hours, setHours] = useState("24");
-  // The secret remains the same while the dialog is open, because a second one would invalidate the receiver's current
-  // one at once.
+  // The secret remains the same while the dialog is open, because a second new secret would immediately invalidate the
+  // receiver's current one.
   const [secret] = useState(makeSecret);
   const work = async (key: string) => {
     await client.call(`webhooks/${w.id}/secret`, { body: { secret, overlapHours: Number(hours) }, key });

@@ -64,7 +64,10 @@ export function WorkspaceChoice({ who }: { who: Identity }) {
   );
 }
 
-/** Returns the workspace for a new object, which is the given one if any, or else the one in the header. */
+/**
+ * Returns the workspace for a new object, which is the given workspace if there is one, and the workspace in the header
+ * otherwise.
+ */
 export function useWorkspace(given?: string): [string, (workspace: string) => void] {
   const { own } = useWorkspaces();
   const [other, setOther] = useState<string | null>(null);

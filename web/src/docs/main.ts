@@ -10,8 +10,8 @@ declare global {
 }
 
 /**
- * Samples are in curl, Go, JavaScript and Python. The value true hides all clients of a language, and a list hides
- * the clients in it.
+ * Samples are displayed for curl, Go, JavaScript and Python. The value true hides all clients for a language, and a
+ * list hides the listed clients.
  */
 const hidden = {
   c: true, clojure: true, csharp: true, dart: true, fsharp: true, http: true, java: true, julia: true, kotlin: true, node: true, objc: true, ocaml: true,
@@ -19,7 +19,7 @@ const hidden = {
   shell: ["httpie", "wget"], js: ["axios", "jquery", "ofetch", "xhr"], python: ["aiohttp", "httpx_async", "httpx_sync", "python3"],
 };
 
-/** Nothing is loaded from other hosts: no fonts, proxy, telemetry or assistant. */
+/** Nothing is loaded from other hosts. There are no remote fonts, and no proxy, telemetry or assistant. */
 const configuration = {
   sources: [
     { title: "Countersign API", slug: "api", url: "/openapi.yaml", default: true },
@@ -39,7 +39,7 @@ const configuration = {
   hiddenClients: hidden,
   authentication: { preferredSecurityScheme: "oauth2" },
   // Some operations are a few pixels wider than a phone. The statuses of a response scroll next to its controls. A
-  // section that is the target of a link accepts no keys and has no outline.
+  // section that is the target of a link accepts no keyboard input and has no outline.
   customCss: "#app { overflow-x: clip; } .section:focus { outline: none; } .response-card .scalar-card-header-tabs > :first-child { overflow-x: auto; scrollbar-width: none; } .response-card .scalar-card-header-tabs > :last-child { flex-shrink: 0; margin-left: 12px; } :root { --scalar-font: system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif; --scalar-font-code: ui-monospace, 'SF Mono', Menlo, 'Noto Sans Mono', monospace; }",
 };
 

@@ -6,8 +6,8 @@ import type { Translate } from "../ui/i18n";
 interface Size { width: number; height: number }
 
 /**
- * The pages of the sealed document. The number of pages is unknown, so the next page is requested when the last one
- * is close to the visible area.
+ * The pages of the sealed document. The number of pages is unknown, so the next page is requested when the last loaded
+ * page is close to the visible area.
  */
 export function SealedPages({ base, t }: { base: string; t: Translate }) {
   const viewer = useMemo(() => new Viewer((_, page) => `${base}/pages/${page}`, () => ({})), [base]);

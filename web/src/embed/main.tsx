@@ -17,7 +17,7 @@ interface Session {
   theme: Theme | null;
 }
 
-/** The session that messages identify, and the origin that receives them. */
+/** The session that messages identify, and the origin that receives the messages. */
 type Bound = Pick<Session, "envelopeId" | "signerId" | "allowedOrigin">;
 
 /** Posts an event to the embedding application and to no other origin. */

@@ -32,8 +32,8 @@ describe("lines of a page", () => {
     expect(down!.words[0]!.from).toBeCloseTo(50);
     expect(down!.words[0]!.length).toBeCloseTo(40);
     expect(down!.words[0]!.size).toBeCloseTo(12);
-    // A word of 60 by 12 points rotated by 30 degrees, and a word rotated by 45 degrees, whose bounding box does not
-    // determine its size.
+    // A word of 60 by 12 points that is rotated by 30 degrees, and a word that is rotated by 45 degrees, for which the
+    // bounding box does not determine the size.
     const [c, s] = [Math.cos(Math.PI / 6), Math.sin(Math.PI / 6)];
     const [turned] = lines(word("turned", 0, 0, 60 * c + 12 * s, 60 * s + 12 * c, 1, 30));
     expect(turned!.words[0]!.length).toBeCloseTo(60);

@@ -1,6 +1,6 @@
 /** The invisible text above the image of a page, for selecting, for searching in the page, and for screen readers. */
 
-/** A word with its upright bounding box, in points from the top left corner of the displayed page. */
+/** A word with its upright bounding box, in points from the upper left corner of the displayed page. */
 export interface Word {
   text: string;
   x: number;
@@ -29,7 +29,7 @@ const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Scri
 const joined = /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}\p{Script=Devanagari}\p{Script=Bengali}]/u;
 const stacked = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u;
 
-/** Columns of stacked characters have boxes that are taller than wide. */
+/** The boxes of columns of stacked characters are taller than they are wide. */
 const isVertical = (w: Word): boolean => !w.angle && stacked.test(w.text) && [...w.text].length > 1 && w.h > 1.5 * w.w;
 
 /** Places a word along a direction. The x axis is along the direction, and the y axis is across it. */
@@ -56,7 +56,7 @@ export function linesOf(text: PageText): Line[] {
   const out: { words: Placed[]; angle: number; rtl: boolean; vertical: boolean; line: number }[] = [];
   for (const word of text.words) {
     const vertical = isVertical(word);
-    // Stacked characters are written vertically, whatever their own direction is.
+    // Stacked characters are written vertically, regardless of their own direction.
     const angle = vertical ? 90 : word.angle ?? 0;
     const last = out.at(-1);
     const at = placed(word, angle);
@@ -142,13 +142,13 @@ function layLine({ words, angle, rtl, vertical }: Line): HTMLElement {
     const next = words[i + 1];
     if (!next) return;
     const gap = (rtl ? word.from - next.from - next.length : next.from - word.from - word.length) / size;
-    // If the order of words differs from their order on the page, the gap is meaningless.
+    // If the logical order of words differs from their order on the page, the gap is meaningless.
     const blank = document.createElement("span");
     blank.textContent = " ";
     blank.style.letterSpacing = spacing(" ", gap > -0.3 && gap < 60 ? Math.max(gap, 0.02) : 0.25, 1);
     element.append(blank);
   });
-  element.append(document.createElement("br")); // a separate line when copied
+  element.append(document.createElement("br")); // becomes a separate line when copied
   return element;
 }
 

@@ -7,7 +7,7 @@ export interface Sheet {
   page: number;
   /** Contains the image and the text. Its width in CSS pixels determines the level. */
   holder: HTMLElement;
-  /** The width of the page in points. */
+  /** The page's width in points. */
   width: number;
   /** The alternative text of a page without text, such as a scan. */
   alt?: string;
@@ -17,7 +17,7 @@ export interface Sheet {
   onFailed: () => void;
 }
 
-/** Level k has 72·k dots per inch. The service renders no other levels. */
+/** Level k is rendered at 72·k dots per inch. The service renders no other levels. */
 export type Level = 1 | 2 | 4;
 
 /**
@@ -26,10 +26,10 @@ export type Level = 1 | 2 | 4;
  */
 export const levelFor = (density: number): Level => (density <= 1.1 ? 1 : density <= 2.2 ? 2 : 4);
 
-const maxShown = 12; // pages
-const atOnce = 3; // requests
+const maxShown = 12; // in pages
+const atOnce = 3; // in requests
 const settle = 120; // milliseconds without scrolling before skipped pages are requested
-const maxWaits = 5; // for a busy service
+const maxWaits = 5; // maximum number of retries while the service is busy
 
 /** A response to a request for a page other than the page itself. */
 class PageError extends Error {
@@ -48,7 +48,7 @@ export const isSlowNetwork = (): boolean => {
 
 /**
  * Displays pages as images that the service renders, together with their text. It requests only pages close to the
- * visible area, visible ones first, and keeps few of them.
+ * visible area, with visible pages first, and keeps only a few pages.
  */
 export class Viewer {
   private shown = new Map<Sheet, Shown>();
@@ -58,7 +58,7 @@ export class Viewer {
   private keepsAll = false;
   private timer = 0;
   private prepared = new Map<string, Promise<Blob>>();
-  private spares: { go: () => void }[] = []; // small images that are waiting
+  private spares: { go: () => void }[] = []; // requests for thumbnails that are waiting
   private sparing = false;
   private texts = new Map<string, Promise<PageText>>();
 
@@ -143,7 +143,7 @@ export class Viewer {
 
   /**
    * Returns the image of a page for its thumbnail as soon as nothing more urgent is in progress. The image has the
-   * level in which the page is read, so the browser already has it when the user reaches the page.
+   * level at which the page is read, so the browser already has it when the user reaches the page.
    */
   async spare(sheet: Pick<Sheet, "documentId" | "page">, scale: number, signal: AbortSignal): Promise<HTMLImageElement> {
     await new Promise<void>((go, stop) => {
@@ -182,7 +182,7 @@ export class Viewer {
   }
 
   /**
-   * Returns the most urgent page that lacks its level. On a slow network, a page is first displayed in the lowest
+   * Returns the most urgent page that lacks its level. On a slow network, a page is first displayed at the lowest
    * level.
    */
   private next(): [Sheet, Level] | undefined {

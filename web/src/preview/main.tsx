@@ -5,15 +5,15 @@ import { consoleToken } from "../ui/session";
 import { start, type LocalizedProps } from "../ui/start";
 
 /**
- * The signing page of a draft's recipient, for the sender. The console displays it in a frame of the same tab, and
- * the page uses the console's session.
+ * The signing page of a draft's recipient, for the sender. The console displays it in a frame of the same tab, where it
+ * uses the console's session.
  */
 function Preview({ speech, choose }: LocalizedProps) {
   const host = useMemo<Host>(() => {
     const [, , envelope = "", signer = ""] = location.pathname.split("/");
     return { emit: () => {}, framed: true, preview: new PreviewClient(envelope, signer, consoleToken() ?? "") };
   }, []);
-  // The language is the recipient's. It does not become the sender's choice for other pages.
+  // The page uses the recipient's language. This language does not become the sender's choice for other pages.
   return <Sign speech={speech} choose={(l) => choose(l, false)} token="" host={host} />;
 }
 

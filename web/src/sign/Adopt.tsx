@@ -25,7 +25,7 @@ export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
   const stamp = kind === "stamp";
   const offered: Way[] = stamp ? ["upload", "draw"] : saved && !initials ? ["saved", "type", "draw", "upload"] : ["type", "draw", "upload"];
   const [way, setWay] = useState<Way>(offered[0]!);
-  // A tab keeps its drawing, text or file while another tab is displayed.
+  // A tab retains its drawing, text or file while another tab is displayed.
   const [opened, setOpened] = useState<readonly Way[]>([offered[0]!]);
   const [marks, setMarks] = useState<Partial<Record<Way, AdoptedSignature | null>>>({});
   const mark = marks[way];
@@ -81,7 +81,7 @@ function Type({ name, label, t, onMark }: { name: string; label: string; t: Tran
   const faces = typefacesFor(text);
   const face = faces.find((f) => f.label === style) ?? faces[0]!;
   const drawable = hasLetters(text, face);
-  // This runs before the next click, so that a mark that does not match the displayed text cannot be adopted.
+  // This runs before the next click, so that the signer cannot adopt a mark that does not match the displayed text.
   useLayoutEffect(() => {
     let stale = false;
     onMark(null);

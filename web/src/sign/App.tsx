@@ -31,12 +31,12 @@ import { Consent, Contact, Decline, Invitation, StepIndicator } from "./Steps";
 
 export type HostEvent = "ready" | "viewed" | "consentAccepted" | "signatureApplied" | "completed" | "declined" | "handedOver" | "delegated" | "error";
 
-/** The container of the page: a browser window, or an application with a frame. */
+/** The container of the page, which is a browser window or an application's frame. */
 export interface Host {
   emit: (event: HostEvent, context: Context | null, more?: Record<string, unknown>) => void;
   /** The return address after signing. */
   returnUrl?: string;
-  /** The page is in a frame, where an ended session is reported instead of an ended link. */
+  /** The page is in a frame. In a frame, an ended session is reported instead of an ended link. */
   framed?: boolean;
   /** The embedding application has specified the color. */
   themed?: boolean;
@@ -50,7 +50,7 @@ export interface Host {
 interface Props extends LocalizedProps {
   /** The signer token. It is used in requests to paths below /v1/signing/. */
   token: string;
-  /** The storage key of a framed page, which may be unable to use cookies. */
+  /** The storage key for a framed page, because such a page may be unable to use cookies. */
   session?: string;
   host: Host;
 }
@@ -141,10 +141,10 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   useLayoutEffect(() => { void load(); }, [load]);
   useEffect(() => () => { viewer.close(); client.close(); }, [client]);
 
-  // A draft is stored only while the envelope can be signed.
+  // A draft is stored only as long as the envelope can be signed.
   const open = context !== null && !state.over;
   // The draft is saved when it is displayed, so that every visible entry is stored. Before the code is verified,
-  // nothing has been entered, and the draft on the device cannot be decrypted, so it is not changed.
+  // nothing has been entered and the draft on the device cannot be decrypted. Therefore, the draft is not changed.
   useLayoutEffect(() => { if (open && isIdentified(context) && !host.preview) saveDraft(context, draft); }, [draft]);
 
   /**

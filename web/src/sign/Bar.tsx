@@ -19,7 +19,7 @@ interface Props {
   refused: Refusals;
   files: FileActions;
   unread: number;
-  /** The visible page is displayed too small to count as read. */
+  /** The visible page is too small to count as read. */
   small: boolean;
   onValue: (f: Field, value: string, day?: string) => void;
   onNext: () => void;
@@ -102,10 +102,10 @@ function Entry({ f, name, speech, value, day, problem, said, onValue, onDone }: 
   const ref = useRef<HTMLInputElement & HTMLTextAreaElement & HTMLSelectElement>(null);
   const [left, setLeft] = useState(problem !== "");
   const [typed, setTyped] = useState(() => (f.type === "number" ? typedNumber(value, locale) : value));
-  const wrong = left || said ? problem : ""; // a message from the service is displayed while the signer is typing
+  const wrong = left || said ? problem : ""; // the service's message is displayed while the signer is typing
   // This must run in the same turn as the tap, because some phones open the keyboard only then.
   useLayoutEffect(() => ref.current?.focus({ preventScroll: true }), []);
-  // This runs before the next key press, so that Enter accepts the displayed day.
+  // This runs before the next key press, so that Enter accepts the displayed date.
   useLayoutEffect(() => {
     if (f.type === "date" && !value) onValue(f, writeDay(f, today(), locale), today());
   }, []);

@@ -8,7 +8,7 @@ type Kinds = Record<string, string>;
 const files = import.meta.glob("../../../locales/*/certificate.json", { import: "preparedKinds" }) as Record<string, () => Promise<Kinds>>;
 
 /**
- * Lists the content that the service removed from a file when the sender uploaded it, or nothing if the file is
+ * Lists the content that the service removed from a file when the sender uploaded it. The list is empty if the file is
  * unchanged.
  */
 export function Changes({ doc, speech }: { doc: Doc; speech: Localization }) {

@@ -5,7 +5,7 @@ import { StatusIcon, Title, type IconName } from "../ui/parts";
 import type { Outcome } from "./receipt";
 import { Contact } from "./Steps";
 
-/** The reasons why a link has ended or cannot be used yet. */
+/** The reasons why a link is no longer valid or cannot be used yet. */
 export type EndState = "invalid" | "expired" | "used" | "voided" | "otherDeclined" | "completed" | "notYet" | "busy" | "offline" | "embedInvalid" | "embedExpired" | "preview";
 
 const ends: Record<EndState, { icon: IconName; tone: "" | "good" | "bad"; title: Key; text: Key }> = {
@@ -36,7 +36,7 @@ function endOfLink(e: unknown): EndState | null {
     case "signing_link_used": case "already_signed_or_declined": case "already_declined": return "used";
     case "signing_link_expired": return "expired";
     case "signing_link_closed": {
-      // The state is contained in the details. Otherwise it is the last word of the message.
+      // The details contain the state. If they do not, the state is the last word of the message.
       const state = String(e.details.status ?? /(\w+)\.?$/.exec(e.message)?.[1] ?? "");
       return ({ voided: "voided", declined: "otherDeclined", expired: "expired", completed: "completed" } as Record<string, EndState>)[state] ?? "invalid";
     }

@@ -8,7 +8,7 @@ interface FileState { busy: boolean; problem: string }
 
 const idle: FileState = { busy: false, problem: "" };
 
-/** The actions on files of attachment fields. Errors are reported in the state of the field. */
+/** The actions on the files in attachment fields. Errors are reported in the state of the field. */
 export interface FileActions {
   of: (f: Field) => Attached | undefined;
   state: (f: Field) => FileState;
@@ -62,7 +62,7 @@ export function useFileStates(t: Translate) {
   };
 }
 
-/** The input of an attachment field, with which a file can be selected, opened and removed. */
+/** The input for an attachment field. It lets the signer select, open and remove a file. */
 export function FileEntry({ f, name, speech, files }: { f: Field; name: string; speech: Localization; files: FileActions }) {
   const { t, locale } = speech;
   const { busy, problem } = files.state(f);
@@ -91,7 +91,7 @@ export function FileEntry({ f, name, speech, files }: { f: Field; name: string; 
 
 export const isTooLarge = (file: File): boolean => file.size > largest;
 
-/** The notices about uploads for these fields that are in progress or have failed. */
+/** Notices about uploads for these fields that are in progress or have failed. */
 export function FileNotices({ fields, names, files, t, onGo }: { fields: readonly Field[]; names: Map<string, string>; files: FileActions; t: Translate; onGo: (f: Field) => void }) {
   const told = fields.filter((f) => f.type === "attachment" && (files.state(f).busy || files.state(f).problem));
   return (

@@ -9,7 +9,8 @@ export type FetchFinished = (documentId: string, page: number, level: Level, sig
 interface Props { context: Context; fetchPage: FetchFinished; t: Translate }
 
 /**
- * The pages with fields of the signer, as the service will seal them. Each page is requested when it becomes visible.
+ * The pages that contain the signer's fields, as the service will seal them. Each page is requested when it becomes
+ * visible.
  */
 export function Finished({ context, fetchPage, t }: Props) {
   // Pages are fetched one at a time, because the service creates a trial seal for each.

@@ -4,7 +4,9 @@ import type { LocalizedProps } from "../ui/start";
 import { SenderFoot, SenderLogo, type Branding } from "./Look";
 import { textFor, type RecipientKind } from "./roles";
 
-/** The layout of a page without a document: the content, the language selection, and the sender's footer. */
+/**
+ * The layout of a page without a document. It consists of the content, the language selection, and the sender's footer.
+ */
 export function Narrow({ speech, choose, branding, logo, kind, onDecline, onDelegate, children }: LocalizedProps & { branding: Branding | null; logo?: string | null; kind?: RecipientKind; onDecline?: () => void; onDelegate?: () => void; children: ComponentChildren }) {
   return (
     <main class="narrow">

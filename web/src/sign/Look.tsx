@@ -11,7 +11,7 @@ export interface Branding {
   logo: string | null;
 }
 
-/** The sender's logo, or the first letter of the name if there is no logo or it cannot be loaded. */
+/** The sender's logo, or the first letter of the sender's name if there is no logo or the logo cannot be loaded. */
 export function SenderLogo({ name, logo }: { name: string; logo?: string | null }) {
   const [failed, setFailed] = useState(false);
   if (logo && !failed) return <img class="senderlogo" src={logo} alt="" onError={() => setFailed(true)} />;

@@ -92,7 +92,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
 
   const k = effectiveScale(zoom, fitScale);
   const kept = useRef<{ element: Element; share: number } | null>(null);
-  /** Records the position at the middle of the screen, which is restored after the pages change their size. */
+  /** Records the position at the middle of the screen, which is restored after the pages change size. */
   const keep = () => {
     const element = document.elementsFromPoint(innerWidth / 2, innerHeight / 2).find((e) => e.classList.contains("sheet"));
     if (!element) return;
@@ -287,7 +287,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   );
 }
 
-/** Returns the scale at which the widest page fits the given width, in CSS pixels per point. */
+/** Returns the scale at which the widest page fits into the given width, in CSS pixels per point. */
 export function fittingScale({ documents }: Context, width: number): number {
   const widest = Math.max(...documents.flatMap((d) => d.pages.map((p) => p.width)));
   return Math.min((width - (width > 640 ? 48 : 16)) / (widest > 0 ? widest : 612), 1.5);

@@ -13,7 +13,7 @@ interface Props {
   context: Context;
   names: Map<string, string>;
   values: Values;
-  /** The fields that still need an entry, and the problems with existing entries. */
+  /** The fields that still require an entry, and the problems with existing entries. */
   toDo: Field[];
   problems: ReadonlyMap<string, string>;
   read: ReadonlySet<string>;
@@ -22,13 +22,13 @@ interface Props {
   files: FileActions;
   speech: Localization;
   sign: () => Promise<void>;
-  /** Absent in a preview, in which nothing is sealed. */
+  /** Absent in a preview, because nothing is sealed there. */
   fetchFinished?: FetchFinished;
   onGo: (target: Target) => void;
   onClose: () => void;
 }
 
-/** Displays the missing entries, or the entries to be signed, and signs them. */
+/** Displays the missing entries or, if there are none, the entries to be signed, and signs them. */
 export function Review({ context, names, values, toDo: missing, problems, read, news, files, speech, sign, fetchFinished, onGo, onClose }: Props) {
   const { t } = speech;
   const [busy, setBusy] = useState(false);
@@ -45,7 +45,7 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
       await sign();
     } catch (e) {
       setBusy(false);
-      if (e instanceof ApiError && e.code === "values_changed") return; // it is shown by the list of new values
+      if (e instanceof ApiError && e.code === "values_changed") return; // shown by the list of new values
       const fields = e instanceof ApiError ? Object.values(e.errors).flat() : [];
       setProblem(fields.length ? [t("notAccepted"), ...fields] : [errorText(e, t, context.senderName)]);
     }
@@ -92,7 +92,7 @@ export function AddedValues({ news, kind, t, onGo }: { news: readonly FilledFiel
   );
 }
 
-/** The fields of a document, in as few lines as possible. The same signature on many pages takes up one line. */
+/** The fields of a document, on as few lines as possible. The same signature on many pages takes up only one line. */
 function Entries({ doc, context, names, values, speech, onGo }: { doc: Doc; speech: Localization } & Pick<Props, "context" | "names" | "values" | "onGo">) {
   const { t, locale } = speech;
   // For a group of radio options, only the selected option is included.

@@ -102,7 +102,7 @@ function FieldValue({ f, value, t }: { f: Field; value: string; t: Translate }) 
   return <Written f={f} value={value} />;
 }
 
-/** A check mark or a text, rendered as in the sealed file. */
+/** A check mark or text, rendered as in the sealed file. */
 function Written({ f, value }: { f: Pick<Field, "type" | "w" | "h"> & Partial<Field>; value: string }) {
   if (f.type === "radio") return <svg viewBox="0 0 100 100" aria-hidden="true"><circle cx="50" cy="50" r="30" fill="currentColor" /></svg>;
   if (f.comb && f.maxLength) {

@@ -8,7 +8,7 @@ import { Changes } from "./Changes";
 import type { Context } from "./model";
 import { textFor, type RecipientKind } from "./roles";
 
-/** Returns the message to display for an error, in terms that a signer understands. */
+/** Returns the message to display for an error, in words that a signer understands. */
 export function errorText(e: unknown, t: Translate, sender: string): string {
   if (e instanceof NetworkError) return t(navigator.onLine ? "unreachable" : "offline");
   if (!(e instanceof ApiError)) return t("wentWrong", { message: e instanceof Error ? e.message : String(e) });
@@ -47,7 +47,7 @@ export function Contact({ sender, contact, t }: { sender: string; contact?: stri
 
 export type Step = "stepConfirm" | "stepConsent" | "stepFill" | "stepSign";
 
-/** The progress of the signer. */
+/** The signer's progress. */
 export function StepIndicator({ context, now, t }: { context: Context; now: Step; t: Translate }) {
   const all: Step[] = context.requiresOtpVerification ? ["stepConfirm", "stepConsent", "stepFill", "stepSign"] : ["stepConsent", "stepFill", "stepSign"];
   const at = all.indexOf(now);
@@ -97,7 +97,7 @@ interface DeclineProps {
   decline: () => Promise<void>;
   /**
    * The identity check that precedes declining. Declining ends the envelope for everyone, so only the invited signer
-   * may do it.
+   * may decline.
    */
   first: ComponentChildren;
   onClose: () => void;

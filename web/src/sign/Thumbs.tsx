@@ -5,7 +5,7 @@ import { memo } from "../ui/memo";
 import { Icon } from "../ui/parts";
 import { pageKey, pageSize, type Doc } from "./model";
 
-/** The minimum width of a window with thumbnails next to the documents. */
+/** The minimum window width at which thumbnails are displayed next to the documents. */
 const wide = matchMedia("(min-width: 75rem)");
 
 /** Reports whether thumbnails are displayed. */
@@ -64,7 +64,7 @@ const Thumb = memo(function Thumb({ doc, page, viewer, isRead, isCurrent, scale,
   const ref = useRef<HTMLCanvasElement>(null);
   const { width, height } = pageSize(doc, page);
   const key = pageKey(doc.documentId, page);
-  // The image is requested when the thumbnail becomes visible, and stored at the size of the thumbnail.
+  // The image is requested when the thumbnail becomes visible, and is stored at the size of the thumbnail.
   useEffect(() => {
     const canvas = ref.current!;
     let stop: AbortController | null = null;

@@ -20,7 +20,7 @@ export class Client {
     }
   }
 
-  /** The address of the sender's logo. */
+  /** The URL of the sender's logo. */
   get logo(): string {
     return `${this.base}/logo`;
   }
@@ -59,7 +59,7 @@ export class Client {
     return this.download(this.documentPath(documentId), /\.pdf$/i.test(name) ? name : `${name}.pdf`);
   }
 
-  /** Fetches a file, which requires the session, and saves it on the device. */
+  /** Fetches a file with the session's credentials, and saves it on the device. */
   private async download(path: string, name: string): Promise<void> {
     const res = await fetch(path, { headers: this.headers(), credentials: "same-origin" });
     if (!res.ok) throw new Error(`HTTP ${res.status}`);
@@ -93,7 +93,7 @@ export class Client {
     return this.session ? { "X-Signer-Session": this.session } : {};
   }
 
-  /** Returns the image of another signer's signature, as a URL for an image element. */
+  /** Returns a URL for an image element that displays another signer's signature. */
   picture(sha256: string): Promise<string> {
     let found = this.pictures.get(sha256);
     if (!found) {

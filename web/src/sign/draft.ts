@@ -88,7 +88,7 @@ export function saveDraft(c: Context, d: Draft): void {
   try {
     sessionStorage.setItem(name(c), packed);
   } catch {
-    // Storage is full or not accessible to this page. Signing works without it.
+    // Storage is full or not accessible to this page. Signing also works without storage.
   }
   last = { c, packed };
   writing ??= writeDown().finally(() => { writing = null; });
@@ -135,7 +135,7 @@ function sweep(): void {
     try {
       at = (JSON.parse(localStorage.getItem(key)!) as Encrypted).at;
     } catch {
-      // The entry is not in the format of this page.
+      // The entry is not in this page's format.
     }
     if (!(Date.now() - at < lifetime)) localStorage.removeItem(key);
   }

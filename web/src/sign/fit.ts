@@ -1,13 +1,13 @@
 const measuring = document.createElement("canvas").getContext("2d")!;
 
-/** The minimum text size of sealed entries, in points. */
+/** The minimum text size of a sealed entry, in points. */
 const minTextSize = 5;
 const lineHeight = 1.2;
 
 /**
- * Calculates the size of text, in points, in the same way as the seal. The text is not wrapped if it is legible
- * without wrapping. Otherwise, the number of lines with the largest size is used. The service's decision is final;
- * see fitcheck.ts.
+ * Calculates the size of text, in points, in the same way as the seal. The text is not wrapped if it is legible without
+ * wrapping. Otherwise, the number of lines that allows the largest size is used. The service's decision is final; see
+ * fitcheck.ts.
  */
 export function fitText(text: string, w: number, h: number, wanted = 0): { lines: string[]; size: number } {
   measuring.font = '100px "Noto Sans", sans-serif';
@@ -28,7 +28,7 @@ export function fitText(text: string, w: number, h: number, wanted = 0): { lines
   return small > size ? { lines, size: small } : { lines: plain, size };
 }
 
-/** Wraps a line at its spaces. A word that is too long for one line is broken at any character. */
+/** Wraps a line at its spaces. A word that is too long for a line can be broken at any character. */
 function wrap(line: string, width: number, widthOf: (s: string) => number): string[] {
   const out: string[] = [];
   let now = "";

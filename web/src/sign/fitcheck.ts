@@ -6,7 +6,7 @@ import { isFixed, isWritten, type Field, type Values } from "./model";
 
 /** The pause in typing after which the service checks the texts, in milliseconds. */
 const pause = 500;
-/** The number of texts checked in one request, because the size of the body is limited. */
+/** The maximum number of texts to check in one request, because the size of the body is limited. */
 const mostChecks = 5;
 
 /**

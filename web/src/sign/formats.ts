@@ -8,8 +8,8 @@ import type { Translate } from "../ui/i18n";
 import { isWritten, missingFields, writeDate, type Context, type Field, type Values } from "./model";
 
 /**
- * Formats a day for a field: with the field's pattern if there is one, as ISO 8601 if the field has limits, or
- * otherwise in the usual form of the language.
+ * Formats a day for a field: with the field's pattern if there is one, in ISO 8601 format if the field has limits, and
+ * in the language's usual format otherwise.
  */
 export function writeDay(f: Field, iso: string, locale: string): string {
   if (!f.format) return f.validation?.min || f.validation?.max ? iso : writeDate(iso, locale);
@@ -18,7 +18,7 @@ export function writeDay(f: Field, iso: string, locale: string): string {
 }
 
 /**
- * Returns the number conventions of the language: its separators, and the number of digits between two group
+ * Returns the language's number conventions, which are its separators and the number of digits between two group
  * separators.
  */
 function numeralsOf(locale: string): { decimal: string; group: string; between: number } {
@@ -32,21 +32,21 @@ function numeralsOf(locale: string): { decimal: string; group: string; between: 
 
 /**
  * Parses a number typed in the conventions of the language, with digits of any script, and returns it in the sealed
- * form: 1234.5. Group separators and spaces are removed only if they actually group digits. Text that is not a number
- * is returned unchanged, and then rejected, so that a number is never mistaken for a different one.
+ * form, such as 1234.5. Group separators and spaces are removed only if they actually group digits. Text that is not a
+ * number is returned unchanged, and then rejected, so that a number is never mistaken for a different one.
  */
 export function readNumber(typed: string, locale: string): string {
   const { decimal, group, between } = numeralsOf(locale);
-  // The separators of Arabic digits stand for the separators of the language, regardless of the digits used.
-  // Fullwidth separators are variants of the normal ones.
+  // The separators of Arabic digits represent the separators of the language, regardless of the digits used. Fullwidth
+  // separators are variants of the normal ones.
   const text = latinDigits(typed.trim()).replaceAll("\u066b", decimal).replaceAll("\u066c", group).replaceAll(/[\uff0b-\uff0e]/g, (c) => c.normalize("NFKC"))
     .replaceAll(/[\u200e\u200f\u061c]/g, "").replaceAll("\u2212", "-").replaceAll(/\s/g, " ").replaceAll("'", "\u2019");
   const at = text.indexOf(decimal);
   const [whole, rest] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + decimal.length)];
   const [, sign, size] = /^([+-]?) ?(.*)$/.exec(whole)!;
   const signs = `[ ${group.replace(/\s/, " ").replace("'", "\u2019")}]`;
-  // Groups are formed as in 1,234,567, or in India as in 12,34,567. A number with a leading zero is never grouped:
-  // 0.500 is one half in every language.
+  // Digits are grouped as in 1,234,567 or, in India, 12,34,567. A number with a leading zero is never grouped, so 0.500
+  // is one half in every language.
   const grouped = [3, between].some((n) => new RegExp(`^[1-9]\\d{0,${n - 1}}(?=(${signs}))(?:\\1\\d{${n}})*\\1\\d{3}$`).test(size!));
   if ((!grouped && !/^\d*$/.test(size!)) || !/^\d*$/.test(rest)) return text;
   return `${sign}${size!.replaceAll(/\D/g, "")}${at < 0 ? "" : `.${rest}`}`;

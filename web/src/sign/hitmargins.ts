@@ -7,7 +7,7 @@ const maxMargin = 20; // in points; sufficient for the smallest box at the small
 
 /**
  * Divides the space between fields, so that small fields can be tapped with a finger and no two clickable areas
- * overlap. Each field receives up to half of the gap to its neighbor.
+ * overlap. Each field gets up to half of the gap to its neighbor.
  */
 export function hitMargins(fields: readonly Field[]): HitMargin[] {
   const out = fields.map(() => ({ left: maxMargin, right: maxMargin, above: maxMargin, below: maxMargin }));

@@ -4,14 +4,14 @@ export const inkColour = "#14283f";
 
 interface Typeface { label: string; family: string; covers: RegExp }
 
-/** The typefaces for typed signatures. The label is recorded. */
+/** The typefaces for typed signatures. The label is recorded in the signature. */
 const typefaces: readonly Typeface[] = [
   { label: "Dancing Script", family: '"Dancing Script", cursive', covers: /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]*$/u },
   { label: "Caveat", family: '"Caveat", cursive', covers: /^(?!.*[\u1ea0-\u1ef1])[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Common}\p{Script=Inherited}]*$/u },
   { label: "Great Vibes", family: '"Great Vibes", cursive', covers: /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]*$/u },
 ];
 
-/** The typeface for all other scripts. It uses handwritten or serif fonts of the system. */
+/** The typeface for all other scripts. It uses the system's handwriting or serif fonts. */
 const systemTypeface: Typeface = {
   label: "Serif", covers: /^/,
   family: '"Klee One", "Hiragino Mincho ProN", "Yu Mincho", "Noto Serif CJK JP", "Noto Naskh Arabic", "Geeza Pro", "Noto Serif Devanagari", "Kohinoor Devanagari", serif',
@@ -24,8 +24,8 @@ export function typefacesFor(text: string): readonly Typeface[] {
 }
 
 /**
- * Reports whether the browser can draw every letter of a text. It draws each letter that it cannot draw as the same
- * empty box.
+ * Reports whether the browser can draw every letter of a text. A browser draws the same empty box for every letter that
+ * it cannot draw.
  */
 export function hasLetters(text: string, face: Typeface): boolean {
   const canvas = document.createElement("canvas");
@@ -106,7 +106,7 @@ export function cropToInk(canvas: HTMLCanvasElement): string | null {
   return out.toDataURL("image/png");
 }
 
-/** Reads an image file. If clean is true, light pixels become transparent, and dark ones become ink. */
+/** Reads an image file. If clean is true, light pixels become transparent, and dark pixels become ink. */
 export async function drawUploadedImage(file: Blob, clean: boolean): Promise<string | null> {
   const bitmap = await createImageBitmap(file);
   const scale = Math.min(1, 1600 / bitmap.width, 1600 / bitmap.height);
@@ -139,7 +139,7 @@ function removePaper(p: Uint8ClampedArray): void {
 }
 
 /**
- * Returns the initials of a name. Letters that would join, and might turn two initials into a word, are separated.
+ * Returns the initials of a name. Letters that would join and might turn two initials into a word are separated.
  */
 export function initialsOf(name: string): string {
   const letters = name.split(/[\s-]+/).map((part) => /^\P{M}\p{M}*/u.exec(part)?.[0] ?? "").filter(Boolean).slice(0, 4);

@@ -78,7 +78,7 @@ export interface Doc {
   order: number;
   size: number;
   sha256: string;
-  /** Runs of pages of the same size, in points of the displayed page. */
+  /** Runs of pages that have the same displayed size, in points. */
   pages: PageRun[];
   /** The differences between the file to be signed and the uploaded file. */
   changes?: FileChange[];
@@ -112,16 +112,18 @@ export interface Context {
   filled: FilledField[];
   /** The fields of later signers. It is absent until the signer is verified. */
   later?: LaterField[];
-  /** The digest of filled. The signature contains it, so that the record proves which entries were displayed. */
+  /**
+   * The digest of filled. The signature includes the digest, so that the record proves which entries were displayed.
+   */
   shown: string | null;
   /** The key that encrypts the draft on this device, or null until the signer is verified. */
   draftKey: string | null;
   code: CodeState | null;
-  /** The address for questions. */
+  /** The email address for questions. */
   contact?: string | null;
-  /** If this is false, the documents cannot be accessed until the signer is verified. */
+  /** If this is false, the documents are not accessible until the signer is verified. */
   readBeforeCode: boolean;
-  /** The values of earlier signers by name, as far as conditions refer to them. */
+  /** The values of earlier signers by name, if conditions refer to them. */
   conditionValues: Record<string, string>;
   /** Absent for an ordinary signer. */
   kind?: RecipientKind;
@@ -131,7 +133,7 @@ export interface Context {
   /** The signer may delegate to another person. */
   mayDelegate?: boolean;
   witnessFor?: Witnessed;
-  /** The branding of the sender's pages. If it is absent, the default applies. */
+  /** The branding of the sender's pages. If it is absent, the default branding applies. */
   branding?: Branding;
   /** Uploaded files that have not been signed yet. */
   attachments: Attached[];
@@ -179,7 +181,7 @@ export function withPrefilled(c: Context, values: Values): Values {
 }
 
 /**
- * Returns the values that change together with a field: those of fields with the same name, and those of the other
+ * Returns the values that change together with a field: the values of fields with the same name, and of the other
  * options in its group.
  */
 export function changedWith(c: Context, f: Field, value: string): Record<string, string> {
@@ -205,7 +207,7 @@ export function sortFields(answer: Context): Context {
   const documents = [...raw.documents].sort((a, b) => a.order - b.order);
   const rank = new Map(documents.map((d, i) => [d.documentId, i]));
   const place = (f: Field) => rank.get(f.documentId) ?? 0;
-  // Fields on the same line, even if they are not exactly aligned, are read from left to right.
+  // Fields on the same line, even if they are not exactly aligned, are ordered from left to right.
   const fields = [...raw.fields].sort((a, b) =>
     place(a) - place(b) || a.page - b.page || (Math.abs(a.y - b.y) > Math.min(a.h, b.h) / 2 ? a.y - b.y : a.x - b.x));
   return { ...raw, documents, fields };
@@ -270,8 +272,8 @@ export function nextField(all: readonly Field[], among: readonly Field[], after:
 }
 
 /**
- * Formats a day in the usual form of the language, in one of the formats that the service supports. It is sealed in
- * this form.
+ * Formats a day in the language's usual format, which is one of the formats that the service supports. The day is
+ * sealed in this format.
  */
 export function writeDate(iso: string, locale: string): string {
   const [y, m, d] = iso.split("-").map(Number) as [number, number, number];

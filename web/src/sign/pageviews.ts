@@ -5,7 +5,7 @@ export interface PageView { documentId: string; page: number; dwellMs: number }
 
 /**
  * The minimum time for which a rendered page must be visible to count as viewed and be reported, in milliseconds.
- * Shorter views result from scrolling past the page.
+ * Shorter views usually result from scrolling past the page.
  */
 const minPageView = 350;
 

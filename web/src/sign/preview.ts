@@ -3,9 +3,9 @@ import { Client } from "./client";
 import type { Attached, CodeState, Context } from "./model";
 
 /**
- * The calls of a signing page that the sender previews before sending. The context is that of the recipient and is
- * computed from the draft. There is no link: the signer's steps are handled here, and the service has no operation
- * that would accept them.
+ * The calls of a signing page that the sender previews before sending. The context is the recipient's, and is computed
+ * from the draft. There is no link. The signer's steps are handled here, and the service has no operation that would
+ * accept them.
  */
 export class PreviewClient extends Client {
   private verified = false;

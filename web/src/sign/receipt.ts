@@ -17,7 +17,7 @@ export interface Receipt {
   signerName?: string;
   maskedEmail: string;
   documents: { name: string; sha256?: string }[];
-  /** The number of remaining signers, and their names as far as this client is permitted to receive them. */
+  /** The number of remaining signers, and those of their names that this client is permitted to receive. */
   awaiting?: number;
   awaitingNames?: string[];
   /** A token that provides access to the outcome of the envelope for one day. */
@@ -53,7 +53,7 @@ export async function findOutcome(client: Client): Promise<Outcome | null> {
 
 export function receiptOf(o: Outcome, kept: Receipt | null): Receipt | null {
   if (o.outcome !== "signed" && o.outcome !== "declined") return null;
-  // The receipt stored in this tab contains the hashes of the signed files.
+  // The receipt that is stored in this tab contains the hashes of the signed files.
   const same = kept?.envelopeId === o.envelopeId && kept.outcome === o.outcome ? kept : null;
   return {
     outcome: o.outcome, at: o.at ?? same?.at ?? null, envelopeId: o.envelopeId, subject: o.subject, senderName: o.senderName, contact: o.contact,
@@ -69,7 +69,7 @@ export function newReceipt(context: Context, outcome: Receipt["outcome"], at: st
   };
 }
 
-/** The receipt is stored in the tab under a key with the end of the token, which does not grant access. */
+/** The receipt is stored in the tab under a key that contains the end of the token, which does not grant access. */
 const receiptKey = (token: string) => `countersign:receipt:${token.slice(-12)}`;
 
 export function saveReceipt(token: string, r: Receipt): void {

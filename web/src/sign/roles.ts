@@ -9,7 +9,7 @@ export interface Host { name: string }
 /** The signature that a witness confirms. The name is null until the witness is verified. */
 export interface Witnessed { signerId: string; role: string; name: string | null; signedAt: string | null }
 
-/** The texts for an approver or viewer that replace those for a signer. */
+/** The texts for an approver or viewer, which replace the texts for a signer. */
 const instead: Partial<Record<RecipientKind, Partial<Record<Key, Key>>>> = {
   approver: {
     asksYou: "asksApprove", sign: "approve", review: "stepApprove", stepSign: "stepApprove", stepFill: "stepRead", agreeBySigning: "agreeByApproving",

@@ -3,18 +3,18 @@ import { legibleScale } from "./tracking";
 
 /** The scale of the pages, in CSS pixels per point. */
 export interface Zoom {
-  /** The requested scale. */
+  /** The scale that the signer requested. */
   k: number;
   /** The requested scale, relative to the scale that fits the width. */
   ratio: number;
-  /** The scale was not selected by the signer, but was required for a field. */
+  /** The scale was not selected by the signer, but was needed to display a field. */
   auto: boolean;
 }
 
 export const steps = [0.75, 1, 1.25, 1.5, 2, 2.5, 3, 4];
 
 /**
- * Returns the scale after the width has changed. A zoom beyond the width is not reduced, and a smaller one keeps its
+ * Returns the scale after the width has changed. A zoom beyond the width is not reduced, and a smaller zoom keeps its
  * ratio to the width.
  */
 export const effectiveScale = (zoom: Zoom | null, fit: number): number => (!zoom ? fit : zoom.ratio < 1 ? fit * zoom.ratio : Math.max(zoom.k, fit));
@@ -30,7 +30,7 @@ export function nextStep(k: number, fit: number, by: 1 | -1): number | null {
  */
 export function scaleForField(f: Field, near: readonly Field[], fit: number, width: number): number {
   let k = Math.max(1, Math.min(1.6, 14 / f.h));
-  // This separates adjacent small fields sufficiently for a finger.
+  // This separates adjacent small fields enough for a finger to select one.
   for (const g of near) {
     const apart = Math.max(Math.abs(g.x + g.w / 2 - f.x - f.w / 2), Math.abs(g.y + g.h / 2 - f.y - f.h / 2));
     if (g !== f && apart > 6) k = Math.max(k, Math.min(2.4, 24 / apart));

@@ -14,7 +14,7 @@ export type Dialog = { name: "adopt"; field: Field } | { name: "review" } | { na
 type Over = { why: "end"; end: EndState; outcome: Outcome | null } | { why: "answered"; receipt: Receipt } | { why: "delegated"; to: string };
 
 export interface State {
-  /** Null until it is loaded. */
+  /** Null until the context is loaded. */
   context: Context | null;
   over: Over | null;
   dialog: Dialog | null;
@@ -38,7 +38,7 @@ export const initial = (): State => ({
 
 export type Action =
   | { type: "retried" }
-  /** found is the stored draft. */
+  /** The member found is the stored draft. */
   | { type: "loaded"; context: Context; found: Draft | null }
   | { type: "branded"; branding: Branding | null }
   | { type: "ended"; end: EndState; outcome: Outcome | null }
@@ -58,7 +58,7 @@ export type Action =
   | { type: "othersEntered"; filled: readonly FilledField[]; shown: string | null }
   | { type: "newsSeen" }
   | { type: "fileAttached"; file: Attached }
-  /** The attempt to sign has failed. The next one needs a new key. */
+  /** The attempt to sign has failed. The next attempt requires a new key. */
   | { type: "refused"; refused: Refusals; signKey: string }
   | { type: "misfit"; misfits: Refusals };
 
@@ -79,7 +79,7 @@ function load(s: State, context: Context, found: Draft | null): State {
   const { draft, fresh } = take(kept ?? emptyDraft(), context.filled);
   return {
     ...s, context, draft, over: null, files: context.attachments, draftOf: isIdentified(context) ? context.signerId : s.draftOf,
-    // A returning signer is shown which values have been added since the last visit. For a new signer all values are
+    // The page marks the values that were added since a returning signer's last visit. For a new signer, all values are
     // new, so none are marked.
     news: kept && kept.read.length > 0 ? fresh : [],
   };
@@ -137,7 +137,7 @@ export function reduce(s: State, a: Action): State {
   }
 }
 
-/** The content of the screen. */
+/** The screen to display. */
 type Screen =
   | { at: "loading" }
   | { at: "end"; end: EndState; outcome: Outcome | null }

@@ -2,8 +2,8 @@ import type { PageViewReporter } from "./pageviews";
 import type { Sheet, Viewer } from "../pages/viewer";
 
 /**
- * The minimum scale at which a page can count as read: 60% of its printed size. At this scale or larger, the rendered
- * page must be visible for 1.5 seconds in total, and each tenth of its height for 0.3 seconds.
+ * The minimum scale at which a page can count as read: 60% of its printed size. At this scale or a larger one, the
+ * rendered page must be visible for 1.5 seconds in total, and each tenth of its height must be visible for 0.3 seconds.
  */
 export const legibleScale = 0.6;
 const pageTime = 1500; // in milliseconds
@@ -11,7 +11,7 @@ const tenthTime = 300; // in milliseconds
 const tick = 100; // in milliseconds
 const margin = 0.02; // tolerance at the edges of a tenth, as a share of the height
 
-/** How long the parts of a page were visible. */
+/** The time for which the parts of a page were visible. */
 interface ViewedTime { total: number; tenths: number[] }
 
 /** Tracks which pages are near the visible area, visible, and read. */
@@ -19,7 +19,7 @@ export class ReadingTracker {
   onRead: (key: string) => void = () => {};
   /** Receives the first page that is in view. */
   onSight: (key: string) => void = () => {};
-  /** Receives whether a visible page is displayed too small to be read. */
+  /** Receives whether a visible page is too small to be read. */
   onSmall: (small: boolean) => void = () => {};
   private sheets = new Map<string, { sheet: Sheet; element: HTMLElement }>();
   private keys = new WeakMap<Element, string>();
@@ -50,7 +50,7 @@ export class ReadingTracker {
         const key = this.keys.get(e.target)!;
         toggle(this.visible, key, e.isIntersecting);
         const tall = e.rootBounds?.height ?? innerHeight;
-        // Half of the page is visible, or the page fills half of the screen.
+        // Whether half of the page is visible, or the page fills half of the screen.
         toggle(this.inSight, key, e.intersectionRatio >= 0.5 || e.intersectionRect.height >= tall / 2);
       }
       this.look();
@@ -117,7 +117,7 @@ export class ReadingTracker {
     this.last = now;
     if (document.visibilityState !== "visible") return;
     let small = false;
-    // The part behind the bar is not visible.
+    // The part of the page behind the bar is not visible.
     const end = document.querySelector(".bar")?.getBoundingClientRect().top ?? innerHeight;
     for (const key of this.visible) {
       if (this.read.has(key) || !this.ready.has(key)) continue;
@@ -145,7 +145,7 @@ export class ReadingTracker {
   };
 
   /**
-   * Sets the pages that count as read. A page that no longer counts as read, because something was added, can be read
+   * Sets the pages that count as read. A page that no longer counts as read because a value was added can be read
    * again.
    */
   known(read: ReadonlySet<string>): void {

@@ -6,7 +6,7 @@ const commonDomains = [
   "verizon.net", "yahoo.co.jp", "uol.com.br", "terra.com.br", "example.com",
 ];
 
-/** Existing domains that differ by one edit from a common domain and are therefore not typing errors. */
+/** Existing domains that differ by one edit from a common domain and are therefore not typos. */
 const otherDomains = new Set(["mail.com", "email.com", "ymail.co", "line.com", "love.com", "life.com", "five.com", "hive.com", "live.de", "live.fr", "live.it", "live.nl", "live.ca", "yahoo.ca", "hotmail.de", "hotmail.es"]);
 
 /**
@@ -26,13 +26,13 @@ function oneEdit(a: string, b: string): boolean {
   );
 }
 
-/** Shorter domains are too similar to each other for a hint. */
+/** Shorter domains are too similar to each other to justify a hint. */
 const shortestHint = 8;
 
 /**
- * Returns the probably intended address if the domain of an email address differs by one typing error from a common
- * domain, or from a domain in known, such as the domains of earlier recipients. Returns null otherwise. It is only a
- * hint, because the address may be correct.
+ * Returns the address that was probably intended if the domain of an email address is one typo away from a common
+ * domain, or from a domain in known, such as the domains of earlier recipients. Returns null otherwise. The result is
+ * only a hint, because the address may be correct.
  */
 export function addressHint(address: string, known: readonly string[] = []): string | null {
   const trimmed = address.trim();

@@ -1,16 +1,19 @@
-/** The element that gets the focus when the element that had it is gone: the heading of a dialog or page, or the pages of the builder. */
+/**
+ * The element that receives the focus when the focused element has been removed. It is the heading of a dialog or page,
+ * or the builder's pages.
+ */
 export const focusHome = (): HTMLElement | null => document.querySelector<HTMLElement>("dialog[open] h2[tabindex]") ?? document.querySelector<HTMLElement>("main h1[tabindex], main[tabindex]");
 
 /**
- * Keeps the focus when the element that has it is moved or removed, such as a button whose action is done. Otherwise
- * keyboard users would start over at the top of the page.
+ * Keeps the focus nearby when the focused element is moved or removed, such as a button whose action is complete.
+ * Otherwise, keyboard users would have to start over at the top of the page.
  */
 export function keepFocus(): void {
   let last: HTMLElement | null = null;
-  let byKeys = false; // the page is not scrolled away under a mouse
+  let byKeys = false; // a mouse user's page must not be scrolled away
   addEventListener("focusin", (e) => { last = e.target as HTMLElement; });
   addEventListener("keydown", () => { byKeys = true; }, { capture: true });
-  addEventListener("pointerdown", () => { last = null; byKeys = false; }, { capture: true }); // a press beside all controls removes the focus
+  addEventListener("pointerdown", () => { last = null; byKeys = false; }, { capture: true }); // a press outside all controls removes the focus
   new MutationObserver(() => {
     if (!last || (document.activeElement && document.activeElement !== document.body)) return;
     const target = last.isConnected ? last : focusHome();

@@ -7,7 +7,10 @@ export const rightToLeft = new Set<string>(["ar", "he"]);
 
 const remembered = "countersign:language";
 
-/** Returns the previously chosen language, the first supported language of the browser, or English, in this order. */
+/**
+ * Returns the language that the user chose earlier. If there is none, returns the browser's first supported language,
+ * and otherwise English.
+ */
 export function preferredLanguage(): Language {
   const wanted = [stored(), ...navigator.languages];
   for (const tag of wanted) {
@@ -23,14 +26,14 @@ export function languageOf(tag: string | null | undefined): Language | null {
   return base in languages ? base as Language : null;
 }
 
-/** Returns the language that the user has chosen on these pages before. */
+/** Returns the language that the user chose earlier on these pages. */
 export const chosenLanguage = (): Language | null => languageOf(stored());
 
 function stored(): string | null {
   try {
     return localStorage.getItem(remembered);
   } catch {
-    return null; // in some browsers, framed pages cannot access storage
+    return null; // framed pages cannot access storage in some browsers
   }
 }
 

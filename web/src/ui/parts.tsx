@@ -3,23 +3,23 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { focusHome } from "./focus";
 import { languages, type Language } from "./i18n";
 
-const doubleClick = 500; // milliseconds
+const doubleClick = 500; // in milliseconds
 
-/** A modal dialog. The browser keeps the focus inside it and closes it with Escape, unless it is required. */
+/** A modal dialog. The browser keeps the focus inside it and closes it on Escape, unless the dialog is required. */
 export function Dialog({ label, required = false, onClose, children }: { label: string; /** It hides the page, and Escape does not close it. */ required?: boolean; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
-  // This runs in the same task as the request, because the next key press must reach the dialog and not the page
-  // behind it.
+  // This runs in the same task as the request, because the next key press must reach the dialog, not the page behind
+  // it.
   useLayoutEffect(() => {
     const dialog = ref.current!;
     const before = document.activeElement as HTMLElement | null;
     if (!dialog.open) dialog.showModal();
-    // A dialog is scrolled to its top, wherever its first button is. The first input receives the focus, or the
-    // heading if there is no input.
+    // A dialog is scrolled to its top, regardless of the position of its first button. The first input receives the
+    // focus, or the heading if there is no input.
     (dialog.querySelector<HTMLElement>("[data-first]") ?? dialog.querySelector<HTMLElement>("h2[tabindex]"))?.focus({ preventScroll: true });
     dialog.scrollTop = 0;
-    // The second tap of a double tap was intended for the button that opened the dialog, and not for the button that
-    // is now at that position.
+    // The second tap of a double tap was intended for the button that opened the dialog, not for the button that is now
+    // at that position.
     dialog.style.pointerEvents = "none";
     const timer = setTimeout(() => { dialog.style.pointerEvents = ""; }, doubleClick);
     return () => {
@@ -36,7 +36,7 @@ export function Dialog({ label, required = false, onClose, children }: { label: 
   );
 }
 
-/** An error message, which is scrolled into view: a form may be longer than the screen. */
+/** An error message. It is scrolled into view, because a form may be longer than the screen. */
 export function ErrorText({ text }: { text: string }) {
   const ref = useRef<HTMLParagraphElement>(null);
   useLayoutEffect(() => ref.current?.scrollIntoView({ block: "nearest", behavior: "instant" }), [text]);

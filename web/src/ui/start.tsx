@@ -5,7 +5,7 @@ import { preferredLanguage, loadLanguage, type Language, type Localization } fro
 
 export interface LocalizedProps {
   speech: Localization;
-  /** If chosen is false, the language was not the user's choice. */
+  /** If chosen is false, the user did not choose the language. */
   choose: (l: Language, chosen?: boolean) => void;
 }
 

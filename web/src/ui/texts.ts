@@ -11,15 +11,15 @@ interface Catalogue<K extends string> {
   locale: () => string;
   /** Returns a text in the loaded language. */
   t: (key: K, values?: Record<string, string | number>) => string;
-  /** Joins several texts into a list. */
+  /** Joins several texts into a list in the language's style. */
   listed: (parts: readonly string[]) => string;
   numeral: (n: number) => string;
   percent: (share: number) => string;
 }
 
 /**
- * Returns a catalog. The parameter files contains functions that load a language's file, by path. English is built
- * in, and a text that is missing in a language is displayed in English.
+ * Returns a catalog. The parameter files contains functions that load a language's file, by path. English is built in,
+ * and texts that are missing in a language are displayed in English.
  */
 export function catalogue<K extends string>(english: Record<K, Text>, files: Record<string, () => Promise<unknown>>): Catalogue<K> {
   let language: Language = "en";

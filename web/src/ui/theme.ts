@@ -1,7 +1,7 @@
 /** The theme of an embedded page, as specified by the embedding application. */
 export interface Theme { primaryColor: string | null; borderRadius: string | null }
 
-/** Sets the page's color. */
+/** Sets the page's accent color. */
 export function paint(primaryColor: string | null | undefined): void {
   const root = document.documentElement;
   const colour = /^#([0-9a-f]{6}|[0-9a-f]{3})$/i.exec(primaryColor ?? "")?.[1];
@@ -10,8 +10,8 @@ export function paint(primaryColor: string | null | undefined): void {
   const light = luminance(full);
   root.style.setProperty("--accent-fill", `#${full}`);
   root.style.setProperty("--on-accent-fill", light > 0.179 ? "#10181d" : "#ffffff");
-  // As a text color, it must have sufficient contrast with every background of the page, so it is mixed with black or
-  // white.
+  // As a text color, it requires sufficient contrast with every background of the page. It is therefore mixed with
+  // black or white.
   root.style.setProperty("--accent-text-light", `color-mix(in srgb, #${full} ${light < 0.15 ? 100 : 40}%, black)`);
   root.style.setProperty("--accent-text-dark", `color-mix(in srgb, #${full} ${light > 0.35 ? 100 : 35}%, white)`);
   root.classList.add("themed");

@@ -26,7 +26,7 @@ const marks: Record<Status, { icon: IconName; word: VerifyKey }> = {
   untrusted: { icon: "question", word: "unknown" }, absent: { icon: "minus", word: "absent" },
 };
 
-const tooLarge = 30e6; // in bytes; the service would reject it after the upload
+const tooLarge = 30e6; // in bytes; the service would reject a larger file after the upload
 
 type State = { step: "choose"; problem?: string } | { step: "busy"; name: string } | { step: "told"; name: string; file: Blob; report: Report };
 

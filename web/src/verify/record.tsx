@@ -3,7 +3,7 @@ import { hasText, type VerifyKey, type VerifyTranslate } from "./words";
 
 interface Shown { record: SealRecord; say: VerifyTranslate; when: (s: string) => string }
 
-/** Returns the key of the text for a finding, a value or an event, or null if there is none. */
+/** Returns the key of the text for a finding, value or event, or null if there is none. */
 const known = (key: string): VerifyKey | null => (hasText(key) ? key : null);
 
 /** The facts about the document from its verified record. */
@@ -85,8 +85,7 @@ function entered(v: RecordValue, say: VerifyTranslate): string {
 }
 
 /**
- * Returns the names of the actors by event number. After an event that replaces a signer, the signer's events belong
- * to the new person.
+ * Returns the names of the actors by event number. Events after the replacement of a signer belong to the new person.
  */
 function actorNames(r: SealRecord): Map<number, string> {
   const persons = new Map(r.signers.map((s) => [s.id, [...(s.previous ?? []).map((p) => p.name), s.name]]));

@@ -6,16 +6,16 @@ export interface Finding { check: string; code: string; status: Status; detail: 
 
 interface RecordDocument { id: string; name?: string; order: number; of: number; pageCount: number; sha256: string }
 export interface RecordSigner { id: string; name: string; email: string; authMethod: string; verifiedAt?: string; consentAt?: string; signedAt?: string; ip?: string; previous?: PreviousSigner[];
-  /** Whether the service showed the signer pages of this document as pictures. */
+  /** Whether the service displayed pages of this document to the signer as images. */
   pagesShown: boolean;
   /**
    * kind is the kind of a recipient who is not an ordinary signer. For in_person, host is the person who received the
-   * link and handed the device over. witnessFor is the ID of the signer whose signature was witnessed.
+   * link and handed over the device. witnessFor is the ID of the signer whose signature was witnessed.
    */
   kind?: "approver" | "viewer" | "in_person"; host?: { name: string; email: string }; witnessFor?: string;
 }
 
-/** An earlier signer who was replaced. */
+/** A signer who was replaced. */
 export interface PreviousSigner { name: string; email: string; until: string; reason?: string }
 
 export interface RecordValue { fieldId: string; signerId: string; kind: string; page: number; text?: string; checked?: boolean; imageSha256?: string }

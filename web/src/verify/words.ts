@@ -20,7 +20,7 @@ export async function loadTexts(language: Language): Promise<VerifyTranslate> {
   return translator<VerifyKey>(all, language);
 }
 
-/** The text for the code of each finding. A code that is not listed is described by its check and result. */
+/** The text for the code of each finding. A code that is not listed here is described by its check and result. */
 export const findingTexts: Record<string, VerifyKey> = {
   "structure.readable": "readable", "structure.not_pdf": "notPDF", "structure.damaged": "damaged",
   "signature.none": "noSeal", "signature.remains": "sealRemains", "signature.does_not_fit": "sealRemains", "signature.rewritten": "rewrittenText", "signature.rewritten_unknown": "sealRemains", "signature.several": "sealSeveral",
