@@ -3,12 +3,14 @@ package activities_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/activities"
 	"countersign/models"
@@ -36,15 +38,22 @@ func (env *fakeEnv) template() *models.LoadedTemplate {
 // bulk creates a bulk send of n rows.
 func (env *fakeEnv) bulk(n int) temporal.BulkInput {
 	env.t.Helper()
+	return env.bulkOf(slices.Repeat([]string{"signer"}, n)...)
+}
+
+// bulkOf creates a bulk send with one row for each role, with a signer of that role.
+func (env *fakeEnv) bulkOf(roles ...string) temporal.BulkInput {
+	env.t.Helper()
+	n := len(roles)
 	of := env.template()
 	b := &models.BulkSend{
 		ID: newID(), AppID: env.app.ID, TenantID: "t", TemplateID: of.ID, TemplateVersion: of.Version, Status: models.BulkQueued,
 		Total: n, Actor: models.AppActor(env.app.ID), CreatedBy: "me", CreatedAt: env.clock.Now(),
 	}
 	var rows []*models.BulkRow
-	for i := range n {
+	for i, role := range roles {
 		r := &models.BulkRow{ID: newID(), Row: i + 1, Status: models.BulkRowPending}
-		require.NoError(env.t, r.SetData(models.BulkRowData{Signers: []models.SignerInput{{Role: "signer", Name: "Ada", Email: fmt.Sprintf("row%d@example.com", i)}}}))
+		require.NoError(env.t, r.SetData(models.BulkRowData{Signers: []models.SignerInput{{Role: role, Name: "Ada", Email: fmt.Sprintf("row%d@example.com", i)}}}))
 		rows = append(rows, r)
 	}
 	require.NoError(env.t, env.Store.CreateBulkSend(env.t.Context(), b, rows))
@@ -270,5 +279,54 @@ func TestBulkSend_WaitsForItsBacklog(t *testing.T) {
 		step, err = env.SendBulkRows(ctx, in)
 		require.NoError(env.t, err)
 		require.Equal(env.t, models.BulkCounts{Sent: 2}, step.Counts)
+	})
+}
+
+// TestChangeBulk_AppliesWhatIsAllowed checks that an operator's signal pauses, resumes or cancels a bulk send, and that
+// a signal that its status does not allow is ignored, while other errors are returned.
+func TestChangeBulk_AppliesWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx := env.t.Context()
+		in := env.bulk(2)
+		for _, c := range []struct {
+			action models.BulkAction
+			want   models.BulkStatus
+		}{
+			{models.BulkPause, models.BulkPaused}, {models.BulkResume, models.BulkRunning}, {models.BulkCancel, models.BulkCanceled},
+			{models.BulkResume, models.BulkCanceled}, {models.BulkPause, models.BulkCanceled},
+		} {
+			require.NoError(env.t, env.ChangeBulk(ctx, activities.ChangeBulkInput{BulkInput: in, Action: c.action}))
+			b, err := env.Store.BulkSend(ctx, in.AppID, in.BulkSendID)
+			require.NoError(env.t, err)
+			require.Equal(env.t, c.want, b.Status, c.action)
+		}
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		require.ErrorIs(env.t, env.ChangeBulk(ended, activities.ChangeBulkInput{BulkInput: in, Action: models.BulkPause}), context.Canceled)
+	})
+}
+
+// TestSendBulkRows_RejectedRow_FailsAlone checks that a row that cannot be sent fails with its reason, and that the rows
+// after it are sent.
+func TestSendBulkRows_RejectedRow_FailsAlone(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx := env.t.Context()
+		in := env.bulkOf("signer", "nobody", "signer")
+		step, err := env.SendBulkRows(ctx, in)
+		require.NoError(env.t, err)
+		require.Equal(env.t, activities.BulkStep{Status: models.BulkCompleted, Counts: models.BulkCounts{Sent: 2, Failed: 1}}, step)
+		failed, err := env.Store.BulkRows(ctx, in.BulkSendID, models.BulkRowFailed, 0, 10)
+		require.NoError(env.t, err)
+		require.Len(env.t, failed, 1)
+		require.Equal(env.t, []any{2, "validation_error"}, []any{failed[0].Row, failed[0].ErrorCode})
+		require.NotEmpty(env.t, failed[0].Error)
+
+		in.BulkSendID = newID()
+		_, err = env.SendBulkRows(ctx, in)
+		var final *sdktemporal.ApplicationError
+		require.ErrorAs(env.t, err, &final)
+		require.True(env.t, final.NonRetryable(), "it will not appear later")
 	})
 }

@@ -1,6 +1,9 @@
 package activities_test
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +14,7 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/models"
+	"countersign/store/blob"
 	"countersign/temporal"
 )
 
@@ -110,6 +114,40 @@ func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSendCopies_AttachTheSealedFiles checks that the attachments are the sealed files, and that a file that differs from
+// its record is not sent.
+func TestSendCopies_AttachTheSealedFiles(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx := env.t.Context()
+		e, in := env.sent("ada@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		require.NoError(env.t, env.SendCopies(ctx, in))
+		require.Len(env.t, env.mails.mails, 1)
+		sealed := env.load(in).Sealed()
+		require.Len(env.t, env.mails.mails[0].Attachments, len(sealed))
+		for i, attached := range env.mails.mails[0].Attachments {
+			f, err := attached.Open(ctx)
+			require.NoError(env.t, err)
+			content, err := io.ReadAll(f)
+			require.NoError(env.t, err)
+			require.NoError(env.t, f.Close())
+			require.Len(env.t, content, int(attached.Size))
+			require.Equal(env.t, sealed[i].SHA256, fmt.Sprintf("%x", sha256.Sum256(content)))
+		}
+		require.NoError(env.t, env.Blobs.Delete(ctx, sealed[0].BlobKey))
+		other, err := env.Blobs.Temp()
+		require.NoError(env.t, err)
+		defer blob.Discard(other)
+		_, err = other.WriteString("another file")
+		require.NoError(env.t, err)
+		require.NoError(env.t, env.Blobs.Keep(ctx, other, sealed[0].BlobKey))
+		_, err = env.mails.mails[0].Attachments[0].Open(ctx)
+		require.ErrorIs(env.t, err, blob.ErrModified)
+	})
 }
 
 // TestReplaceCopyRecipient_BeforeTheEnd checks that a new copy recipient receives the notice if the former one received

@@ -241,6 +241,9 @@ func TestNotifySender_OnlyWhoMayAndWants(t *testing.T) {
 		"who is the tenant's contact": func(env *fakeEnv, _ *models.ConsoleUser, e *models.Envelope) {
 			require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, TenantID: e.TenantID, NotifyEmail: new("GRACE@acme.example")}))
 		},
+		"who gave it to an application": func(env *fakeEnv, _ *models.ConsoleUser, e *models.Envelope) {
+			env.change(e, func(e *models.Envelope) error { e.OwnerID = nil; return nil })
+		},
 		"who declined": func(env *fakeEnv, _ *models.ConsoleUser, e *models.Envelope) {
 			env.change(e, func(e *models.Envelope) error { e.Signers[0].Email = "Grace@acme.example"; return nil })
 		},
@@ -253,6 +256,9 @@ func TestNotifySender_OnlyWhoMayAndWants(t *testing.T) {
 				env.decline(e, 0)
 				each, _ := env.notifications()
 				require.Len(env.t, each, 1)
+				unknown := each[0]
+				unknown.EventID = newID()
+				require.NoError(env.t, env.NotifySender(env.t.Context(), unknown), "an event that the envelope does not have")
 				lose(env, grace, e)
 				require.NoError(env.t, env.NotifySender(env.t.Context(), each[0]))
 				assert.Empty(env.t, env.mails.mails)
@@ -363,6 +369,27 @@ func TestSendDigest_GroupsByEnvelope(t *testing.T) {
 		require.NoError(env.t, err)
 		_, digests = env.notifications()
 		assert.Empty(env.t, digests, "nothing happened")
+	})
+}
+
+// TestSendDigest_IsBounded checks that a digest lists 50 envelopes and the number of the others, and omits what the user
+// did as a signer.
+func TestSendDigest_IsBounded(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		grace := env.user("grace@acme.example", models.RoleSender)
+		env.choose(grace, func(n *models.NotificationSettings) { n.Frequency = models.NotifyDaily })
+		in := temporal.DigestInput{AppID: env.app.ID, UserID: grace.ID, Until: env.clock.Now()}
+		env.decline(env.sentBy(grace, "Grace@acme.example"), 0)
+		require.NoError(env.t, env.SendDigest(env.t.Context(), in))
+		require.Empty(env.t, env.mails.mails, "she did this herself")
+		for range 52 {
+			env.decline(env.sentBy(grace, "ada@example.com"), 0)
+		}
+		require.NoError(env.t, env.SendDigest(env.t.Context(), in))
+		require.Len(env.t, env.mails.mails, 1)
+		require.Equal(env.t, 50, strings.Count(env.mails.mails[0].Text, "Name declined"))
+		require.Contains(env.t, env.mails.mails[0].Text, "and 2 more envelopes")
 	})
 }
 

@@ -272,6 +272,24 @@ func TestRemindDeletion_FilesWithoutRetention(t *testing.T) {
 	})
 }
 
+// TestRetentionSteps_EndWithTheRetention checks that an envelope whose files no longer have a retention period is neither
+// purged nor examined again.
+func TestRetentionSteps_EndWithTheRetention(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		days, ctx := 1, env.t.Context()
+		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		env.exec("UPDATE documents SET retention_until = NULL WHERE envelope_id = $1", e.ID)
+		env.clock.Add(25 * time.Hour)
+		require.NotNil(env.t, env.load(in).RetentionDueAt)
+		assert.Empty(env.t, env.retentionSteps())
+		assert.Nil(env.t, env.load(in).RetentionDueAt)
+	})
+}
+
 // TestPurge_RemovesPagesOfEveryFile checks that no page image of an original or sealed document remains after a
 // purge.
 func TestPurge_RemovesPagesOfEveryFile(t *testing.T) {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -39,5 +40,36 @@ func TestResetFactors_ConcernsOneUser(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, store.FactorState{Active: true, TOTP: true, Passkeys: 1, RecoveryCodes: 10}, kept)
 		require.ElementsMatch(t, sessions[ada.ID], sessionsOf(t, s, ada.ID))
+	})
+}
+
+// TestPasskeys_AreLimitedAndUsedInTurn checks that a user has a limited number of passkeys, and that each state of a
+// passkey is accepted once, from its own user.
+func TestPasskeys_AreLimitedAndUsedInTurn(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
+		ctx := t.Context()
+		_, ada, bob := newUsers(t, s)
+		add := func(u *models.ConsoleUser, n int) error {
+			_, err := s.AddPasskey(ctx, &models.ConsolePasskey{UserID: u.ID, CredentialID: fmt.Append(nil, u.ID, n), Credential: []byte("{}"), Name: fmt.Sprint(n)}, uuid.Nil)
+			return err
+		}
+		n := 0
+		for ; n < 10; n++ {
+			require.NoError(t, add(ada, n))
+		}
+		require.Equal(t, "too_many_passkeys", refusalOf(t, add(ada, n)))
+		require.NoError(t, add(bob, n))
+		keys, err := s.Passkeys(ctx, ada.ID)
+		require.NoError(t, err)
+		require.Len(t, keys, 10)
+		require.Equal(t, []string{"0", "9"}, []string{keys[0].Name, keys[9].Name}, "oldest first")
+
+		require.NoError(t, s.UsePasskey(ctx, &keys[0], []byte("{1}")))
+		require.ErrorIs(t, s.UsePasskey(ctx, &keys[0], []byte("{2}")), store.ErrCode)
+		of, err := s.Passkeys(ctx, bob.ID)
+		require.NoError(t, err)
+		of[0].UserID = ada.ID
+		require.ErrorIs(t, s.UsePasskey(ctx, &of[0], []byte("{3}")), store.ErrCode, "another user's")
 	})
 }
