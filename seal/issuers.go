@@ -11,8 +11,8 @@ import (
 	"countersign/seal/verify"
 )
 
-// authority is a time-stamp authority together with the hash of the additional certificates, besides its own, that it
-// last sent. No signature in a time-stamp covers these certificates. To protect them from changes, the content to be
+// authority is a time-stamp authority together with the hash of the certificates that it last sent in addition to its
+// own. No signature in a time-stamp covers these certificates. To protect them from changes, the content to be
 // time-stamped includes their hash, which must therefore be known in advance.
 type authority struct {
 	cms.Authority
@@ -32,14 +32,15 @@ const (
 	hangRest   = time.Minute
 )
 
-// hangs reports whether the authority recently timed out, so that a seal with an optional time-stamp skips the request.
+// hangs reports whether the authority recently timed out. In that case, a seal with an optional time-stamp skips the
+// request.
 func (a *authority) hangs() bool {
 	at := a.hung.Load()
 	return at != nil && a.now().Sub(*at) < hangRest
 }
 
-// issuers returns the hash of the additional certificates. If the hash is unknown, issuers requests a time-stamp and
-// discards it.
+// issuers returns the hash of the additional certificates. If the hash is unknown, issuers requests a time-stamp to
+// determine it, and discards the time-stamp.
 func (a *authority) issuers(ctx context.Context) ([sha256.Size]byte, error) {
 	if last := a.last.Load(); last != nil {
 		return *last, nil

@@ -35,7 +35,7 @@ const (
 type Job struct {
 	Original       io.ReaderAt // the uploaded PDF or the prepared file
 	Size           int64       // in bytes
-	OriginalSHA256 string      // hash of the uploaded PDF, lower-case hex; checked while copying
+	OriginalSHA256 string      // hash of the uploaded PDF in lower-case hex; checked while copying
 	Prepared       *Prepared   // nil if recipients read the uploaded file unchanged
 	Facts          *Facts      // facts of Original from Admit; if nil, Seal determines them
 	Envelope       Envelope
@@ -80,7 +80,7 @@ type Envelope struct {
 	ID, TenantID, Subject string
 	Sender                string // name of the sender, as in emails
 	CreatedAt, SentAt     time.Time
-	OriginalHash          string // hash over all originals, lower-case hex
+	OriginalHash          string // hash over all originals in lower-case hex
 }
 
 // Document is one PDF of the envelope.
@@ -95,8 +95,8 @@ type Value struct {
 	Text              string  // value of a text field
 	Checked           bool    // value of a checkbox or radio field
 	PNG               []byte  // picture of a signature, initial or stamp
-	// Name is the field name chosen by the sender. Group and Option identify the option of a radio field. They are
-	// empty if unknown.
+	// Name is the field name chosen by the sender. Group and Option identify the option of a radio field. Each is empty
+	// if unknown.
 	Name, Group, Option string
 	FontSize            float64 // size of text, in points; 0 means the largest size that fits
 	Align               string  // alignment of text: left, center or right; empty means left

@@ -48,7 +48,7 @@ func TestRecord(t *testing.T) {
 	require.Nil(t, sealkit.Verified(t, changed, k.Trust()).Record)
 }
 
-// TestRecord_Appearance_IsConsistent checks that the record contains the pictures shown to each signer, and that a
+// TestRecord_Appearance_IsConsistent checks that the record contains the pictures displayed to each signer, and that a
 // record is invalid if it contradicts itself, the document or the audit trail.
 func TestRecord_Appearance_IsConsistent(t *testing.T) {
 	t.Parallel()

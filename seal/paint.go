@@ -27,16 +27,16 @@ type painter struct {
 	open      int   // number of marked-content sequences that the page leaves open
 	budget    int64 // remaining bytes of content that may be read for the line
 	last      pageMeasure
-	buf       []byte // reused for each page, like the following fields
+	buf       []byte // reused for each page, as are the following fields
 	stamped   stamps
 	boxes     []pdf.Box
 }
 
 const (
 	// maxLineContent limits the content, in decoded bytes, that is read to find free space for the line at the foot.
-	// Pages beyond the limit have no line.
+	// Pages beyond the limit get no line.
 	maxLineContent = 64 << 20
-	// maxLeftContent limits the content, in bytes, that is read to find marked-content sequences left open.
+	// maxLeftContent limits the content, in bytes, that is read to find marked-content sequences that were left open.
 	maxLeftContent = 256 << 20
 	// maxLineAnnots limits the number of annotations on a page with the line, because their list is rewritten.
 	maxLineAnnots = 200
@@ -148,8 +148,8 @@ func (p *painter) examine(page *pdf.Page, boxes []pdf.Box, hasValues bool) (pdf.
 	return c, err
 }
 
-// countOpen counts the marked-content sequences that a page leaves open, if they could hide added content. In a dry run
-// it also rejects a page with content that ends all drawing after it.
+// countOpen counts the marked-content sequences that a page leaves open, if they could hide added content. In a dry
+// run, it also rejects a page whose content ends all drawing after it.
 func (p *painter) countOpen(ctx context.Context, page *pdf.Page, looks []pdf.Value, hasValues bool) error {
 	p.open = 0
 	mayHide := p.layered && (hasValues || !p.known)

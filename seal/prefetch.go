@@ -11,7 +11,7 @@ import (
 	"countersign/seal/picture"
 )
 
-// prefetched prepares pictures and the QR code, which are slow, in advance in a second goroutine.
+// prefetched contains pictures and the QR code, which are slow to prepare. A second goroutine prepares them in advance.
 type prefetched struct {
 	rasters map[string]func() (picture.Raster, error) // by hash of the PNG
 	qr      func() ([][]bool, error)
@@ -38,7 +38,7 @@ func prefetch(job *Job, codes *qrCache) *prefetched {
 	slices.Reverse(order)
 	go func() {
 		for _, prepare := range order {
-			_, _ = prepare() // drawing receives the same error
+			_, _ = prepare() // drawing reports the same error
 		}
 		if job.VerifyURL != "" {
 			_, _ = a.qr()
@@ -52,7 +52,7 @@ func (a *prefetched) raster(key string, png []byte) (picture.Raster, error) {
 	if !ok {
 		return picture.RasterOf(png)
 	}
-	delete(a.rasters, key) // requested only once, so its memory can be freed
+	delete(a.rasters, key) // requested only once, so its memory can be released
 	return prepare()
 }
 

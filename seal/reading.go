@@ -20,7 +20,7 @@ type Reading struct {
 	Values         []Value
 	Names          map[string]string // names of signers, by ID
 	Facts          *Facts            // facts of the original; if nil, they are determined
-	// Version identifies the values. The same version of the same original always yields the same bytes, so that a
+	// Version identifies the values. The same version for the same original always yields the same bytes, so that a
 	// reader can request parts of the copy.
 	Version string
 	// Page is the only page to draw on, starting at 1. Zero means all pages.
@@ -38,9 +38,9 @@ type FootLine struct {
 }
 
 // ReadingCopy draws values on a document as Seal does, and the line at the foot if Foot is set. The copy has no
-// certificate and no seal. The result reads from Original, which must stay open. A signed original is accepted; its
-// signature then shows that the copy is not the original. If undefined references in the original cannot be defined,
-// ReadingCopy returns it unchanged.
+// certificate and no seal. The result reads from Original, which must stay open. A signed original is also accepted.
+// Its signature then shows that the copy differs from the original. If undefined references in the original cannot be
+// defined, ReadingCopy returns the original unchanged.
 func ReadingCopy(ctx context.Context, r Reading) (*io.SectionReader, error) {
 	original := io.NewSectionReader(r.Original, 0, r.Size)
 	if r.Foot == nil && !slices.ContainsFunc(r.Values, func(v Value) bool { return !v.empty() }) {
@@ -55,7 +55,7 @@ func ReadingCopy(ctx context.Context, r Reading) (*io.SectionReader, error) {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
 	err = defineUndefined(ctx, f, w, r.Facts)
-	if errors.Is(err, pdf.ErrDamaged) || errors.Is(err, pdf.ErrLimit) { // a signed original; Admit rejects any other
+	if errors.Is(err, pdf.ErrDamaged) || errors.Is(err, pdf.ErrLimit) { // a signed original; Admit rejects all others
 		return original, nil
 	}
 	if err != nil {
@@ -85,8 +85,8 @@ func ReadingCopy(ctx context.Context, r Reading) (*io.SectionReader, error) {
 	return io.NewSectionReader(all, 0, w.Offset()), nil
 }
 
-// defineUndefined defines the undefined objects of the original, as Seal does, because an added object must not get a
-// number that the original refers to.
+// defineUndefined defines the undefined objects of the original, as Seal does, because an added object must not be
+// assigned a number to which the original refers.
 func defineUndefined(ctx context.Context, f *pdf.File, w *pdf.Increment, facts *Facts) error {
 	if facts != nil && f.Fits(facts.mentioned) {
 		return w.DefineUndefined(facts.mentioned)
@@ -102,7 +102,7 @@ func defineUndefined(ctx context.Context, f *pdf.File, w *pdf.Increment, facts *
 	return w.DefineUndefined(m)
 }
 
-// buildReading writes the pages that have drawings.
+// buildReading writes the pages on which something is drawn.
 func (a *assembly) buildReading(ctx context.Context, id []byte) error {
 	_, root, err := a.file.Catalog()
 	if err != nil {

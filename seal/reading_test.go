@@ -29,8 +29,8 @@ func readingOf(j seal.Job, version string) seal.Reading {
 	return r
 }
 
-// TestReadingCopy_WithFoot_HasThePixelsOfTheSealedPage checks that the pages shown before signing are identical to the
-// sealed pages.
+// TestReadingCopy_WithFoot_HasThePixelsOfTheSealedPage checks that the pages displayed before signing are identical to
+// the sealed pages.
 func TestReadingCopy_WithFoot_HasThePixelsOfTheSealedPage(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
@@ -87,7 +87,7 @@ func TestReadingCopy_WithFoot_HasThePixelsOfTheSealedPage(t *testing.T) {
 }
 
 // TestReadingCopyLooksAsSealed checks that two programs render the values in a reading copy with the same position and
-// appearance as in the sealed document, and that the copy contains nothing else.
+// appearance as in the sealed document, and that the copy contains no other additions.
 func TestReadingCopyLooksAsSealed(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
@@ -153,7 +153,7 @@ func TestReadingCopyOfNothing(t *testing.T) {
 }
 
 // TestReadingCopyDefinesWhatIsOpen checks that references in the original cannot resolve to the copy's additions,
-// whether or not the facts of the original are known.
+// whether or not the facts about the original are known.
 func TestReadingCopyDefinesWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	open, content := "", ""

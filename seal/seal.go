@@ -37,7 +37,7 @@ type Config struct {
 	// reports this, and Renew can add a time-stamp later. After the authority has timed out, Seal does not contact it
 	// for a minute. If TSAOptional is not set, Seal fails and can be retried.
 	TSAOptional bool
-	// LongTerm adds validation data and a document time-stamp (B-LTA) during sealing.
+	// LongTerm adds validation data and a document time-stamp (B-LTA) at sealing time.
 	LongTerm    bool
 	HTTPClient  *http.Client // client for the time-stamp authority, OCSP and CRLs
 	ServiceName string       // printed name; empty means the constant ServiceName
@@ -99,8 +99,8 @@ func New(cfg Config) (*Sealer, error) {
 	return s, s.Trial()
 }
 
-// Trial creates and checks a signature and a manifest, and discards them. It returns an error if sealing would fail
-// now, for example because the certificate has expired.
+// Trial creates a signature and a manifest, checks them, and discards them. It returns an error if sealing would
+// currently fail, for example because the certificate has expired.
 func (s *Sealer) Trial() error {
 	now, leaf := s.cfg.Now(), s.signer.Certificate()
 	if now.Before(leaf.NotBefore) || now.After(leaf.NotAfter) {

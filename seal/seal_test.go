@@ -28,7 +28,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// opaqueSigner hides the type of a key, like a key management service.
+// opaqueSigner hides the type of a key, as a key management service does.
 type opaqueSigner struct{ crypto.Signer }
 
 func (o opaqueSigner) Sign(r io.Reader, d []byte, opts crypto.SignerOpts) ([]byte, error) {

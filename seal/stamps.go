@@ -14,8 +14,8 @@ import (
 )
 
 // stamps contains the annotations of a page, including the drawings added to it. Every drawing on a page of the
-// original is a stamp annotation (12.5.6.12) that follows the original's annotations, so that graphics state left open
-// by the page's content does not affect it.
+// original is a stamp annotation (12.5.6.12) that follows the original's annotations, so that any graphics state that
+// the page's content leaves open does not affect the drawing.
 type stamps struct {
 	page    pdf.Ref
 	looks   []pdf.Value // the examined appearances of the original's annotations (AP)
@@ -122,8 +122,8 @@ func (p *painter) annotation(o *stamps, at int, d pdf.Dict, boxes []pdf.Box) err
 	return nil
 }
 
-// flags returns the flags of an annotation. A value other than a valid integer is an error, because it hides the
-// annotation only in some viewers.
+// flags returns the flags of an annotation. Any value other than a valid integer is an error, because such a value
+// hides the annotation only in some viewers.
 func (p *painter) flags(at int, d pdf.Dict) (int64, error) {
 	v, err := p.file.Resolve(d.Get("F"))
 	if err != nil || v.IsNull() {
@@ -165,11 +165,11 @@ func (p *painter) darkAnnotation(d pdf.Dict, isWidget bool) (bool, error) {
 	return light < 0.55, look.Err
 }
 
-// rectangle returns the position of an annotation. If viewers might interpret it differently, it returns a box that
-// covers the whole page.
+// rectangle returns the position of an annotation. If viewers might interpret the position differently, it returns a
+// box that covers the whole page.
 func (p *painter) rectangle(v pdf.Value) (pdf.Box, bool, error) {
 	list, err := pdf.ArrayIn(p.file, v)
-	if len(list) > 4 { // MuPDF uses the first four
+	if len(list) > 4 { // MuPDF uses the first four elements
 		return everywhere, true, err
 	}
 	if err != nil || len(list) != 4 {
@@ -216,8 +216,8 @@ func (p *painter) stampValue(o *stamps, g pdf.Geometry, v Value, dark bool) erro
 	return nil
 }
 
-// footLine is the annotation with the line at the foot, except for its page entry. It is valid for all pages of one
-// geometry.
+// footLine is the annotation with the line at the foot, except for its page entry. It is valid for all pages with the
+// same geometry.
 type footLine struct {
 	of    pdf.Geometry
 	head  []byte // nil if there is no space for the line

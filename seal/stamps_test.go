@@ -19,7 +19,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestValuesAboveAnnotations checks that a value that an annotation would cover is drawn above it.
+// TestValuesAboveAnnotations checks that a value that would be covered by an annotation is drawn above it.
 func TestValuesAboveAnnotations(t *testing.T) {
 	t.Parallel()
 	const look = "<</Type/XObject/Subtype/Form/BBox[0 0 200 100]/Length 60>>\nstream\n0.9 0.9 1 rg 0 0 200 100 re f 0 0 1 RG 4 w 0 0 200 100 re S  \nendstream"
@@ -237,8 +237,8 @@ func TestDarkPages(t *testing.T) {
 	}
 }
 
-// TestAnnotationsThatTakeLong checks that the dry run stops at the limit of bytes read from a file, or when its context
-// is canceled, if pages share a long list of annotations that all refer to one large object.
+// TestAnnotationsThatTakeLong checks a file in which pages share a long list of annotations that all refer to one large
+// object. The dry run must stop at the limit of bytes read from a file, or when its context is canceled.
 func TestAnnotationsThatTakeLong(t *testing.T) {
 	t.Parallel()
 	one := sealkit.Page{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources + "/Annots 1000 0 R"}

@@ -9,23 +9,23 @@ import (
 )
 
 // tagger extends the structure tree of a tagged original (ISO 32000-2, 14.7), so that screen readers also read the
-// added content. It is nil for an untagged original, because PDF readers find its text without a structure tree.
+// added content. It is nil for an untagged original, because PDF readers find the text there without a structure tree.
 type tagger struct {
 	f       *pdf.File
 	w       *pdf.Increment
 	ref     pdf.Ref // root of the structure tree
 	root    pdf.Dict
-	section pdf.Ref // the element that contains our elements
+	section pdf.Ref // the element that contains the added elements
 	key     int64   // next key of the parent tree
 	first   int64
-	kids    []pdf.Value // our elements
+	kids    []pdf.Value // the added elements
 	parents []pdf.Value // alternating numbers and arrays
 }
 
 // newTagger returns a tagger for the original. It returns nil if the original is not tagged or its structure tree is
 // invalid, because PDF readers ignore an invalid tree as well.
 func newTagger(f *pdf.File, w *pdf.Increment, catalog pdf.Dict) *tagger {
-	ref, _ := catalog.Get("StructTreeRoot").Ref() // if this is not a reference, it is object 0, which does not exist
+	ref, _ := catalog.Get("StructTreeRoot").Ref() // if the value is not a reference, this is object 0, which does not exist
 	root, err := f.Dict(ref.Value())
 	if err != nil {
 		return nil
@@ -75,7 +75,7 @@ func lastKey(f *pdf.File, node pdf.Value) (int64, error) {
 // text, its alternative text.
 type markedContent struct{ kind, alt string }
 
-// markForValue returns the structure type and alternative text with which a screen reader reads a value.
+// markForValue returns the structure type and alternative text that a screen reader uses to read a value.
 func markForValue(say *lang.Text, v Value, signer string) markedContent {
 	switch v.Kind {
 	case Signature:
@@ -132,7 +132,7 @@ func (t *tagger) add(number int64, page pdf.Ref, of *appearance, marks []markedC
 	t.parents = append(t.parents, pdf.Value(strconv.FormatInt(number, 10)), pdf.JoinArray(elements))
 }
 
-// finish adds our elements to the structure tree.
+// finish adds the new elements to the structure tree.
 func (t *tagger) finish() error {
 	if len(t.kids) == 0 {
 		return nil
@@ -156,7 +156,8 @@ func (t *tagger) finish() error {
 }
 
 // hang appends the added section to the children of the document element, which is usually the only child of the root
-// (14.8.4). If the root has several children, hang appends the section to those. It returns the section's parent.
+// (14.8.4). If the root has several children, hang appends the section to the root's children instead. It returns the
+// section's parent.
 func (t *tagger) hang() (pdf.Ref, error) {
 	top, err := t.children(t.root)
 	if err != nil {

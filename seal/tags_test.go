@@ -50,7 +50,7 @@ func numbers(t *testing.T, f *pdf.File, node pdf.Value) (keys []int64) {
 	return keys
 }
 
-// TestStructureTreesOfEveryShape checks that added content is added to structure trees of every shape, and that no
+// TestStructureTreesOfEveryShape checks that new content is added to structure trees of every shape, and that no
 // existing content is lost.
 func TestStructureTreesOfEveryShape(t *testing.T) {
 	t.Parallel()

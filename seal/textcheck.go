@@ -17,8 +17,8 @@ var library = sync.OnceValue(func() *text.Library { return text.NewLibrary(fonts
 // maxText is the maximum length of the text of one field, in characters.
 const maxText = 4000
 
-// CheckText rejects text that is too long (text_too_long) or contains a character that no bundled font can draw
-// (glyph_missing). The error names the character. Line feeds are allowed.
+// CheckText rejects text that is too long (text_too_long) or that contains a character that no bundled font can draw
+// (glyph_missing). The error identifies the character. Line feeds are allowed.
 func CheckText(s string) error {
 	if utf8.RuneCountInString(s) > maxText {
 		return refusal.New(refusal.TextTooLong, fmt.Sprintf("The text is longer than %d characters.", maxText))

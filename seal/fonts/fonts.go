@@ -117,7 +117,7 @@ func (f *Font) Has(r rune) bool {
 	return ok && g != 0
 }
 
-// Face returns a view of the font for one shaper. It is not safe for concurrent use.
+// Face returns a view of the font for use by a single shaper. It is not safe for concurrent use.
 func (f *Font) Face() *font.Face { return font.NewFace(f.shape) }
 
 // UnitsPerEm returns the number of font units per em.
@@ -165,7 +165,7 @@ func open(name string) (*Font, error) {
 	for d := header[12:]; len(d) >= 16; d = d[16:] {
 		f.tables[string(d[:4])] = tableRange{int64(binary.BigEndian.Uint32(d[8:])), int64(binary.BigEndian.Uint32(d[12:]))}
 		if t := string(d[:4]); t == "glyf" || t == "loca" {
-			// Hide outlines from the shaper, which does not need them, because parsing them takes tens of megabytes.
+			// Hide outlines from the shaper, which does not need them, because parsing them takes up tens of megabytes.
 			d[0] = 'x'
 		}
 	}

@@ -162,7 +162,7 @@ func sfnt(tables []table) []byte {
 	for _, t := range tables {
 		out = append(out, t.tag...)
 		out = be.AppendUint32(out, checksum(t.data))
-		out = be.AppendUint32(out, uint32(at))          //nolint:gosec // a part of a file below 4 GB
+		out = be.AppendUint32(out, uint32(at))          //nolint:gosec // a part of a file smaller than 4 GB
 		out = be.AppendUint32(out, uint32(len(t.data))) //nolint:gosec // likewise
 		at += (len(t.data) + 3) &^ 3
 	}

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Tree returns a file system that contains only the given directory with the bundled fonts. It omits a font that
-// declares support for a script but contains only rare characters of it, because PDFium would select it for the entire
-// script.
+// Tree returns a file system in which only the given directory has content, namely the bundled fonts. It omits a font
+// that declares support for a script but contains only rare characters of it, because PDFium would select that font for
+// the entire script.
 func Tree(folder string) fs.FS { return tree(folder) }
 
 // inTree reports whether a font file is included in a Tree.
@@ -63,7 +63,7 @@ func (t tree) Open(name string) (fs.File, error) {
 	return &folder{entry(path.Base(name)), []fs.DirEntry{entry(child)}}, nil
 }
 
-// folder is the directory of the fonts or one of its parents.
+// folder is the directory that contains the fonts, or one of its parents.
 type folder struct {
 	entry
 

@@ -35,15 +35,15 @@ const (
 	Rewritten = 32 << 20
 	// Pictures limits the distinct pictures of an envelope, in bytes of their compressed samples.
 	Pictures = 32 << 20
-	// drawnTexts is an upper bound on the size of the content that draws Texts, in bytes.
+	// drawnTexts is an upper bound on the size of the content that draws texts of the size Texts, in bytes.
 	drawnTexts = 32 << 20
 	// Added limits the bytes that sealing adds to the pages, because they are held in memory.
 	Added = Rewritten + Pictures + drawnTexts
 )
 
 const (
-	// Copies limits the pictures of one person's signature, in bytes. A picture counts once for each field that uses
-	// it.
+	// Copies limits the pictures of one person's signature, in bytes. A picture is counted once for each field that
+	// uses it.
 	Copies = 32 << 20
 	// UserAgent limits a user agent, in bytes of JSON, because each audit event contains one.
 	UserAgent = 512
@@ -51,7 +51,7 @@ const (
 	Event = 1400
 )
 
-// JSON returns the size of a text encoded in JSON, in bytes, without its quotation marks.
+// JSON returns the size of a text when encoded in JSON, in bytes, without its quotation marks.
 func JSON(s string) int {
 	n := 0
 	for _, r := range s {
@@ -71,7 +71,7 @@ func Embedded(text []byte) int {
 	return n
 }
 
-// Cut returns the longest prefix of a text that fits into most bytes of JSON.
+// Cut returns the longest prefix of a text that takes up at most most bytes of JSON.
 func Cut(s string, most int) string {
 	for i, r := range s {
 		if most -= runeJSON(r); most < 0 {
@@ -81,7 +81,7 @@ func Cut(s string, most int) string {
 	return s
 }
 
-// runeJSON returns the size of a character as encoded by package encoding/json, in bytes.
+// runeJSON returns the size of a character when encoded by package encoding/json, in bytes.
 func runeJSON(r rune) int {
 	switch {
 	case r == '"', r == '\\', r == '\n', r == '\r', r == '\t':

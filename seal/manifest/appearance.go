@@ -12,21 +12,21 @@ import (
 // reproduced from the file in this PDF with the given profile.
 type Appearance struct {
 	Profile Profile `json:"profile"`
-	// SHA256 and Size are the hash and size of the file whose pages were shown. This PDF begins with that file.
+	// SHA256 and Size are the hash and size of the file whose pages were displayed. This PDF begins with that file.
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
-	// Pages lists the distinct pictures delivered to signers, ordered by page and level. Texts lists the texts
-	// delivered with them.
+	// Pages lists the distinct pictures delivered to signers, ordered by page and level. Texts lists the texts that
+	// were delivered with the pictures.
 	Pages []PagePicture `json:"pages"`
 	Texts []PageText    `json:"texts"`
 	// Signers lists the pages that each signer was shown.
 	Signers []SignerPages `json:"signers"`
-	// Finished lists the pages of all documents as signers were shown them, with all values, before they signed. For
-	// each signer, the pages are ordered by document, page and level.
+	// Finished lists the pages of all documents as they were displayed to signers, with all values, before they signed.
+	// For each signer, the pages are ordered by document, page and level.
 	Finished []FinishedPage `json:"finished,omitempty"`
 }
 
-// FinishedPage is a page that was shown to a signer with the values of that signer and all earlier signers.
+// FinishedPage is a page that was displayed to a signer with the values of that signer and all earlier signers.
 type FinishedPage struct {
 	SignerID   string `json:"signerId"`
 	DocumentID string `json:"documentId"`
@@ -35,7 +35,7 @@ type FinishedPage struct {
 	SHA256     string `json:"sha256"` // hash of the pixels
 }
 
-// Profile identifies everything that determines how package appearance renders a page.
+// Profile specifies everything that determines how package appearance renders a page.
 type Profile struct {
 	Number  int    `json:"number"`
 	Module  string `json:"module"` // SHA-256 hash of PDFium's WebAssembly module
@@ -59,14 +59,14 @@ type PageText struct {
 	SHA256 string `json:"sha256"`
 }
 
-// SignerPages lists the pages that a signer was shown. If the list is empty, the signer was not shown any pages by this
-// service.
+// SignerPages lists the pages that were displayed to a signer. If the list is empty, this service displayed no pages to
+// the signer.
 type SignerPages struct {
 	SignerID string       `json:"signerId"`
 	Levels   []LevelPages `json:"levels"`
 }
 
-// ShowedPages reports whether the service showed pages of this document to a signer as pictures, before signing or
+// ShowedPages reports whether the service displayed pages of this document to a signer as pictures, before signing or
 // while reading.
 func (m *Manifest) ShowedPages(signer string) bool {
 	if m.Appearance == nil {
@@ -222,7 +222,7 @@ func (m *Manifest) checkViews(listed map[levelPage]string) error {
 			return fmt.Errorf("event %d cannot be read", i+1)
 		}
 		d := ev.Detail
-		// The pages shown to a replaced signer are not listed.
+		// The pages displayed to a replaced signer are not listed.
 		hash := listed[levelPage{d.Page, d.Level}]
 		if ev.Event == "page_viewed" && d.Appearance != "" && d.DocumentID == m.Document && hash != "" && hash != d.Appearance {
 			return fmt.Errorf("event %d is a view of a different picture than the one listed", i+1)

@@ -43,7 +43,7 @@ func TestCheckAppearance_FinishedPages_AreThoseOfTheTrail(t *testing.T) {
 	}
 }
 
-// TestCheckAppearance_FileAndOrder_AreChecked checks that the recorded file is the one that was shown (the prepared
+// TestCheckAppearance_FileAndOrder_AreChecked checks that the recorded file is the one that was displayed (the prepared
 // file, if there is one), and that pages and texts are in order.
 func TestCheckAppearance_FileAndOrder_AreChecked(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// Check returns an error if the record contradicts itself.
+// Check returns an error if the record is inconsistent with itself.
 func (m *Manifest) Check() error {
 	switch {
 	case m.Version != 1:
@@ -221,9 +221,9 @@ func (s Signer) checkPrevious(events []event) error {
 	return nil
 }
 
-// CheckChain recomputes the hash of each event, which is SHA-256 over its RFC 8785 canonical form without the hash but
-// with the previous event's hash. It rejects a chain without a beginning or a signature, which cannot belong to a
-// completed envelope.
+// CheckChain recomputes the hash of each event, which is the SHA-256 hash of its RFC 8785 canonical form, excluding the
+// hash but including the previous event's hash. It rejects a chain without a beginning or a signature, which cannot
+// belong to a completed envelope.
 func CheckChain(events []json.RawMessage, head, envelopeID string) error {
 	prev, signatures := hex.EncodeToString(make([]byte, sha256.Size)), 0
 	for i, raw := range events {

@@ -23,7 +23,7 @@ import (
 // Type is the value of the manifest's type member.
 const Type = "countersign-seal"
 
-// Names of the attached seal record. A PDF that already has an attachment with such a name, in any spelling, is
+// Names for the attached seal record. A PDF that already has an attachment with such a name, in any spelling, is
 // rejected, because a program could mistake that attachment for the seal record.
 const (
 	AttachmentKey = "countersign-seal.json" // key in the name tree of embedded files
@@ -61,7 +61,7 @@ type Placement struct {
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
 	// As is "prefix" if the file begins with the original's bytes. If Prepared is set, "prefix" means that the prepared
-	// file begins with them, and "attached" means that the original is a separate attachment.
+	// file begins with the original's bytes, and "attached" means that the original is a separate attachment.
 	As string `json:"as"`
 	// Prepared describes the sealed file if content was removed from the original.
 	Prepared *Prepared `json:"prepared,omitempty"`
@@ -117,8 +117,8 @@ type PreviousSigner struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
-// Shown records the values of other signers that a signer was shown. The digest can be recomputed from the
-// signer.signed events of those signers.
+// Shown records the values of other signers that were shown to a signer. The digest can be recomputed from those
+// signers' signer.signed events.
 type Shown struct {
 	Digest    string   `json:"digest"`    // lower-case hex, as in the signer's event signer.signed
 	Signers   []string `json:"signers"`   // IDs of the signers whose values the digest covers
@@ -171,7 +171,7 @@ type jwsHeader struct {
 	Alg string `json:"alg"`
 	Kid string `json:"kid"`
 	Typ string `json:"typ"`
-	JWK *jwk   `json:"jwk,omitempty"` // so that the signature can be checked offline, even years later
+	JWK *jwk   `json:"jwk,omitempty"` // allows the signature to be checked offline, even years later
 }
 
 type jwk struct {
@@ -224,7 +224,7 @@ func Sign(m Manifest, key crypto.Signer, kid string, rand io.Reader) ([]byte, er
 // ErrMalformed is wrapped by errors about an invalid manifest.
 var ErrMalformed = errors.New("malformed manifest")
 
-// Open checks the signature of seal.json. It returns the manifest, the signing key, and its key ID.
+// Open checks the signature of seal.json. It returns the manifest, the signing key and the key's ID.
 func Open(b []byte) (m Manifest, kid string, key *ecdsa.PublicKey, err error) {
 	var j jws
 	if err := json.Unmarshal(b, &j); err != nil {
@@ -259,7 +259,7 @@ func Open(b []byte) (m Manifest, kid string, key *ecdsa.PublicKey, err error) {
 		return m, h.Kid, key, fmt.Errorf("%w: unexpected payload", ErrMalformed)
 	}
 	// Two parsers can interpret the same JSON text differently, for example if it contains duplicate keys, keys that
-	// differ only in case, or unknown members. Therefore accept only the exact output of Sign.
+	// differ only in case, or unknown members. Open therefore accepts only the exact output of Sign.
 	header, err1 := json.Marshal(h)
 	again, err2 := json.Marshal(m)
 	outer, err3 := json.MarshalIndent(j, "", "  ")
@@ -295,7 +295,7 @@ type Prepared struct {
 	// Attachment is the object number of the original of a rewritten file, and Name is its attachment name.
 	Attachment int    `json:"attachment,omitempty"`
 	Name       string `json:"name,omitempty"`
-	// Signatures lists the digital signatures of the original that a rewritten file lacks. They were not verified.
+	// Signatures lists the digital signatures in the original that a rewritten file lacks. They were not verified.
 	Signatures []Signature `json:"signatures,omitempty"`
 }
 

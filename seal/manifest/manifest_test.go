@@ -31,7 +31,7 @@ func smallKey(t *testing.T) (*ecdsa.PrivateKey, []byte) {
 }
 
 // TestKeysInTheRecord checks that key coordinates are accepted only at their full length (RFC 7518, 6.2.1.2), so that
-// each record has exactly one form.
+// each record has exactly one valid form.
 func TestKeysInTheRecord(t *testing.T) {
 	t.Parallel()
 	key, point := smallKey(t)

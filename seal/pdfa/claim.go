@@ -11,7 +11,7 @@ import (
 	"countersign/pdf"
 )
 
-// namespace is the prefix of the namespace URI of the properties part, conformance, rev, amd and corr (ISO 19005-1,
+// namespace is the prefix of the namespace URI for the properties part, conformance, rev, amd and corr (ISO 19005-1,
 // 6.7.11). Some old programs end the URI with ".html".
 const namespace = "http://www.aiim.org/pdfa/ns/id"
 
@@ -20,7 +20,8 @@ const maxXMP = 4 << 20
 
 // Claim is a PDF's claim of conformance to PDF/A.
 type Claim struct {
-	// Level is the claimed part and conformance level, such as "PDF/A-2b". It is "PDF/A" if they cannot be read.
+	// Level is the claimed part and conformance level, such as "PDF/A-2b". It is "PDF/A" if the part and level cannot
+	// be read.
 	Level string
 
 	dict pdf.Dict // dictionary of the metadata stream
@@ -64,7 +65,7 @@ func Find(f *pdf.File) (*Claim, error) {
 	switch {
 	case err != nil: // not well-formed UTF-8 XML
 		return c, nil
-	case level == "": // the namespace is only declared or described, not used
+	case level == "": // the namespace is only declared or described, but not used
 		return nil, nil //nolint:nilnil // there is no claim
 	}
 	c.rest, c.Level = rest, level
@@ -85,13 +86,13 @@ func (c *Claim) Withdraw(w *pdf.Increment, catalog *pdf.Dict) {
 // emptyPacket replaces metadata that contains a claim but cannot be parsed.
 const emptyPacket = `<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/></x:xmpmeta><?xpacket end="r"?>`
 
-// mentionsClaim reports whether XMP in UTF-8, UTF-16 or UTF-32 contains the namespace.
+// mentionsClaim reports whether XMP metadata in UTF-8, UTF-16 or UTF-32 contains the namespace.
 func mentionsClaim(xmp []byte) bool {
 	return bytes.Contains(bytes.ReplaceAll(xmp, []byte{0}, nil), []byte(namespace))
 }
 
-// without returns XMP without the namespace's properties and declarations, and the claimed level, which is empty if
-// there are no properties. It fails if the XMP is not well-formed UTF-8 XML.
+// without returns XMP metadata without the namespace's properties and declarations. It also returns the claimed level,
+// which is empty if there are no properties. It fails if the XMP is not well-formed UTF-8 XML.
 func without(xmp []byte) (rest []byte, level string, err error) {
 	xmp = bytes.TrimRight(xmp, "\x00")
 	d := xml.NewDecoder(bytes.NewReader(xmp))

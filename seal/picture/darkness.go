@@ -3,7 +3,7 @@ package picture
 import "image"
 
 // Darkness is the distribution of a picture's darkness. For each corner of a grid of cells, it contains the sum over
-// the area above and to the left, where a black pixel counts as 255.
+// the area above and to the left of the corner. A black pixel counts as 255.
 type Darkness struct {
 	columns, rows int
 	cell          int // side of a cell, in pixels
@@ -54,13 +54,13 @@ func (d *Darkness) most(side float64) float64 {
 }
 
 const (
-	// letterSide is the side, in points, of a square about the size of a few letters of text.
+	// letterSide is the side length, in points, of a square about the size of a few letters of text.
 	letterSide = 10
 	// mostDark is the maximum darkness of such a square at which black letters beneath it remain legible.
 	mostDark = 0.5
 )
 
-// Opacity returns the opacity for drawing a picture. pixel is the size of a pixel in points.
+// Opacity returns the opacity at which to draw a picture. pixel is the size of a pixel in points.
 func (d *Darkness) Opacity(pixel float64) float64 {
 	return min(1, mostDark/max(d.most(letterSide/pixel), mostDark))
 }

@@ -12,12 +12,12 @@ import (
 const (
 	minContrast = 1.5  // contrast ratio of ink against white, as defined by WCAG 2
 	minInk      = 8    // longer side of the ink's bounding box, in pixels
-	minInkShare = 0.04 // the same as a share of the picture's longer side
+	minInkShare = 0.04 // the same, as a fraction of the picture's longer side
 	maxAspect   = 100  // maximum ratio of the picture's longer side to its shorter side
 )
 
-// checkVisible rejects a picture that would be invisible on white paper. Its ink must be dark enough, extend far
-// enough, and have at least as many pixels as a broken line of that length.
+// checkVisible rejects a picture that would be invisible on white paper. Its ink must be dark enough and extend far
+// enough, and must have at least as many pixels as a broken line of that length.
 func checkVisible(img *image.NRGBA) error {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	light, ink, pixels := luminances(), image.Rectangle{}, 0
@@ -49,7 +49,7 @@ func checkVisible(img *image.NRGBA) error {
 	return nil
 }
 
-// mostLuminance is the relative luminance of the lightest ink.
+// mostLuminance is the maximum relative luminance of ink.
 const mostLuminance = 1.05/minContrast - 0.05
 
 // luminances returns the linear value of each sRGB component value.

@@ -85,8 +85,8 @@ func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 	require.Greater(t, accepted, 30)
 }
 
-// TestPictures_ThatShowNothing checks that pictures that were formerly accepted as signatures, although they show
-// nothing, are rejected.
+// TestPictures_ThatShowNothing checks that pictures that show nothing, but that were formerly accepted as signatures,
+// are rejected.
 func TestPictures_ThatShowNothing(t *testing.T) {
 	t.Parallel()
 	white, dark := color.NRGBA{255, 255, 255, 255}, color.NRGBA{0, 0, 60, 255}

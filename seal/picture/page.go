@@ -19,7 +19,8 @@ const (
 	maxResolution = 1200
 )
 
-// Page sizes in points. Without a usable resolution, the page is as large as fits on portrait or landscape A4.
+// Page sizes in points. If a picture has no usable resolution, its page is the largest one that fits on portrait or
+// landscape A4.
 const (
 	maxStoredPage   = 12_000_000 // maximum number of pixels; larger pictures are scaled down
 	a4Short, a4Long = 595.0, 842.0
@@ -34,9 +35,9 @@ func IsPicture(head []byte) bool {
 
 var pngSignature = []byte("\x89PNG\r\n\x1a\n")
 
-// Page returns a PDF with one page that shows a JPEG or PNG upright according to its EXIF data, on white, at the size
-// given by its resolution. The same picture always results in the same bytes, and no other part of the file is
-// preserved. The error is a *refusal.Error.
+// Page returns a PDF with one page that shows a JPEG or PNG on a white background, upright according to its EXIF data,
+// and at the size determined by its resolution. The same picture always results in the same bytes, and no other part of
+// the file is preserved. The error is a *refusal.Error.
 func Page(b []byte) ([]byte, error) {
 	if isAnimated(b) {
 		return nil, refusal.New(refusal.PictureInvalid, "The picture is animated. Upload a PNG or JPEG with one picture.")
@@ -89,7 +90,7 @@ type encodedImage struct {
 // maxLosslessPage is the maximum size of a lossless picture, in bytes. A larger picture is encoded as JPEG.
 const maxLosslessPage = 8 << 20
 
-// encodeSamples encodes pixels on a white background. Photographs are encoded as JPEG, and other pictures losslessly.
+// encodeSamples encodes pixels on a white background. It encodes photographs as JPEG, and other pictures losslessly.
 func encodeSamples(img image.Image, format string) (encodedImage, error) {
 	if format == "jpeg" {
 		return jpegSamples(img)

@@ -75,8 +75,8 @@ func withSegment(b []byte, marker byte, data string) []byte {
 
 const exifTurned = "Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00" // rotated clockwise
 
-// TestPage_OfEachKindOfPicture_ShowsIt checks that the PDF has one page of the right size that shows the picture
-// upright on white, as rendered by both Poppler and the renderer.
+// TestPage_OfEachKindOfPicture_ShowsIt checks that the PDF has one page of the correct size that shows the picture
+// upright on a white background, when rendered by Poppler and by the service's own renderer.
 func TestPage_OfEachKindOfPicture_ShowsIt(t *testing.T) {
 	t.Parallel()
 	size := image.Rect(0, 0, 300, 150)
@@ -144,8 +144,8 @@ func TestPage_OfEachKindOfPicture_ShowsIt(t *testing.T) {
 	}
 }
 
-// TestPage_Pixels_AreEncodedByTheirKind checks that pictures without colors are stored in grayscale, and very large
-// ones with lossy compression.
+// TestPage_Pixels_AreEncodedByTheirKind checks that pictures without colors are stored in grayscale, and that very
+// large ones are stored with lossy compression.
 func TestPage_Pixels_AreEncodedByTheirKind(t *testing.T) {
 	t.Parallel()
 	gray, noise := image.NewGray(image.Rect(0, 0, 60, 40)), image.NewGray(image.Rect(0, 0, 3000, 3000))

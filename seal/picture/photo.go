@@ -41,7 +41,7 @@ func Photo(b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decodePicture decodes a JPEG or PNG within limits. The error is a *refusal.Error, whose message uses what as the name
+// decodePicture decodes a JPEG or PNG within limits. The error is a *refusal.Error, in whose message what is the name
 // of the picture.
 func decodePicture(b []byte, what, formats string, maxSide, maxPixels int) (img image.Image, format string, err error) {
 	invalid := refusal.New(refusal.PictureInvalid, fmt.Sprintf("The %s cannot be read: it is not a complete %s.", what, formats))

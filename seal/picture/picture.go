@@ -55,9 +55,9 @@ func Check(b []byte) (Picture, error) {
 // placedSize is an upper bound, in bytes, on the size of a picture in a file, excluding its samples.
 const placedSize = 2 << 10
 
-// toPalette converts a picture with at most 256 colors, like most signatures, to a palette image, which takes a fifth
-// of the time to encode. It pads the palette so that the encoder does not pack pixels into bits, because that requires
-// a function call per pixel and takes longer than compressing whole bytes.
+// toPalette converts a picture with at most 256 colors, such as most signatures, to a palette image, which can be
+// encoded in a fifth of the time. It pads the palette so that the encoder does not pack several pixels into a byte.
+// Packing requires a function call per pixel, and takes longer than compressing whole bytes.
 func toPalette(img *image.NRGBA) image.Image {
 	p := image.NewPaletted(img.Rect, make(color.Palette, 0, 256))
 	index := make(map[uint32]uint8)
@@ -104,7 +104,7 @@ func fromPalette(p *image.Paletted) *image.NRGBA {
 	return img
 }
 
-// pngEncoders is a pool of encoder buffers, whose allocation accounts for most of the time for encoding a small
+// pngEncoders is a pool of encoder buffers. Allocating a buffer accounts for most of the time for encoding a small
 // picture.
 var pngEncoders = &encoderPool{}
 
@@ -192,7 +192,7 @@ type Picture struct {
 
 // Check returns a re-encoded picture. The error is a *refusal.Error.
 func (p *Checker) Check(b []byte) (Picture, error) {
-	if len(b) > maxPNGBytes { // too large; reject without hashing
+	if len(b) > maxPNGBytes { // too large; rejected without hashing
 		return Check(b)
 	}
 	key := sha256.Sum256(b)

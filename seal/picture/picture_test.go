@@ -16,7 +16,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// plain returns a gray picture 4,000 pixels wide.
+// plain returns a gray picture that is 4,000 pixels wide.
 func plain(t *testing.T, h int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -98,7 +98,7 @@ func padded(t *testing.T, b []byte, n int) []byte {
 	return out
 }
 
-// TestBoundsOfPictures checks that each maximum is accepted, and that one more is rejected.
+// TestBoundsOfPictures checks that each maximum is accepted, and that a value one larger is rejected.
 func TestBoundsOfPictures(t *testing.T) {
 	t.Parallel()
 	small := greyPNG(t, 16, 16, 1)
@@ -183,8 +183,8 @@ func TestPicturesKeepTheirPixels(t *testing.T) {
 	}
 }
 
-// TestPixelsOfASubmission checks that two pictures of maximum size are accepted together, and a third is rejected. A
-// picture that is rejected for its size is not decoded and does not count.
+// TestPixelsOfASubmission checks that two pictures of maximum size are accepted together, and that a third is rejected.
+// A picture that is rejected because of its size is not decoded and does not count toward the limit.
 func TestPixelsOfASubmission(t *testing.T) {
 	t.Parallel()
 	first, second, more := greyPNG(t, 4096, 2048, 1), greyPNG(t, 4096, 2048, 2), greyPNG(t, 1, 1, 3)

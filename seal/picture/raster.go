@@ -53,7 +53,8 @@ func rasterOfImage(img *image.NRGBA) Raster {
 	return r
 }
 
-// samples returns the first n components of each pixel. The samples of invisible pixels are 0, which saves space.
+// samples returns the first n components of each pixel. The samples of invisible pixels are set to 0, which saves
+// space.
 func samples(img *image.NRGBA, n int) []byte {
 	out := make([]byte, 0, img.Rect.Dx()*img.Rect.Dy()*n)
 	for i := 0; i+3 < len(img.Pix); i += 4 {

@@ -30,7 +30,7 @@ func Memory(b []byte) int64 {
 	return pixels*perPixel + min(pixels, maxStoredPixels)*5 + encoding
 }
 
-// pixelWeight returns the factor by which a pixel of a color model counts, according to its memory use.
+// pixelWeight returns the factor by which pixels of a color model are weighted, according to their memory use.
 func pixelWeight(m color.Model) int {
 	if wide(m) {
 		return 2

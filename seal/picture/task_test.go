@@ -15,7 +15,7 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// TestMain lets the test binary also run as the process that decodes pictures.
+// TestMain allows the test binary to run as the process that decodes pictures.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "decode" {
 		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, picture.Tasks()))
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestPictureIn_AnotherProcess_DecodesAlike checks that results and rejections are the same in another process, and
+// TestPictureIn_AnotherProcess_DecodesAlike checks that another process returns the same results and rejections, and
 // that a picture is rejected as too large if memory or time is insufficient.
 func TestPictureIn_AnotherProcess_DecodesAlike(t *testing.T) {
 	t.Parallel()
@@ -65,7 +65,7 @@ func TestPictureIn_AnotherProcess_DecodesAlike(t *testing.T) {
 }
 
 // TestMemory_OfAPicture_IsByWhatItsHeaderClaims checks that the estimate depends on the declared dimensions, and that a
-// picture rejected without decoding counts only for reading.
+// picture that is rejected without decoding counts only for reading.
 func TestMemory_OfAPicture_IsByWhatItsHeaderClaims(t *testing.T) {
 	t.Parallel()
 	const reading = 1 << 20

@@ -16,7 +16,7 @@ const Scheme = "pkcs11:"
 //	pkcs11:token=seal;object=2026?module-path=/usr/lib/softhsm/libsofthsm2.so&pin-source=/run/secrets/pin
 //
 // It accepts token or serial; object, id or both; type, which must be private; module-path; and pin-source, a file.
-// Other attributes are rejected rather than ignored, because they might narrow the selection. pin-value is also
+// Other attributes are rejected rather than ignored, because they might restrict the selection. pin-value is also
 // rejected, because the PIN is secret but the URI is not. Errors do not contain parts of the URI.
 func ParseURI(s string) (Config, error) {
 	var c Config

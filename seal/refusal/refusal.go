@@ -3,8 +3,8 @@ package refusal
 
 import "fmt"
 
-// Error reports that a PDF, a picture or a text was rejected, with the reason. Because the caller's input is invalid, a
-// retry cannot succeed.
+// Error reports that a PDF, a picture or a text was rejected, and contains the reason. Because the caller's input is
+// invalid, a retry cannot succeed.
 type Error struct {
 	// Code is stable and machine-readable, such as not_a_pdf or pdf_encrypted.
 	Code string

@@ -29,8 +29,8 @@ import (
 // examines one file at a time. Idle processes are retained briefly, because starting a process takes longer than
 // examining a typical file.
 //
-// The process receives each file on standard input: one octet with the task, the size in eight octets (big-endian), and
-// the content or, for a large file, only the requested parts. The response is one line of JSON.
+// The process receives each file on standard input, as one byte with the task, the size in eight bytes (big-endian),
+// and the content. For a large file, it receives only the requested parts. The response is one line of JSON.
 type Pool struct {
 	command []string
 	keep    Keep
@@ -40,12 +40,12 @@ type Pool struct {
 	shut bool
 }
 
-// Keep configures the retention of idle processes.
+// Keep configures how long idle processes are retained.
 type Keep struct {
 	Idle  int           // maximum number of idle processes
 	Time  time.Duration // maximum idle time of a process
 	Files int           // maximum number of files per process
-	Size  int64         // file size in bytes; a process ends after a larger file, because it might not release the memory
+	Size  int64         // file size in bytes; a process exits after a larger file, because it might not release the memory
 }
 
 var defaultKeep = Keep{Idle: 2, Time: 10 * time.Second, Files: 100, Size: 1 << 20}
@@ -71,7 +71,7 @@ func InParts(task byte) byte { return task | inParts }
 // program, followed by its arguments.
 func New(command ...string) *Pool { return NewKeeping(defaultKeep, command...) }
 
-// NewKeeping is like New, but with the given retention of idle processes.
+// NewKeeping is like New, but specifies how long idle processes are retained.
 func NewKeeping(keep Keep, command ...string) *Pool { return &Pool{command: command, keep: keep} }
 
 // Close ends the idle processes.
@@ -85,8 +85,7 @@ func (v *Pool) Close() {
 	v.idle = nil
 }
 
-// Run examines one file and decodes the response into answer. The response is one line, whose size is limited to most
-// bytes.
+// Run examines one file and decodes the response into answer. The response is one line of at most most bytes.
 func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size int64, answer any, most int) error {
 	p, err := v.take(ctx, b)
 	if err != nil {
@@ -101,7 +100,7 @@ func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size
 		line, err = p.exchange(ctx, task, r, size, most)
 	}
 	switch {
-	case ctx.Err() != nil: // not caused by the file, because its processor time is limited separately
+	case ctx.Err() != nil: // not caused by the file, because its CPU time is limited separately
 		return ctx.Err()
 	case errors.Is(err, errValidatorTime):
 		return refusal.TooLong()
@@ -167,7 +166,7 @@ type validator struct {
 // Bounds contains the limits for a process and one file.
 type Bounds struct {
 	Memory int64         // in bytes
-	CPU    time.Duration // on all processors
+	CPU    time.Duration // across all CPUs
 }
 
 // Environment variables that contain the limits of a process.
@@ -183,7 +182,7 @@ const (
 )
 
 func (v *Pool) start(ctx context.Context, b Bounds) (*validator, error) {
-	// Without the cancellation of ctx, because the process outlives the file.
+	// The process does not inherit the cancellation of ctx, because it outlives the file.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), v.command[0], v.command[1:]...) //nolint:gosec // the service's own program, from its configuration
 	cmd.Env = []string{validatorMemory + "=" + strconv.FormatInt(b.Memory, 10), validatorCPU + "=" + b.CPU.String(), "GOTRACEBACK=none"}
 	in, err1 := cmd.StdinPipe()
@@ -203,7 +202,7 @@ func (p *validator) end() {
 	go func() { _ = p.cmd.Wait() }()
 }
 
-// Errors about a process that ended without a response or exceeded its processor time.
+// Errors about a process that ended without a response or exceeded its CPU time.
 var (
 	errValidatorEnded = errors.New("seal: the validator has ended")
 	errValidatorTime  = errors.New("seal: the validator took too long")
@@ -277,7 +276,7 @@ func (a *Answer) Err() error {
 	return nil
 }
 
-// Set records an error. An error other than a rejection of the file is reported as a read failure.
+// Set records an error. An error that is not a rejection of the file is reported as a read failure.
 func (a *Answer) Set(err error) {
 	if err != nil && !errors.As(err, &a.Refusal) {
 		a.Error = "the file could not be read"
@@ -285,8 +284,8 @@ func (a *Answer) Set(err error) {
 }
 
 // Serve implements the process of a Pool. It examines the files from in, writes a response for each to out, and returns
-// the exit status when in ends. It exits the process when a file exceeds the memory or processor time limit in its
-// environment.
+// the exit status when in ends. It exits the process when a file exceeds the memory or CPU time limit that the
+// environment specifies.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task) int {
 	b := Bounds{defaultMemory, defaultCPU}
 	if n, err := strconv.ParseInt(os.Getenv(validatorMemory), 10, 64); err == nil && n > 0 {
@@ -336,7 +335,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task
 // resourceMeter measures the resource usage of this process.
 type resourceMeter struct {
 	bounds Bounds
-	before atomic.Int64 // processor time used before the current file, in nanoseconds
+	before atomic.Int64 // CPU time used before the current file, in nanoseconds
 }
 
 // watch exits the process as soon as it exceeds its limits.
@@ -346,7 +345,7 @@ func (s *resourceMeter) watch() {
 	}
 }
 
-// check exits the process if its memory, or its processor time for this file, exceeds the limits.
+// check exits the process if its memory, or its CPU time for this file, exceeds the limits.
 func (s *resourceMeter) check() {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
@@ -358,7 +357,7 @@ func (s *resourceMeter) check() {
 	}
 }
 
-// cpuTime returns the total processor time used by the process.
+// cpuTime returns the total CPU time used by the process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -55,8 +55,8 @@ func TestSelfSigned(t *testing.T) {
 	require.Len(t, chain, 1)
 }
 
-// TestLoadPEM_OfEachForm_ReadsTheKey checks that each supported form is accepted, and that all others are rejected with
-// an error.
+// TestLoadPEM_OfEachForm_ReadsTheKey checks that each supported form is accepted, and that any other form is rejected
+// with an error.
 func TestLoadPEM_OfEachForm_ReadsTheKey(t *testing.T) {
 	t.Parallel()
 	_, leaf, _, err := sealkey.SelfSigned("Acme", time.Now(), rand.Reader)

@@ -41,7 +41,7 @@ func (sh *shaper) levels(text []rune, d di.Direction) []bidi.Level {
 }
 
 // reorder arranges runs in visual order (UAX #9, rule L2). The line breaker's own ordering considers only directions,
-// which misplaces numbers within right-to-left text.
+// and thus misplaces numbers within right-to-left text.
 func reorder(parts []shaping.Output, levels []bidi.Level) {
 	order := make([]bidi.Level, len(parts))
 	highest := bidi.Level(0)

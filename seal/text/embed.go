@@ -26,8 +26,8 @@ type glyphKey struct {
 	text string
 }
 
-// subset numbers glyphs in order of use. A glyph that represents several texts gets several numbers, so that each
-// occurrence is extracted as its own text.
+// subset numbers glyphs in order of use. A glyph that represents several texts is assigned several numbers, so that
+// each occurrence is extracted as its own text.
 type subset struct {
 	name   string // name in the resources: F1, F2, …
 	gids   []uint16
@@ -254,7 +254,7 @@ func (s *subset) toUnicode() []byte {
 		for i := from; i < to; i++ {
 			text := s.texts[i]
 			if text == "" {
-				text = "\u200B" // an additional glyph of a cluster has no text
+				text = "\u200B" // any further glyph of a cluster has no text
 			}
 			b.WriteByte('<')
 			b.Write(appendHex16(nil, i))

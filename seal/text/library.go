@@ -27,8 +27,8 @@ func NewLibrary(set *fonts.Set) *Library {
 	return &Library{set: set, known: map[lineKey]Line{}, paragraphs: map[paragraphKey][]Line{}, idle: make(chan *shaper, maxIdle)}
 }
 
-// maxIdle is the maximum number of idle shapers retained for reuse. Each shaper has several hundred kilobytes of
-// caches, which are slow to build.
+// maxIdle is the maximum number of idle shapers that are retained for reuse. Each shaper has several hundred kilobytes
+// of caches, which are slow to build.
 const maxIdle = 4
 
 func (l *Library) acquire() *shaper {
@@ -74,8 +74,7 @@ func (l *Library) Check(s string) error {
 	return nil
 }
 
-// Replace returns s with each character that cannot be drawn replaced by its code point, so that no character
-// disappears.
+// Replace returns s with each character that cannot be drawn replaced by its code point, so that no character is lost.
 func (l *Library) Replace(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if l.Check(s) == nil {
@@ -92,8 +91,9 @@ func (l *Library) Replace(s string) string {
 	return b.String()
 }
 
-// isRefused reports whether a character is rejected even if a font has a glyph for it. This includes controls, private
-// use characters, and characters that reorder the text that follows, because they can disguise one text as another.
+// isRefused reports whether a character is rejected even if a font contains a glyph for it. These characters are
+// controls, private-use characters, and characters that reorder the text that follows. All of them can disguise one
+// text as another.
 func isRefused(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Co) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Arabic, r)
 }
@@ -130,7 +130,7 @@ func (l *Library) cachedLine(style Style, s string) (Line, bool) {
 	return line, ok
 }
 
-// LineOf is like Line, but replaces characters that cannot be drawn by their code points.
+// LineOf is like Line, but replaces each character that cannot be drawn with its code point.
 func (l *Library) LineOf(style Style, s string) (Line, error) {
 	if line, ok := l.cachedLine(style, s); ok {
 		return line, nil
@@ -138,7 +138,7 @@ func (l *Library) LineOf(style Style, s string) (Line, error) {
 	return l.Line(style, l.Replace(s))
 }
 
-// WrapOf is like Wrap, but replaces characters that cannot be drawn by their code points.
+// WrapOf is like Wrap, but replaces each character that cannot be drawn with its code point.
 func (l *Library) WrapOf(style Style, s string, width float64, limit int) ([]Line, error) {
 	if len(s) <= maxCachedParagraphs && !strings.Contains(s, "\n") {
 		line, err := l.LineOf(style, s)
@@ -191,8 +191,8 @@ type lineKey struct {
 	text  string
 }
 
-// Wrap breaks s into lines of at most width thousandths of an em; 0 means unlimited width. Line feeds also break lines.
-// If limit is greater than 0, the text is truncated after that many lines, with an ellipsis.
+// Wrap breaks s into lines of at most width thousandths of an em. A width of 0 means unlimited. Line feeds also break
+// lines. If limit is greater than 0, the text is truncated after that many lines, with an ellipsis.
 func (l *Library) Wrap(style Style, s string, width float64, limit int) ([]Line, error) {
 	if err := l.Check(s); err != nil {
 		return nil, err

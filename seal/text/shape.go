@@ -32,7 +32,7 @@ const (
 // MissingGlyphError reports a character that no font can draw.
 type MissingGlyphError struct{ Rune rune }
 
-// Error identifies the character by its code point, because it might not be displayable.
+// Error identifies the character by its code point, because the character might not be displayable.
 func (e *MissingGlyphError) Error() string {
 	return fmt.Sprintf("no font can draw the character U+%04X", e.Rune)
 }
@@ -109,8 +109,8 @@ func (sh *shaper) ResolveFace(r rune) *font.Face {
 	return sh.face(f)
 }
 
-// fitting is like paragraph, but its lines do not exceed the requested width. The wrapper can exceed the width by up to
-// one character if fonts alternate. fitting then retries with a smaller width.
+// fitting is like paragraph, but its lines never exceed the requested width. The wrapper can exceed the width by up to
+// one character if fonts alternate. In that case, fitting retries with a smaller width.
 func (sh *shaper) fitting(style Style, text []rune, width float64, limit int) (lines []Line, err error) {
 	const tries, less = 4, em / 2
 	for try := range tries {

@@ -44,8 +44,8 @@ func parseCRL(der []byte) (*x509.RevocationList, error) {
 }
 
 // answerOfCRL returns the status of a certificate according to a revocation list. It returns an error if the list is
-// not complete for this certificate, such as a delta or indirect list, or a list limited to some reasons or other
-// certificates.
+// not complete for this certificate. Examples are delta and indirect lists, and lists limited to certain reasons or to
+// other certificates.
 func answerOfCRL(list *x509.RevocationList, c, issuer *x509.Certificate, may *checks) (answer, error) {
 	if !bytes.Equal(list.RawIssuer, c.RawIssuer) || !bytes.Equal(c.RawIssuer, issuer.RawSubject) {
 		return answer{}, errOther

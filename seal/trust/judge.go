@@ -34,14 +34,14 @@ type Finding struct {
 type Seal struct {
 	// Certificates contains the certificates in the seal, starting with the signer's.
 	Certificates []*x509.Certificate
-	// Claimed is the time of sealing according to the record, or zero if the record has none. It proves nothing, but
-	// must not contradict known facts.
+	// Claimed is the time of sealing according to the record, or zero if the record contains none. It proves nothing,
+	// but must not contradict known facts.
 	Claimed time.Time
 	// RecordKeyID and RecordKey identify the key that signed the record. A nil key is not checked.
 	RecordKeyID string
 	RecordKey   crypto.PublicKey
-	// Stamps contains the time-stamps, outermost first: the document time-stamps from last to first, then the
-	// signature's own time-stamp.
+	// Stamps contains the time-stamps, outermost first. These are the document time-stamps from last to first, followed
+	// by the signature's own time-stamp.
 	Stamps   []Stamp
 	Evidence Evidence
 }
@@ -61,7 +61,7 @@ const (
 	CodeNotValid     = "not_valid_then"     // the certificate was not valid at that time
 	CodeRevoked      = "revoked"            // revoked by its authority
 	CodeRevokedHere  = "revoked_here"       // revoked by the operator of this installation
-	CodeOrganisation = "other_organisation" // a different organization than the trusted one
+	CodeOrganisation = "other_organisation" // the organization differs from the trusted one
 
 	CodeConfirmed    = "confirmed"     // a time-stamp confirms the time
 	CodeNotConfirmed = "not_confirmed" // no time-stamp authority is configured here
@@ -78,7 +78,7 @@ const (
 	CodeCovered    = "covered"     // a trusted seal covers the record key
 	CodeNotCovered = "not_covered" // no trusted seal covers the record key
 	CodeNotKnown   = "unknown"     // the record key is not known
-	CodeOtherKey   = "other"       // a different key than the known one with that ID
+	CodeOtherKey   = "other"       // the key differs from the known key with that ID
 )
 
 // Judgement contains the result of every check.
@@ -121,9 +121,9 @@ func (p Policy) Judge(in Seal, now time.Time) Judgement {
 	return j
 }
 
-// JudgeStamps evaluates time-stamps that do not belong to a seal, as Judge does. It checks the first one at now, and
-// each further one at the time proven by the last trusted one before it. Each time-stamp must cover those that follow
-// it.
+// JudgeStamps evaluates time-stamps that do not belong to a seal, in the same way as Judge. It checks the first one at
+// now, and each further one at the time proven by the last trusted one before it. Each time-stamp must cover those that
+// follow it.
 func (p Policy) JudgeStamps(stamps []Stamp, evidence Evidence, now time.Time) []Finding {
 	found, _ := p.stamps(stamps, time.Time{}, now, parseStatements(evidence))
 	return found
@@ -231,8 +231,8 @@ func (p Policy) sealer(in Seal, at time.Time, proven bool) (Finding, []*x509.Cer
 	return f, chain
 }
 
-// under returns the chain from a sealing certificate to the authority trusted by s. If there is none, it returns the
-// reason, which is empty if that authority is unrelated to the certificate.
+// under returns the chain from a sealing certificate to the authority trusted by s. If there is no such chain, it
+// returns the reason, which is empty if that authority is unrelated to the certificate.
 func (s Sealer) under(certificates []*x509.Certificate, at time.Time) (chain []*x509.Certificate, code, reason string) {
 	leaf := certificates[0]
 	roots := x509.NewCertPool()
@@ -255,8 +255,8 @@ func (s Sealer) under(certificates []*x509.Certificate, at time.Time) (chain []*
 	return nil, CodeUsage, err.Error()
 }
 
-// revocation evaluates the revocation status of the sealing certificate and its issuers. A good statement counts only
-// if it was issued after the proven time, because an earlier statement cannot cover later events.
+// revocation evaluates the revocation status of the sealing certificate and its issuers. A statement that a certificate
+// is good counts only if it was issued after the proven time, because an earlier statement cannot cover later events.
 func (j *Judgement) revocation(chain []*x509.Certificate, at time.Time, known statements) {
 	f := &j.Revocation
 	*f = Finding{Code: CodeNothing, At: at}

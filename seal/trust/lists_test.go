@@ -10,8 +10,8 @@ import (
 	"countersign/seal/trust"
 )
 
-// TestRevocationLists checks PEM with any number of lists, a single list in DER, and that other content is rejected
-// with a descriptive error.
+// TestRevocationLists checks that PEM with any number of lists and a single list in DER are accepted, and that other
+// content is rejected with a descriptive error.
 func TestRevocationLists(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))

@@ -63,7 +63,7 @@ type revokedInfo struct {
 var (
 	oidBasicResponse = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 48, 1, 1}
 
-	// idHashes contains the hash algorithms with which responses can identify an issuer.
+	// idHashes contains the hash algorithms that responses can use to identify an issuer.
 	idHashes = map[string]crypto.Hash{
 		"1.3.14.3.2.26": crypto.SHA1, "2.16.840.1.101.3.4.2.1": crypto.SHA256,
 		"2.16.840.1.101.3.4.2.2": crypto.SHA384, "2.16.840.1.101.3.4.2.3": crypto.SHA512,
@@ -74,7 +74,7 @@ var (
 	}
 )
 
-// Limits for an OCSP response. Real responses have a few thousand bytes and cover one certificate.
+// Limits for an OCSP response. Real responses are a few thousand bytes long and cover one certificate.
 const (
 	MaxOCSP                  = 64 << 10 // in bytes
 	maxResponses             = 64

@@ -51,8 +51,8 @@ func RevocationLists(data []byte) ([][]byte, error) {
 	return out, err
 }
 
-// ParsePinned parses pinned sealers from PEM, which may contain sealing certificates and public keys. It skips the
-// certificates of authorities, so that data may be a chain.
+// ParsePinned parses pinned sealers from PEM, which may contain sealing certificates and public keys. It skips
+// authority certificates, so that data may be a chain.
 func ParsePinned(data []byte) ([]Sealer, error) {
 	var out []Sealer
 	err := eachBlock(data, func(b *pem.Block) error {
@@ -104,7 +104,7 @@ func eachBlock(data []byte, do func(*pem.Block) error) error {
 // ParseOrganisation returns the organization required by a sealer name such as "O=Acme Ltd".
 func ParseOrganisation(sealer string) (string, bool) { return strings.CutPrefix(sealer, "O=") }
 
-// jsonWebKey is a key in a JWK set (RFC 7517). Revoked has the form that OpenID Federation 1.0 defines for historical
+// jsonWebKey is a key in a JWK set (RFC 7517). Revoked has the form defined by OpenID Federation 1.0 for historical
 // keys.
 type jsonWebKey struct {
 	Kind    string `json:"kty"`

@@ -1,5 +1,5 @@
 // Package trust decides which sealers, time-stamp authorities and revocation data a verification trusts. Its input
-// consists of parsed certificates, times, and statements whose signatures over the document have already been verified.
+// consists of parsed certificates, times and statements. The signatures over the document have already been verified.
 // It reads no files and sends no requests.
 //
 // The rules follow ETSI EN 319 102-1 (validation with proofs of existence), RFC 5280, RFC 6960 and RFC 3161. An
@@ -22,8 +22,8 @@ type Policy struct {
 	// Stampers contains the root certificates of trusted time-stamp authorities. If it is nil, time-stamps are not
 	// confirmed, which does not affect trust in a seal.
 	Stampers *x509.CertPool
-	// RecordKeys contains the keys that sign records, by key ID. If it is nil, the key of a record is trusted if the
-	// seal is trusted, because the seal covers it.
+	// RecordKeys contains the keys that sign records, by key ID. If it is nil, a record's key is trusted if the seal is
+	// trusted, because the seal covers the key.
 	RecordKeys map[string]RecordKey
 }
 
@@ -33,7 +33,8 @@ type Sealer struct {
 	Certificate *x509.Certificate
 	Key         crypto.PublicKey
 	Issuer      *x509.Certificate // an authority whose sealing certificates are trusted
-	// Organisation limits Issuer to certificates of exactly this organization. If it is empty, all are accepted.
+	// Organisation limits Issuer to certificates of exactly this organization. If it is empty, certificates of all
+	// organizations are accepted.
 	Organisation string
 	// Revoked records that the key of a pinned certificate was revoked locally.
 	Revoked *Revocation
@@ -57,13 +58,13 @@ func PinnedCertificate(c *x509.Certificate) Sealer { return Sealer{Certificate: 
 // pinnedKey returns a Sealer that trusts one key, regardless of its certificate.
 func pinnedKey(key crypto.PublicKey) Sealer { return Sealer{Key: key} }
 
-// IssuedBy returns a Sealer that trusts valid sealing certificates issued directly or indirectly by an authority,
-// either all of them or only those of exactly one organization.
+// IssuedBy returns a Sealer that trusts valid sealing certificates issued directly or indirectly by an authority. It
+// trusts either all of them or only those of exactly one organization.
 func IssuedBy(authority *x509.Certificate, organisation string) Sealer {
 	return Sealer{Issuer: authority, Organisation: organisation}
 }
 
-// Check returns an error if the sealer can never match.
+// Check returns an error if the sealer can never match any certificate.
 func (s Sealer) Check() error {
 	switch {
 	case s.Issuer != nil && !isAuthority(s.Issuer):
@@ -82,7 +83,7 @@ func isAuthority(c *x509.Certificate) bool {
 	return c.BasicConstraintsValid && c.IsCA && (c.KeyUsage == 0 || c.KeyUsage&x509.KeyUsageCertSign != 0)
 }
 
-// sameKey reports whether two public keys are equal. A nil key equals no key.
+// sameKey reports whether two public keys are equal. A nil key is not equal to any key.
 func sameKey(a, b crypto.PublicKey) bool {
 	k, ok := a.(interface{ Equal(crypto.PublicKey) bool })
 	return ok && k.Equal(b)

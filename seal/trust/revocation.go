@@ -13,7 +13,7 @@ type Evidence struct{ OCSPs, CRLs [][]byte }
 
 // answer is the status of one certificate in one valid statement.
 type answer struct {
-	Updated time.Time  // time to which the statement applies (thisUpdate)
+	Updated time.Time  // time at which the statement applies (thisUpdate)
 	Revoked *RevokedAt // nil if not revoked
 }
 
@@ -39,7 +39,7 @@ func (r *RevokedAt) keyIsSafe() bool {
 // errOther reports that a statement is about other certificates.
 var errOther = errors.New("it concerns other certificates")
 
-// statements contains the readable statements. Unreadable ones are ignored.
+// statements contains the readable statements. Unreadable statements are ignored.
 type statements struct {
 	ocsps []*ocspAnswer
 	crls  []*x509.RevocationList
@@ -48,13 +48,13 @@ type statements struct {
 	checks  *checks
 }
 
-// checks counts the remaining number of statement signatures that may be checked.
+// checks is the remaining number of statement signatures that may be checked.
 type checks struct{ left int }
 
 // maxChecks is the initial number of checks. A document with yearly time-stamps over decades requires a few hundred.
 const maxChecks = 1024
 
-// errTooMany reports that the number of checks is exhausted.
+// errTooMany reports that the permitted number of checks is exhausted.
 var errTooMany = errors.New("too many statements")
 
 func (c *checks) take() error {
@@ -90,7 +90,7 @@ type RevocationStatus struct {
 }
 
 // WeighStatements combines all statements about a certificate. A revocation overrides any number of good statements,
-// regardless of their times.
+// regardless of the statements' times.
 func WeighStatements(e Evidence, c, issuer *x509.Certificate) RevocationStatus {
 	return parseStatements(e).status(c, issuer)
 }

@@ -134,8 +134,8 @@ func TestWhichStatementsCount(t *testing.T) {
 	}
 }
 
-// TestAnIndirectEntry checks a list that also covers other authorities' certificates, whose serial numbers must not be
-// confused with the issuer's own.
+// TestAnIndirectEntry checks a list that also covers certificates of other authorities. Their serial numbers must not
+// be confused with the issuer's own.
 func TestAnIndirectEntry(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -161,7 +161,7 @@ func TestInvalidityDate(t *testing.T) {
 	require.Equal(t, year(2), trust.WeighStatements(trust.Evidence{CRLs: [][]byte{der}}, leaf.cert, root.cert).Revoked.At)
 }
 
-// TestRevocationOfTheSeal checks the effect of statements on the verdict of a document.
+// TestRevocationOfTheSeal checks the effect of revocation statements on the verdict for a document.
 func TestRevocationOfTheSeal(t *testing.T) {
 	t.Parallel()
 	root, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
@@ -247,7 +247,8 @@ func TestCostlyStatements(t *testing.T) {
 		r.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 2, 3}, Value: make([]byte, 70_000)}}
 	})), "70,000 bytes")
 
-	// A response signed by a stranger requires three checks. Too many such responses precede the good one here.
+	// Checking a response signed by a stranger requires three checks. Too many such responses precede the good one
+	// here.
 	stranger := issueFor(t, nil, authority("Root"), issue(t, nil, authority("x")).key)
 	wrong := root.ocsp(leaf, &identity{cert: stranger.cert, key: stranger.key}, year(1), nil)
 	many := make([][]byte, 511)

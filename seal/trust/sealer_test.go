@@ -123,7 +123,7 @@ func named(commonName string) *x509.Certificate {
 }
 
 // TestTheSentenceNamesTheOrganisation checks that the message contains the organization, and that a malicious name is
-// made safe.
+// sanitized.
 func TestTheSentenceNamesTheOrganisation(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -137,7 +137,7 @@ func TestTheSentenceNamesTheOrganisation(t *testing.T) {
 	assert.Len(t, []rune(trust.Printable(string(make([]byte, 1000)))), 500)
 }
 
-// TestSealersThatCanNeverMatch checks that sealers that can never match are rejected during configuration.
+// TestSealersThatCanNeverMatch checks that sealers that can never match are rejected when they are configured.
 func TestSealersThatCanNeverMatch(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -153,7 +153,7 @@ func TestSealersThatCanNeverMatch(t *testing.T) {
 	require.Error(t, trust.Sealer{}.Check())
 }
 
-// TestExpiry checks that, without a proven time, the certificate must currently be valid.
+// TestExpiry checks that, without a proven time, the certificate must be valid at the current time.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))

@@ -56,8 +56,8 @@ func TestStampers(t *testing.T) {
 	}
 }
 
-// TestTheCAOfTheTSAVouchesForNoSeal checks that an authority trusted for time-stamps is not trusted for seals, and vice
-// versa.
+// TestTheCAOfTheTSAVouchesForNoSeal checks that an authority that is trusted for time-stamps is not trusted for seals,
+// and vice versa.
 func TestTheCAOfTheTSAVouchesForNoSeal(t *testing.T) {
 	t.Parallel()
 	sealRoot, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
@@ -74,7 +74,7 @@ func TestTheCAOfTheTSAVouchesForNoSeal(t *testing.T) {
 }
 
 // TestRenewal checks that an inner time-stamp is evaluated at the time of the next outer one, and the seal at the time
-// of the innermost one, even if both expired long ago.
+// of the innermost one, even if the inner time-stamp and the seal expired long ago.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	root, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
@@ -171,8 +171,8 @@ func TestRevokedStamper(t *testing.T) {
 	require.Equal(t, trust.Untrusted, judge(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{}}}, year(7)).Stamps[0].Status)
 }
 
-// TestTheRecordsTimeMustFit checks that the certificate must be valid at the record's unproven time, and that no
-// time-stamp may be earlier.
+// TestTheRecordsTimeMustFit checks that the certificate must be valid at the time claimed by the record, and that no
+// time-stamp may be earlier than that time.
 func TestTheRecordsTimeMustFit(t *testing.T) {
 	t.Parallel()
 	root, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))

@@ -33,7 +33,8 @@ var (
 )
 
 // CheckUsage returns an error if a certificate is not suitable for sealing. A pinned certificate may also be an email
-// certificate, because authorities issued these for documents before a dedicated usage for documents existed.
+// certificate, because authorities issued such certificates for documents before a dedicated usage for documents
+// existed.
 func CheckUsage(c *x509.Certificate, pinned bool) error {
 	switch {
 	case c.IsCA:
@@ -79,8 +80,8 @@ func checkIssuers(chain []*x509.Certificate) error {
 	return nil
 }
 
-// checkStamper returns an error if a certificate may not create time-stamps. The usage must be the only one and
-// critical (RFC 3161, section 2.3).
+// checkStamper returns an error if a certificate may not be used to create time-stamps. The usage must be the only one
+// and must be critical (RFC 3161, section 2.3).
 func checkStamper(c *x509.Certificate) error {
 	switch {
 	case c.IsCA:
@@ -100,7 +101,8 @@ func hasExtension(c *x509.Certificate, id asn1.ObjectIdentifier) bool {
 	return slices.ContainsFunc(c.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(id) })
 }
 
-// Name returns the name of a certificate's subject, which is the organization, with the common name if it differs.
+// Name returns the name of a certificate's subject. The name consists of the organization, and of the common name if it
+// differs.
 func Name(c *x509.Certificate) string {
 	org, name := Printable(strings.Join(c.Subject.Organization, ", ")), Printable(c.Subject.CommonName)
 	switch {

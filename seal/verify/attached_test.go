@@ -55,8 +55,8 @@ func TestAttachedOriginals(t *testing.T) {
 	}
 }
 
-// TestAnAttachmentThatIsNotNamed checks that an attachment in the record is reported as missing, not as damaged, if the
-// document has no attachment with its name.
+// TestAnAttachmentThatIsNotNamed checks that, if the document has no attachment with the name in the record, the
+// attachment is reported as missing rather than damaged.
 func TestAnAttachmentThatIsNotNamed(t *testing.T) {
 	t.Parallel()
 	_, err := readEmbedded(nil, nil)
@@ -88,8 +88,8 @@ func TestCheckAttachments_TooMany_IsAContradiction(t *testing.T) {
 	}
 }
 
-// TestCheckPrepared_AnotherPlace_IsMissing checks that the seal and the record must agree on the end of the prepared
-// file.
+// TestCheckPrepared_AnotherPlace_IsMissing checks that the seal and the record must agree on where the prepared file
+// ends.
 func TestCheckPrepared_AnotherPlace_IsMissing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -107,7 +107,7 @@ func TestCheckPrepared_AnotherPlace_IsMissing(t *testing.T) {
 	}
 }
 
-// TestAttachedRecord_OfDamagedFiles_IsNone checks that damaged files contain no record among their embedded files.
+// TestAttachedRecord_OfDamagedFiles_IsNone checks that no record is found among the embedded files of a damaged file.
 func TestAttachedRecord_OfDamagedFiles_IsNone(t *testing.T) {
 	t.Parallel()
 	const key = manifest.AttachmentKey

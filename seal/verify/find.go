@@ -142,8 +142,8 @@ type Found struct {
 	remains bool            // whether there are other traces of a seal
 }
 
-// Find searches for the seal from the end of the file, where it usually is. Other candidates are searched for later,
-// while the file is hashed. The signature value need not be in the file yet, because Find does not read it.
+// Find searches for the seal from the end of the file, where it usually is. Any other candidates are found later, while
+// the file is hashed. The signature value need not be in the file yet, because Find does not read it.
 func Find(ctx context.Context, r io.ReaderAt, size int64) (*Found, error) {
 	out := &Found{}
 	tried := 0
@@ -212,14 +212,14 @@ func HoldsMark(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
 }
 
 // ResemblesSeal reports whether an upload contains bytes that could be mistaken for its seal after sealing, because a
-// file must have exactly one seal.
+// sealed file must have exactly one seal.
 func ResemblesSeal(ctx context.Context, r io.ReaderAt, size int64, signed bool) (bool, error) {
 	var m Marks
 	err := ReadRange(ctx, r, 0, size, func(_ int64, b []byte) error { return m.Scan(b) })
 	if errors.Is(err, errTooManyMarks) || len(m.at) == maxMarks {
 		return true, nil
 	}
-	if err != nil || signed { // a signed file will be embedded, where its offsets no longer match
+	if err != nil || signed { // a signed file will be embedded, and its offsets no longer match there
 		return false, err
 	}
 	for _, at := range m.at {

@@ -15,7 +15,8 @@ import (
 
 const markText = "/CSGN_Seal<</V 1/Record 1 0 R/Original[0 1]"
 
-// TestMarksAreFoundWherever checks that each mark is found exactly once, at its position, however the bytes are split.
+// TestMarksAreFoundWherever checks that each mark is found exactly once and at its position, regardless of how the
+// bytes are split.
 func TestMarksAreFoundWherever(t *testing.T) {
 	t.Parallel()
 	text := []byte("ab" + markText + "cd" + markText + markText)
@@ -115,8 +116,8 @@ func TestLastSealIsSearchedThroughTheWholeFile(t *testing.T) {
 	require.ErrorContains(t, err, "reading")
 }
 
-// TestResemblesSeal checks that a file with eight marks resembles a seal regardless of their context, because its own
-// mark would be the ninth.
+// TestResemblesSeal checks that a file with eight marks resembles a seal regardless of the marks' context, because its
+// own seal would add a ninth mark.
 func TestResemblesSeal(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{0: false, 1: false, maxMarks - 1: false, maxMarks: true, maxMarks + 1: true} {
@@ -131,8 +132,8 @@ func TestResemblesSeal(t *testing.T) {
 	require.Error(t, err)
 }
 
-// dictionaryText describes a signature dictionary as written by the seal, with a byte range that matches unless change
-// modifies it.
+// dictionaryText describes a signature dictionary as written by the seal. Its byte range matches unless change modifies
+// it.
 type dictionaryText struct {
 	number, record, stamp, name, room string
 	contents                          int // number of digits
@@ -257,8 +258,8 @@ func TestContentsHaveOneForm(t *testing.T) {
 	require.NotErrorIs(t, err, errDigits)
 }
 
-// TestHashFile checks that every digest matches the bytes that it covers, regardless of the bytes already read and how
-// the rest is split.
+// TestHashFile checks that every digest matches the bytes that it covers, regardless of the number of bytes already
+// read and of how the rest is split.
 func TestHashFile(t *testing.T) {
 	t.Parallel()
 	data := make([]byte, 3*CopyBuffer+77)
@@ -308,7 +309,7 @@ func TestHashFile(t *testing.T) {
 		check(got, err)
 		require.Equal(t, sum(data[:known]), done.Hash.Sum(nil), "what was done is not changed")
 
-		// The same with the hashes of the bytes before each signature.
+		// The same test, with the hashes of the bytes before each signature also known.
 		done = &Prefix{Size: size, Hash: got.whole, Original: got.original, Begun: got.begun}
 		for _, h := range c.holes {
 			clear(unread[:h.from])

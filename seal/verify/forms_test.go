@@ -136,7 +136,7 @@ func TestKindsOfObjects(t *testing.T) {
 }
 
 // TestClassifyAdditions checks that the most significant object determines the kind of the additions, and that the
-// first one is reported if several are equally significant.
+// first such object is reported if several are equally significant.
 func TestClassifyAdditions(t *testing.T) {
 	t.Parallel()
 	base := smallPDF(map[int]string{1: "<<>>"})
@@ -179,7 +179,7 @@ func TestClassifyAdditions(t *testing.T) {
 	}
 }
 
-// TestOtherSignatures checks that the statements of other signatures are reported without a verdict.
+// TestOtherSignatures checks that the claims of other signatures are reported without a verdict.
 func TestOtherSignatures(t *testing.T) {
 	t.Parallel()
 	const total = 5000

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// CopyBuffer is the number of bytes of a file read at a time.
+// CopyBuffer is the number of bytes of a file that are read at a time.
 const CopyBuffer = 256 << 10
 
 // Buffer is memory for reading a file.
@@ -56,8 +56,8 @@ type digests struct {
 }
 
 // hashFile reads the file only once, regardless of the number of signatures. The ranges covered by signatures have
-// common prefixes, which are also hashed only once. The original is the first part of the file, up to the offset to. If
-// done is not nil, it is a prefix that has already been read.
+// common prefixes, each of which is also hashed only once. The original is the first part of the file, up to the offset
+// to. If done is not nil, it is a prefix that has already been read.
 func hashFile(ctx context.Context, r io.ReaderAt, size, to int64, holes []byteRangeGap, done *Prefix) (digests, error) {
 	s := digests{whole: sha256.New(), covered: make([][]byte, len(holes)), begun: map[int64]hash.Hash{}}
 	pos := int64(0)
@@ -140,7 +140,7 @@ func hashRange(ctx context.Context, r io.ReaderAt, from, to int64, h hash.Hash) 
 	})
 }
 
-// ReadRange reads the bytes between the offsets from and to, in pieces.
+// ReadRange reads the bytes between the offsets from and to, piece by piece.
 func ReadRange(ctx context.Context, r io.ReaderAt, from, to int64, visit func(at int64, b []byte) error) error {
 	buf := NewBuffer()
 	defer buf.Free()
@@ -160,7 +160,7 @@ func ReadRange(ctx context.Context, r io.ReaderAt, from, to int64, visit func(at
 	return nil
 }
 
-// CloneHash returns a copy of a hash and its state.
+// CloneHash returns a copy of a hash, including its state.
 func CloneHash(h hash.Hash) (hash.Hash, error) {
 	c, ok := h.(hash.Cloner)
 	if !ok {

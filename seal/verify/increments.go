@@ -82,9 +82,9 @@ func archiveOf(s *sealedRevision, signatures ...*cms.Signed) (Archive, error) {
 // Question is a request for the revocation status of a certificate.
 type Question struct{ Certificate, Issuer *x509.Certificate }
 
-// Plan returns the required content of the next increment. This is the missing certificates in the chains of the
-// pending signatures, and a question about each certificate in these chains whose authority publishes statements, in
-// this order.
+// Plan returns the required content of the next increment. This is the certificates that are missing from the chains of
+// the pending signatures, and a question about each certificate in these chains whose authority publishes statements,
+// in this order.
 func (a *Archive) Plan() (certs [][]byte, questions []Question) {
 	added, asked := map[string]bool{}, map[string]bool{}
 	for _, s := range a.pending {
@@ -128,7 +128,7 @@ type increment struct {
 	evidence archive1.Evidence
 }
 
-// readIncrements reads the content after the seal in order, without using its own cross-reference sections, and
+// readIncrements reads the content after the seal in order, without relying on its cross-reference sections, and
 // compares it with the output of this service.
 func (e *examiner) readIncrements(ctx context.Context) error {
 	signatures := []*cms.Signed{e.signed}
@@ -201,8 +201,8 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 	return i, nil
 }
 
-// checkIncrements verifies the document time-stamps. If a time-stamp does not cover the file before it, this service
-// did not write it or anything after it.
+// checkIncrements verifies the document time-stamps. If a time-stamp does not cover the file that precedes it, this
+// service wrote neither the time-stamp nor anything after it.
 func (e *examiner) checkIncrements(context.Context) error {
 	j := &e.x.judgement
 	for n, i := range e.increments {
@@ -252,7 +252,7 @@ func (e *examiner) checkAdditions(ctx context.Context) error {
 	return nil
 }
 
-// Kinds of additions. They do not affect the verdict, and are only for information.
+// Kinds of additions. They do not affect the verdict and are only informative.
 const (
 	additionAnnotations = "annotations"
 	additionForm        = "form"
@@ -265,8 +265,8 @@ const (
 // maxObjectsExamined is the maximum number of objects examined.
 const maxObjectsExamined = 2000
 
-// classifyAdditions returns the kind of the bytes starting at offset from, and an object that shows it. Other programs
-// that add to a PDF also write increments.
+// classifyAdditions returns the kind of the bytes starting at offset from, and an object that demonstrates it. Other
+// programs that add content to a PDF also write increments.
 func classifyAdditions(ctx context.Context, r io.ReaderAt, size, from int64) (kind string, object int) {
 	lim := pdf.DefaultLimits()
 	lim.MaxStream = 1 << 20

@@ -127,7 +127,7 @@ func TestFindingsNameOnlyWhatTheirSentenceNames(t *testing.T) {
 	require.Equal(t, map[string]string{"name": "Ada", "issuer": "CA"}, r.Findings[0].Values)
 }
 
-// TestJudgementsOnTheWire checks that an examination from another process arrives unchanged, and that an invalid
+// TestJudgementsOnTheWire checks that an examination from another process is received unchanged, and that an invalid
 // certificate or key results in an error.
 func TestJudgementsOnTheWire(t *testing.T) {
 	t.Parallel()
@@ -159,7 +159,7 @@ func TestJudgementsOnTheWire(t *testing.T) {
 	}
 }
 
-// TestExaminationTime checks that the limit grows by one second per 32 MiB for a file that is read in parts.
+// TestExaminationTime checks that the time limit increases by one second per 32 MiB for a file that is read in parts.
 func TestExaminationTime(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int64]time.Duration{

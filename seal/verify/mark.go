@@ -29,7 +29,7 @@ const (
 	StampRequired = "Required"
 )
 
-// Beginning of the dictionary. A search looks for its second line.
+// Beginning of the dictionary. A search looks for the second line.
 const (
 	signatureBegin = "<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/ETSI.CAdES.detached\n"
 	markAhead      = len("/CSGN") // length of the text before searchedMark
@@ -69,8 +69,8 @@ var signatureDictionary = regexp.MustCompile(`^` + numberRE + ` 0 obj\n` + regex
 	`/Name ` + textRE + `\n/Reason ` + textRE + `\n/M\(D:[0-9]{14}Z\)\n` + regexp.QuoteMeta(docMDP) +
 	`/ByteRange\[0 (` + numberRE + ` ` + numberRE + ` ` + numberRE + ` *)\]\n/Contents<`)
 
-// ByteRangeWidth is the space reserved for the byte range, which has three numbers of at most ten digits, separated by
-// spaces.
+// ByteRangeWidth is the space reserved for the byte range, which consists of three numbers of at most ten digits,
+// separated by spaces.
 const ByteRangeWidth = 3*10 + 2
 
 // maxDictionary is the maximum size of the dictionary up to its contents, in bytes.
@@ -136,7 +136,7 @@ func (e *cutOffError) Error() string { return fmt.Sprintf("it covers %d bytes", 
 const maxContents = 256 << 10
 
 // readContents returns the signature with its padding. Hexadecimal can be written in several ways, and no signature
-// covers these bytes, so only the form written by the seal is accepted.
+// covers these bytes, so it accepts only the form that the seal writes.
 func (d signatureDict) readContents(r io.ReaderAt) ([]byte, error) {
 	b := make([]byte, d.contentsEnd-d.contents)
 	if err := ReadFull(r, b, d.contents); err != nil {

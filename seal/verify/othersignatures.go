@@ -18,7 +18,7 @@ import (
 // maxOthers is the maximum number of other signatures that are reported.
 const maxOthers = 32
 
-// Signatures returns the digital signatures of a PDF with the data that they claim. They are not verified.
+// Signatures returns the digital signatures of a PDF, with their claims. They are not verified.
 func Signatures(ctx context.Context, r io.ReaderAt, size int64) []manifest.Signature {
 	var out []manifest.Signature
 	for _, s := range otherSignatures(ctx, r, size) {
@@ -198,8 +198,8 @@ func HasSignedWidget(ctx context.Context, f *pdf.File) (bool, error) {
 // errSigned stops the iteration over the pages.
 var errSigned = errors.New("verify: signed")
 
-// isSignedField reports whether a widget is a signature field that contains a signature. Its type and value can be
-// inherited from a parent field (12.7.4.1).
+// isSignedField reports whether a widget is a signature field that contains a signature. The field's type and value can
+// be inherited from a parent field (12.7.4.1).
 func isSignedField(f *pdf.File, d pdf.Dict) bool {
 	isSignature, holds := false, false
 	for range maxFieldDepth {
@@ -216,8 +216,8 @@ func isSignedField(f *pdf.File, d pdf.Dict) bool {
 	return isSignature && holds
 }
 
-// IsSigned reports whether a PDF has a signature, according to its catalog and form. Drawing on the PDF would
-// invalidate the signature. Usage rights (12.8.2.3) do not count, because they do not express a person's consent. See
+// IsSigned reports whether a PDF contains a signature, according to its catalog and form. Drawing on the PDF would
+// invalidate that signature. Usage rights (12.8.2.3) do not count, because they do not express a person's consent. See
 // also HasSignedWidget.
 func IsSigned(f *pdf.File) (bool, error) {
 	cat, _, err := f.Catalog()

@@ -61,7 +61,7 @@ func (e *examiner) checkPrepared(ctx context.Context, m manifest.Placement) erro
 	return nil
 }
 
-// hashOriginal checks that part of the file is the original described in the record, and returns its hash.
+// hashOriginal checks that a part of the file is the original described in the record, and returns its hash.
 func (e *examiner) hashOriginal(ctx context.Context, from int64, m manifest.Placement) ([sha256.Size]byte, error) {
 	h := sha256.New()
 	err := hashRange(ctx, e.r, from, from+m.Size, h)

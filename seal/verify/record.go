@@ -29,7 +29,7 @@ func OpenRecord(raw []byte) *OpenedRecord {
 	return r
 }
 
-// of returns the opened record for the given bytes. It returns r if r has the same bytes.
+// of returns the opened record for the given bytes. It returns r if r was opened from the same bytes.
 func (r *OpenedRecord) of(raw []byte) *OpenedRecord {
 	if r != nil && bytes.Equal(r.raw, raw) {
 		return r
@@ -64,8 +64,8 @@ type Recorded struct {
 }
 
 // CompareRecorded adds the findings from the service's own record of a document, if the sealed revision is valid. rec
-// is nil if there is no record. A different record makes the document broken, because the sealed content does not match
-// the events.
+// is nil if there is no record. If rec differs from the file, the document is broken, because the sealed content does
+// not match the events.
 func (r *Report) CompareRecorded(rec *Recorded) {
 	switch {
 	case r.Verdict != VerdictValid && r.Verdict != VerdictAltered:
@@ -109,7 +109,7 @@ type Record struct {
 	// Appearance records how the document was displayed to its signers. It is omitted if unknown.
 	Appearance *manifest.Appearance `json:"appearance,omitempty"`
 	Events     []RecordEvent        `json:"events"`
-	// Pages contains page numbers of the sealed file. The last pages are the certificate.
+	// Pages contains page numbers of the sealed file. The last pages are those of the certificate.
 	Pages RecordPages `json:"pages"`
 }
 
@@ -123,14 +123,14 @@ type RecordDocument struct {
 	SHA256    string `json:"sha256"` // hash of the original
 }
 
-// RecordSigner is one signer and the method by which the service identified them.
+// RecordSigner describes one signer and the method by which the service identified them.
 type RecordSigner struct {
 	ID           string `json:"id"`
 	Name         string `json:"name"`
 	Email        string `json:"email"`
 	RoutingOrder int    `json:"routingOrder"`
 	// AuthMethod is email_otp, sms_otp or none. VerifiedAt is the time at which the one-time code was verified. Without
-	// it, the signer proved only possession of the link.
+	// a code, the signer proved only possession of the link.
 	AuthMethod     string     `json:"authMethod"`
 	VerifiedAt     *time.Time `json:"verifiedAt,omitempty"`
 	ConsentAt      *time.Time `json:"consentAt,omitempty"`
@@ -142,8 +142,8 @@ type RecordSigner struct {
 	// Part is the signer's role. It is empty for an ordinary signer.
 	manifest.Part
 
-	// PagesShown reports whether this service showed pages of this document to the signer as pictures. If it is false,
-	// the record does not prove how the pages were displayed to the signer.
+	// PagesShown reports whether this service displayed pages of this document to the signer as pictures. If it is
+	// false, the record does not prove how the pages were displayed to the signer.
 	PagesShown bool `json:"pagesShown"`
 }
 

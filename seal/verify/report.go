@@ -93,7 +93,7 @@ type Report struct {
 	Signatures []OtherSignature `json:"signatures,omitempty"`
 }
 
-// Additions describes bytes of a sealed file that the service did not write.
+// Additions describes the bytes of a sealed file that the service did not write.
 type Additions struct {
 	From  int64 `json:"from"`  // offset of the first byte, which is also the size of the valid file before it
 	Bytes int64 `json:"bytes"` // number of bytes
@@ -110,7 +110,8 @@ type OtherSignature struct {
 	Issuer string `json:"issuer,omitempty"` // name of the issuer in that certificate
 	// At is the time claimed by the signature.
 	At *time.Time `json:"at,omitempty"`
-	// Covers is the end of the covered bytes. WholeFile reports whether they extend to the end of the file.
+	// Covers is the offset at which the covered bytes end. WholeFile reports whether they extend to the end of the
+	// file.
 	Covers    int64 `json:"covers"`
 	WholeFile bool  `json:"wholeFile"`
 }
@@ -118,7 +119,7 @@ type OtherSignature struct {
 // OK reports whether the document is valid.
 func (r Report) OK() bool { return r.Verdict == VerdictValid }
 
-// Status returns the result of one check. If the check has several findings, it returns the worst status; if the check
+// Status returns the result of one check. If the check has several findings, it returns the worst status. If the check
 // was not performed, it returns Absent.
 func (r Report) Status(check string) Status {
 	ranked, worst := []Status{Absent, Passed, Untrusted, Failed}, 0
@@ -201,7 +202,7 @@ func (r *Report) summarise() string {
 	return "The sealed content was changed, or the seal is not valid."
 }
 
-// firstUntrusted returns the reason that the document is not trusted. It prefers the finding about the sealer.
+// firstUntrusted returns the reason why the document is not trusted. It prefers the finding about the sealer.
 func (r *Report) firstUntrusted() string {
 	why := ""
 	for _, f := range r.Findings {

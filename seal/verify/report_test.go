@@ -84,7 +84,7 @@ func TestFindingsAreInOrder(t *testing.T) {
 	require.Equal(t, []string{"structure", "digest", "archive_timestampa", "archive_timestampb", "certificate", "recorded"}, order)
 }
 
-// TestStatusIsTheWorst checks that the status of a check with several findings is the worst of them.
+// TestStatusIsTheWorst checks that the status of a check with several findings is the worst status among them.
 func TestStatusIsTheWorst(t *testing.T) {
 	t.Parallel()
 	absent, passed, untrusted, failed := of("archive_timestamp.absent"), of("archive_timestamp.confirmed"), of("archive_timestamp.untrusted"), of("digest.changed")
@@ -169,7 +169,7 @@ func TestValuesOfFindings(t *testing.T) {
 	require.Equal(t, Code("structure.readable"), Codes()[0])
 }
 
-// TestReadRange checks that pieces are contiguous, and that an unreadable piece results in an error.
+// TestReadRange checks that pieces are contiguous, and that a piece that cannot be read results in an error.
 func TestReadRange(t *testing.T) {
 	t.Parallel()
 	data := bytes.Repeat([]byte("0123456789abcdef"), (2*CopyBuffer+32)/16)

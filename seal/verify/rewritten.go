@@ -13,7 +13,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// rewrittenSeal contains the remaining parts of a seal in a file that was rewritten by another program.
+// rewrittenSeal contains the parts of a seal that remain in a file that another program has rewritten.
 type rewrittenSeal struct {
 	Chain      certChain  `json:"chain"` // chain of the signature
 	SealedAt   time.Time  `json:"sealedAt"`
@@ -97,8 +97,8 @@ func sealingChain(f *pdf.File) certChain {
 	return signed.Certificates
 }
 
-// recognise replaces the findings for a file whose seal was rewritten. The file proves nothing, because anyone can copy
-// the signature and the record of a sealed file into another one.
+// recognise replaces the findings for a file whose seal was rewritten. Such a file proves nothing, because anyone can
+// copy the signature and the record of a sealed file into another one.
 func (r *Report) recognise(s *rewrittenSeal, opt Options) {
 	in := trust.Seal{Certificates: s.Chain, Claimed: s.SealedAt, RecordKeyID: s.KeyID, RecordKey: s.Key.PublicKey}
 	found := opt.Trust.Judge(in, opt.now())

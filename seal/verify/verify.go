@@ -1,6 +1,6 @@
 // Package verify verifies a sealed PDF offline, using only its bytes. It finds the seal, reads the sealed revision
-// separately, and reproduces the bytes after it to compare them. It reports the parties on whom the result depends. See
-// docs/learn/verify.md.
+// separately, and reproduces the bytes that follow it to compare them with the file. It reports the parties on whom the
+// result depends. See docs/learn/verify.md.
 package verify
 
 import (
@@ -23,15 +23,15 @@ import (
 	"countersign/seal/trust"
 )
 
-// Options defines the trusted parties. The zero value trusts no one, so that an intact document is reported as
-// untrusted, not as broken.
+// Options specifies the trusted parties. The zero value trusts no one, so that an intact document is reported as
+// untrusted rather than broken.
 type Options struct {
 	Trust trust.Policy
 	Now   func() time.Time // required; the time at which to check certificates if no time-stamp proves an earlier time
 }
 
-// File verifies a sealed PDF offline, using only its bytes. The error is about reading the file; problems with the
-// file's content are findings in the report.
+// File verifies a sealed PDF offline, using only its bytes. It returns an error only if the file cannot be read.
+// Problems with the file's content are findings in the report.
 func File(ctx context.Context, r io.ReaderAt, size int64, opt Options) (Report, error) {
 	x, err := Examine(ctx, r, size)
 	if err != nil {
@@ -40,7 +40,7 @@ func File(ctx context.Context, r io.ReaderAt, size int64, opt Options) (Report, 
 	return x.Report(opt), nil
 }
 
-// Examination is the result of examining a file without trust anchors. It contains the file's content and whether that
+// Examination is the result of examining a file without trust anchors. It contains the file's content, and whether that
 // content is internally valid.
 type Examination struct {
 	report    Report
@@ -76,7 +76,7 @@ func (x *Examination) Report(opt Options) Report {
 type examiner struct {
 	r    io.ReaderAt
 	size int64
-	done *Prefix // part that is already hashed
+	done *Prefix // the part that is already hashed
 	x    *Examination
 
 	seal       *sealedRevision
@@ -85,7 +85,7 @@ type examiner struct {
 	token      *cms.Token // time-stamp of the signature; nil if there is none
 	record     *OpenedRecord
 	increments []increment
-	broken     error // reason that the content after the last increment is not an increment
+	broken     error // the reason why the content after the last increment is not an increment
 	sums       digests
 }
 
@@ -122,8 +122,8 @@ func (e *examiner) stop(code Code, v values) error {
 	return errStopExamining
 }
 
-// findSeal finds the sealed revision. It is then read separately, so that bytes after it do not affect the signature,
-// the record, the original and the pages.
+// findSeal finds the sealed revision. The revision is then read separately, so that bytes after it do not affect the
+// signature, the record, the original or the pages.
 func (e *examiner) findSeal(ctx context.Context) error {
 	var found *Found
 	if e.done != nil {
@@ -217,7 +217,7 @@ func ChainHash(chain []*x509.Certificate) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// IssuersOf returns the hash of the certificates in a time-stamp except for its signer's, which the time-stamp itself
+// IssuersOf returns the hash over the certificates in a time-stamp except its signer's, which the time-stamp itself
 // identifies.
 func IssuersOf(t *cms.Token) [sha256.Size]byte { return ChainHash(t.Certificates[1:]) }
 

@@ -19,7 +19,7 @@ const TaskExamine = 'x'
 const (
 	examineMemory = 256 << 20
 	examineCPU    = 10 * time.Second
-	examineSpeed  = 32 << 20 // bytes per additional second of processor time, for a file larger than maxWhole
+	examineSpeed  = 32 << 20 // bytes per additional second of CPU time, for a file larger than maxWhole
 	maxWhole      = 64 << 20 // maximum size of a file that is sent completely; only requested parts of a larger file are sent
 	maxExamined   = 64 << 20 // maximum size of the result in bytes
 )
@@ -41,7 +41,7 @@ func ExamineIn(ctx context.Context, pool *sandbox.Pool, r io.ReaderAt, size int6
 	return &Examination{report: a.Report, judgement: a.Judgement, rewritten: a.Rewritten}, nil
 }
 
-// ExaminationTime returns the processor time limit for examining a file of the given size.
+// ExaminationTime returns the CPU time limit for examining a file of the given size.
 func ExaminationTime(size int64) time.Duration {
 	if size <= maxWhole {
 		return examineCPU
