@@ -2013,21 +2013,21 @@ type Activity struct {
 	Timestamp time.Time `json:"timestamp"`
 }
 
-// Anchor Places a field at a text of the document.
+// Anchor Places a field relative to text in the document.
 type Anchor struct {
-	// At Where the field goes, relative to the text.
+	// At Position of the field relative to the text.
 	At *AnchorAt `json:"at,omitempty"`
 
 	// Dx Offset to the right, in points.
 	Dx *float64 `json:"dx,omitempty"`
 
-	// Dy Offset down, in points, for every `origin`.
+	// Dy Offset down, in points, regardless of `origin`.
 	Dy *float64 `json:"dy,omitempty"`
 
-	// IfMissing What happens if the text is not found: `refuse` rejects the request, `skip` adds no field.
+	// IfMissing What to do if the text is not found: `refuse` rejects the request, and `skip` adds no field.
 	IfMissing *AnchorIfMissing `json:"ifMissing,omitempty"`
 
-	// IgnoreCase Whether to ignore upper and lower case.
+	// IgnoreCase Whether to ignore case.
 	IgnoreCase *bool `json:"ignoreCase,omitempty"`
 
 	// Match Which occurrence: `first`, `last`, `all`, or a number from 1.
@@ -2043,10 +2043,10 @@ type Anchor struct {
 	WholeWord *bool `json:"wholeWord,omitempty"`
 }
 
-// AnchorAt Where the field goes, relative to the text.
+// AnchorAt Position of the field relative to the text.
 type AnchorAt string
 
-// AnchorIfMissing What happens if the text is not found: `refuse` rejects the request, `skip` adds no field.
+// AnchorIfMissing What to do if the text is not found: `refuse` rejects the request, and `skip` adds no field.
 type AnchorIfMissing string
 
 // App The application that owns envelopes and calls the API.
@@ -2060,7 +2060,7 @@ type App struct {
 	// Plan Plan of the app.
 	Plan AppPlan `json:"plan"`
 
-	// Tenants Tenants the app may act for. Empty for all tenants.
+	// Tenants Tenants that the app may access. Empty means all tenants.
 	Tenants []string `json:"tenants,omitzero"`
 }
 
@@ -2069,16 +2069,16 @@ type AppPlan string
 
 // AppChange Changes to the app.
 type AppChange struct {
-	// Contact Email address of the people who run the app. Empty for none.
+	// Contact Contact email address for the app. Empty if there is none.
 	Contact *string `json:"contact,omitempty"`
 
 	// Name Name of the app.
 	Name *string `json:"name,omitempty"`
 }
 
-// AppDetail The app, with contact and creation time.
+// AppDetail The app, with its contact and creation time.
 type AppDetail struct {
-	// Contact Email address of the people who run the app. Empty for none.
+	// Contact Contact email address for the app. Empty if there is none.
 	Contact string `json:"contact"`
 
 	// CreatedAt When the app was created.
@@ -2093,7 +2093,7 @@ type AppDetail struct {
 	// Plan Plan of the app.
 	Plan AppDetailPlan `json:"plan"`
 
-	// Tenants Tenants the app may act for. Empty for all tenants.
+	// Tenants Tenants that the app may access. Empty means all tenants.
 	Tenants []string `json:"tenants,omitzero"`
 }
 
@@ -2108,20 +2108,20 @@ type Attachment struct {
 	// FieldID ID of the field.
 	FieldID openapi_types.UUID `json:"fieldId"`
 
-	// MimeType Media type, recognized by content.
+	// MimeType Media type, detected from the content.
 	MimeType AttachmentMimeType `json:"mimeType"`
 
 	// Name File name.
 	Name string `json:"name"`
 
-	// Sha256 SHA-256 as stored, in lowercase hex. Pictures are re-encoded first.
+	// Sha256 SHA-256 of the stored file, in lowercase hex. Images are re-encoded before they are stored.
 	Sha256 string `json:"sha256"`
 
 	// Size Size in bytes, as stored.
 	Size int `json:"size"`
 }
 
-// AttachmentMimeType Media type, recognized by content.
+// AttachmentMimeType Media type, detected from the content.
 type AttachmentMimeType string
 
 // AuditEvent One event of an envelope's audit trail.
@@ -2160,7 +2160,7 @@ type AuditEvent struct {
 	UserAgent *string `json:"userAgent"`
 }
 
-// AuthMethod How a signer is identified: by a code sent to the email address, by a code sent by SMS, or by the link alone.
+// AuthMethod How the signer is authenticated: by a code sent by email, by a code sent by SMS, or only by the link.
 type AuthMethod string
 
 // Branding Changes to the branding.
@@ -2180,13 +2180,13 @@ type Branding struct {
 	// SenderName Name shown as the sender.
 	SenderName *string `json:"senderName,omitempty"`
 
-	// SupportURL HTTPS address of the help page.
+	// SupportURL HTTPS URL of the help page.
 	SupportURL *string `json:"supportUrl,omitempty"`
 }
 
 // BuilderSessionRequest A session for one draft or one template. Requires `envelopeId` or `templateId`.
 type BuilderSessionRequest struct {
-	// AllowedOrigin Origin of the page that may show the session in a frame, such as `https://app.example.com`.
+	// AllowedOrigin Origin of the page that may embed the session, such as `https://app.example.com`.
 	AllowedOrigin string `json:"allowedOrigin"`
 
 	// EnvelopeID The draft to edit.
@@ -2195,7 +2195,7 @@ type BuilderSessionRequest struct {
 	// ExpiresInMinutes Lifetime in minutes.
 	ExpiresInMinutes *int `json:"expiresInMinutes,omitempty"`
 
-	// Features What a new builder session allows beyond placing fields.
+	// Features What a new builder session allows in addition to placing fields.
 	Features *struct {
 		// Documents Whether documents may be added, ordered, prepared and deleted.
 		Documents *bool `json:"documents,omitempty"`
@@ -2210,7 +2210,7 @@ type BuilderSessionRequest struct {
 		Send *bool `json:"send,omitempty"`
 	} `json:"features,omitempty"`
 
-	// ReturnURL HTTPS address passed to the page on completion.
+	// ReturnURL HTTPS URL that is passed to the page on completion.
 	ReturnURL *string `json:"returnUrl,omitempty"`
 
 	// TemplateID The template to edit. Must not be archived.
@@ -2219,7 +2219,7 @@ type BuilderSessionRequest struct {
 	// TenantID Tenant of the draft or template. Null for a template for all tenants.
 	TenantID *string `json:"tenantId"`
 
-	// Theme Colors and corners of the page.
+	// Theme Color and corner radius of the page.
 	Theme *Theme `json:"theme,omitempty"`
 }
 
@@ -2267,7 +2267,7 @@ type BulkRow struct {
 	// EnvelopeID ID of the envelope. Null until the row is sent.
 	EnvelopeID *openapi_types.UUID `json:"envelopeId"`
 
-	// Error Why the row failed, as a request for a single envelope would have. Null otherwise.
+	// Error Why the row failed: the error that a request for a single envelope would return. Null if the row did not fail.
 	Error *struct {
 		// Code Code of the error.
 		Code string `json:"code"`
@@ -2276,7 +2276,7 @@ type BulkRow struct {
 		Message string `json:"message"`
 	} `json:"error"`
 
-	// ExternalID Your own ID for the envelope. Null if none was given.
+	// ExternalID Your own ID for the envelope. Null if none was specified.
 	ExternalID *string `json:"externalId"`
 
 	// Row Row number, from 1.
@@ -2306,7 +2306,7 @@ type BulkRowRequest struct {
 	// Signers A person for each role of the template.
 	Signers []BulkSignerRequest `json:"signers,omitzero"`
 
-	// Values Initial values by field name, or by name of a group of radio fields.
+	// Values Initial values by field name, or by the name of a radio group.
 	Values map[string]interface{} `json:"values,omitempty"`
 
 	// Variables Values of the variables in the template's texts, by name.
@@ -2348,7 +2348,7 @@ type BulkSend struct {
 	// TemplateVersion Version of the template.
 	TemplateVersion int `json:"templateVersion"`
 
-	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	// TenantID ID of the tenant: the app's own ID for one of its customers.
 	TenantID string `json:"tenantId"`
 
 	// Total Number of rows.
@@ -2405,19 +2405,19 @@ type BulkSendRequest struct {
 	// TemplateID ID of the template.
 	TemplateID openapi_types.UUID `json:"templateId"`
 
-	// TemplateVersion Version of the template. The latest if omitted.
+	// TemplateVersion Version of the template. Defaults to the latest.
 	TemplateVersion *int `json:"templateVersion,omitempty"`
 
 	// TenantID ID of the tenant for all envelopes.
 	TenantID string `json:"tenantId"`
 }
 
-// BulkSignerRequest A recipient for a role. Omitted members come from the role.
+// BulkSignerRequest A recipient for a role. Omitted members default to those of the role.
 type BulkSignerRequest struct {
 	// AllowDelegation Whether the signer may delegate to another person. Always true if the role allows it.
 	AllowDelegation *bool `json:"allowDelegation,omitempty"`
 
-	// AuthMethod How the signer is identified. As in the role if omitted.
+	// AuthMethod How the signer is authenticated. Defaults to the role's method.
 	AuthMethod *BulkSignerRequestAuthMethod `json:"authMethod,omitempty"`
 
 	// Email Email address of the recipient.
@@ -2426,35 +2426,35 @@ type BulkSignerRequest struct {
 	// Host Required for roles of kind `in_person`: the person who hands over the device. The email address must differ from the signer's.
 	Host *Host `json:"host,omitempty"`
 
-	// Kind Kind of the role. Another kind is rejected.
+	// Kind Kind of the role. Any other kind is rejected.
 	Kind *BulkSignerRequestKind `json:"kind,omitempty"`
 
-	// Language Language of emails, text messages and pages, as a BCP 47 tag. As in the role if omitted.
+	// Language Language of emails, text messages and pages, as a BCP 47 tag. Defaults to the role's language.
 	Language *string `json:"language,omitempty"`
 
 	// Name Name of the recipient.
 	Name string `json:"name"`
 
-	// Notify If false, the service sends no invitations, reminders or copies, and you deliver the signing link. Always false if the role says so.
+	// Notify If false, the service sends no invitations, reminders or copies, and you deliver the signing link. Always false if it is false for the role.
 	Notify *bool `json:"notify,omitempty"`
 
 	// Phone Phone number of the recipient in E.164 format, such as `+4930123456`.
 	Phone *string `json:"phone,omitempty"`
 
-	// Role Role of the template that this recipient takes.
+	// Role The template's role that this recipient has.
 	Role string `json:"role"`
 
 	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
 	RoutingOrder *int `json:"routingOrder,omitempty"`
 
-	// WitnessFor `witnessFor` of the role. Another value is rejected.
+	// WitnessFor `witnessFor` of the role. Any other value is rejected.
 	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
-// BulkSignerRequestAuthMethod How the signer is identified. As in the role if omitted.
+// BulkSignerRequestAuthMethod How the signer is authenticated. Defaults to the role's method.
 type BulkSignerRequestAuthMethod string
 
-// BulkSignerRequestKind Kind of the role. Another kind is rejected.
+// BulkSignerRequestKind Kind of the role. Any other kind is rejected.
 type BulkSignerRequestKind string
 
 // BulkStatus State of a bulk send.
@@ -2492,26 +2492,26 @@ type CodeState struct {
 	// RequestableAt When another code can be requested. Null if one can be requested now.
 	RequestableAt *time.Time `json:"requestableAt"`
 
-	// TriesLeft Attempts left for the current code. Null if there is no code.
+	// TriesLeft Attempts remaining for the current code. Null if there is no code.
 	TriesLeft *int `json:"triesLeft"`
 }
 
 // Comparisons Comparisons with the values of other fields.
 type Comparisons = []struct {
-	// Field Name of a field of the same signer or of an earlier routing group, or of a group of radio fields.
+	// Field Name of a field of the same signer or of an earlier routing group, or of a radio group.
 	Field string `json:"field"`
 
-	// Filled The field has a value, or has none.
+	// Filled Whether the field must have a value, or must not have one.
 	Filled *bool `json:"filled,omitempty"`
 
-	// Is The value equals this.
+	// Is The value must equal this one.
 	Is *string `json:"is,omitempty"`
 
-	// IsNot The value differs from this.
+	// IsNot The value must differ from this one.
 	IsNot *string `json:"isNot,omitempty"`
 }
 
-// Condition The field is shown, and required, only if all (or any) comparisons hold.
+// Condition The field is shown, and required, only if all (or any) of the comparisons are true.
 type Condition struct {
 	// All Comparisons with the values of other fields.
 	All *Comparisons `json:"all,omitempty"`
@@ -2522,7 +2522,7 @@ type Condition struct {
 
 // ConsoleEnvelope An envelope with the emails about it and its deliveries.
 type ConsoleEnvelope struct {
-	// AuditLog The audit trail as a hash chain. Filled by `GET /v1/envelopes/{id}`, empty in lists.
+	// AuditLog The audit trail as a hash chain. Returned only by `GET /v1/envelopes/{id}`; empty in lists.
 	AuditLog []AuditEvent `json:"auditLog,omitzero"`
 
 	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
@@ -2552,7 +2552,7 @@ type ConsoleEnvelope struct {
 	// ExpiresAt When signing closes. Null for no deadline. Recalculated at `envelope.sent`.
 	ExpiresAt *time.Time `json:"expiresAt"`
 
-	// ExternalID Your own ID for the envelope. Omitted if none was given.
+	// ExternalID Your own ID for the envelope. Omitted if none was specified.
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields Fields of the envelope.
@@ -2567,7 +2567,7 @@ type ConsoleEnvelope struct {
 	// Mails Emails about the envelope, newest first.
 	Mails []Mail `json:"mails,omitzero"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters. Omitted if none was given.
+	// Message Text shown in the invitation emails. Maximum 2,000 characters. Omitted if none was specified.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
@@ -2576,7 +2576,7 @@ type ConsoleEnvelope struct {
 	// OwnerID Console user who created or sent the envelope. Null if an application did.
 	OwnerID *openapi_types.UUID `json:"ownerId"`
 
-	// ReminderHours Hours between reminders. 0 sends none. Omitted if the default of the tenant applies.
+	// ReminderHours Hours between reminders. 0 means no reminders. Omitted if the default of the tenant applies.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
 	// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope stays `in_progress`, and sealing is retried. The operator can close the envelope.
@@ -2597,13 +2597,13 @@ type ConsoleEnvelope struct {
 	// TemplateVersion Version of that template. Omitted if there is none.
 	TemplateVersion *int `json:"templateVersion,omitempty"`
 
-	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	// TenantID ID of the tenant: the app's own ID for one of its customers.
 	TenantID string `json:"tenantId"`
 
 	// UpdatedAt When the envelope last changed.
 	UpdatedAt time.Time `json:"updatedAt"`
 
-	// Users Names of the owner and of the console users whom the events in this response name.
+	// Users Names of the owner and of the console users who appear in this response's events.
 	Users []UserName `json:"users,omitzero"`
 
 	// VoidedAt When the envelope was voided. Null until `envelope.voided`.
@@ -2621,7 +2621,7 @@ type ConsoleEnvelopePage struct {
 
 // ConsoleEnvelopeRow An envelope in search results.
 type ConsoleEnvelopeRow struct {
-	// AuditLog The audit trail as a hash chain. Filled by `GET /v1/envelopes/{id}`, empty in lists.
+	// AuditLog The audit trail as a hash chain. Returned only by `GET /v1/envelopes/{id}`; empty in lists.
 	AuditLog []AuditEvent `json:"auditLog,omitzero"`
 
 	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
@@ -2648,7 +2648,7 @@ type ConsoleEnvelopeRow struct {
 	// ExpiresAt When signing closes. Null for no deadline. Recalculated at `envelope.sent`.
 	ExpiresAt *time.Time `json:"expiresAt"`
 
-	// ExternalID Your own ID for the envelope. Omitted if none was given.
+	// ExternalID Your own ID for the envelope. Omitted if none was specified.
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields Fields of the envelope.
@@ -2663,7 +2663,7 @@ type ConsoleEnvelopeRow struct {
 	// LastActivity Newest event. Null if the envelope is archived.
 	LastActivity *Activity `json:"lastActivity"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters. Omitted if none was given.
+	// Message Text shown in the invitation emails. Maximum 2,000 characters. Omitted if none was specified.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
@@ -2672,7 +2672,7 @@ type ConsoleEnvelopeRow struct {
 	// OwnerID Console user who created or sent the envelope. Null if an application did.
 	OwnerID *openapi_types.UUID `json:"ownerId"`
 
-	// ReminderHours Hours between reminders. 0 sends none. Omitted if the default of the tenant applies.
+	// ReminderHours Hours between reminders. 0 means no reminders. Omitted if the default of the tenant applies.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
 	// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope stays `in_progress`, and sealing is retried. The operator can close the envelope.
@@ -2693,7 +2693,7 @@ type ConsoleEnvelopeRow struct {
 	// TemplateVersion Version of that template. Omitted if there is none.
 	TemplateVersion *int `json:"templateVersion,omitempty"`
 
-	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	// TenantID ID of the tenant: the app's own ID for one of its customers.
 	TenantID string `json:"tenantId"`
 
 	// Undelivered IDs of signers whose last email permanently failed.
@@ -2702,7 +2702,7 @@ type ConsoleEnvelopeRow struct {
 	// UpdatedAt When the envelope last changed.
 	UpdatedAt *time.Time `json:"updatedAt,omitempty"`
 
-	// Users Names of the owner and of the console users whom the events in this response name.
+	// Users Names of the owner and of the console users who appear in this response's events.
 	Users []UserName `json:"users,omitzero"`
 
 	// VoidedAt When the envelope was voided. Null until `envelope.voided`.
@@ -2717,22 +2717,22 @@ type ConsoleWebhook struct {
 	// CreatedAt When the webhook was created.
 	CreatedAt time.Time `json:"createdAt"`
 
-	// DisabledAt When the service disabled the webhook. Null if it did not.
+	// DisabledAt When the service disabled the webhook. Null if the webhook was not disabled.
 	DisabledAt *time.Time `json:"disabledAt"`
 
-	// DisabledReason Why the service disabled the webhook: the endpoint responded 410 (`gone`), or kept failing (`failing`). Empty if it did not.
+	// DisabledReason Why the service disabled the webhook: the endpoint responded 410 (`gone`), or kept failing (`failing`). Empty if the webhook was not disabled.
 	DisabledReason ConsoleWebhookDisabledReason `json:"disabledReason"`
 
 	// Events Events to deliver.
 	Events []WebhookEventName `json:"events,omitzero"`
 
-	// FailingSince When deliveries began to fail. Null if they succeed.
+	// FailingSince When deliveries began to fail. Null if they are succeeding.
 	FailingSince *time.Time `json:"failingSince"`
 
 	// ID ID of the webhook.
 	ID openapi_types.UUID `json:"id"`
 
-	// Include Extra content of deliveries. Omitted if there is none.
+	// Include Additional content of deliveries. Omitted if there is none.
 	Include []WebhookInclude `json:"include,omitzero"`
 
 	// LastError Error of the last failed attempt. Empty if there was none.
@@ -2748,7 +2748,7 @@ type ConsoleWebhook struct {
 	URL string `json:"url"`
 }
 
-// ConsoleWebhookDisabledReason Why the service disabled the webhook: the endpoint responded 410 (`gone`), or kept failing (`failing`). Empty if it did not.
+// ConsoleWebhookDisabledReason Why the service disabled the webhook: the endpoint responded 410 (`gone`), or kept failing (`failing`). Empty if the webhook was not disabled.
 type ConsoleWebhookDisabledReason string
 
 // ConsoleWebhookSignedWith Key that signs deliveries: the webhook's secret or the client secret.
@@ -2813,7 +2813,7 @@ type CopyRecipient struct {
 	// Kind Always `copy`.
 	Kind *CopyRecipientKind `json:"kind,omitempty"`
 
-	// Language Language of emails, as a BCP 47 tag. Omitted if none was given.
+	// Language Language of emails, as a BCP 47 tag. Omitted if none was specified.
 	Language *string `json:"language,omitempty"`
 
 	// Name Name of the recipient.
@@ -2822,10 +2822,10 @@ type CopyRecipient struct {
 	// Notify Present only when false: the service sends no copy by email.
 	Notify *bool `json:"notify,omitempty"`
 
-	// Previous Earlier persons for this copy, first person first. Omitted if nobody was replaced.
+	// Previous People who were replaced as the recipient of this copy, earliest first. Omitted if nobody was replaced.
 	Previous []PreviousSigner `json:"previous,omitzero"`
 
-	// Role Role of the recipient. Omitted if none was given.
+	// Role Role of the recipient. Omitted if none was specified.
 	Role *string `json:"role,omitempty"`
 
 	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
@@ -2841,7 +2841,7 @@ type CopyRecipientKind string
 // CopyRecipientStatus `sent` once the routing order reached the recipient.
 type CopyRecipientStatus string
 
-// Delivery An event on its way to a webhook.
+// Delivery The delivery of an event to a webhook.
 type Delivery struct {
 	// Attempts Number of attempts so far.
 	Attempts int `json:"attempts"`
@@ -2900,7 +2900,7 @@ type DeliveryAttempt struct {
 	// Number Number of the attempt, from 1.
 	Number int `json:"number"`
 
-	// Status HTTP status of the response. Null without a response.
+	// Status HTTP status of the response. Null if there was none.
 	Status *int `json:"status"`
 }
 
@@ -2936,7 +2936,7 @@ type DeliveryDetail struct {
 	// ID ID of the delivery.
 	ID openapi_types.UUID `json:"id"`
 
-	// Payload Body of the delivery. Null once the envelope was purged.
+	// Payload Body of the delivery. Null after the envelope was purged.
 	Payload *DeliveryDetail_Payload `json:"payload"`
 
 	// Resends Number of times the delivery was resent.
@@ -2952,7 +2952,7 @@ type DeliveryDetail struct {
 	WebhookURL *string `json:"webhookUrl,omitempty"`
 }
 
-// DeliveryDetail_Payload Body of the delivery. Null once the envelope was purged.
+// DeliveryDetail_Payload Body of the delivery. Null after the envelope was purged.
 type DeliveryDetail_Payload struct {
 	union json.RawMessage
 }
@@ -2975,7 +2975,7 @@ type DeliveryPage struct {
 	Total int `json:"total"`
 }
 
-// DeliveryProblem A delivery that failed, or that waits for another attempt.
+// DeliveryProblem A delivery that failed, or that is waiting for another attempt.
 type DeliveryProblem struct {
 	// Attempts Number of attempts so far.
 	Attempts int `json:"attempts"`
@@ -3001,10 +3001,10 @@ type DeliveryProblem struct {
 	// ID ID of the delivery.
 	ID openapi_types.UUID `json:"id"`
 
-	// LastAttempt The last attempt. Null before the first.
+	// LastAttempt The last attempt. Null before the first attempt.
 	LastAttempt *DeliveryAttempt `json:"lastAttempt"`
 
-	// NextAttemptAt When the next attempt is due. Null if none follows.
+	// NextAttemptAt When the next attempt is due. Null if there are no more attempts.
 	NextAttemptAt *time.Time `json:"nextAttemptAt"`
 
 	// Resends Number of times the delivery was resent.
@@ -3046,7 +3046,7 @@ type Document struct {
 	// PageCount Number of pages.
 	PageCount int `json:"pageCount"`
 
-	// Prepared For originals: the file that signers read and sign instead. Null if that is the original. Omitted for sealed files.
+	// Prepared For originals: the file that signers read and sign instead. Null if they read the original. Omitted for sealed files.
 	Prepared *PreparedFile `json:"prepared,omitempty"`
 
 	// PurgeStatus Whether the file is still stored. `purged` from `document.purged` on.
@@ -3061,7 +3061,7 @@ type Document struct {
 	// Size Size in bytes.
 	Size int `json:"size"`
 
-	// Warnings Warnings for the sender. Omitted if there are none. Warnings about fields are given for drafts only. `field_covers_text` is given only when a single envelope is read with GET.
+	// Warnings Warnings for the sender. Omitted if there are none. Warnings about fields are returned only for drafts. `field_covers_text` is returned only by GET for a single envelope.
 	Warnings []DocumentWarning `json:"warnings,omitzero"`
 }
 
@@ -3088,7 +3088,7 @@ type DocumentOptions struct {
 	// Form `import`: form fields become fields and are removed from the document.
 	Form *DocumentOptionsForm `json:"form,omitempty"`
 
-	// FormRole Role that fills in imported fields whose names do not say so.
+	// FormRole Role that fills in imported fields whose names do not specify a role.
 	FormRole *string `json:"formRole,omitempty"`
 
 	// Password Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
@@ -3137,7 +3137,7 @@ type DuplicateRequest struct {
 	CreatedBy *string `json:"createdBy,omitempty"`
 }
 
-// EnteredValue What the signer entered. Null until the signer has signed, and if nothing was entered. A picture is given by its hash.
+// EnteredValue The value that the signer entered. Null until the signer has signed, or if nothing was entered. An image is represented by its hash.
 type EnteredValue struct {
 	union json.RawMessage
 }
@@ -3152,7 +3152,7 @@ type EnteredValue2 struct {
 
 // Envelope Documents, recipients and fields that are sent, signed and sealed together.
 type Envelope struct {
-	// AuditLog The audit trail as a hash chain. Filled by `GET /v1/envelopes/{id}`, empty in lists.
+	// AuditLog The audit trail as a hash chain. Returned only by `GET /v1/envelopes/{id}`; empty in lists.
 	AuditLog []AuditEvent `json:"auditLog,omitzero"`
 
 	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
@@ -3179,7 +3179,7 @@ type Envelope struct {
 	// ExpiresAt When signing closes. Null for no deadline. Recalculated at `envelope.sent`.
 	ExpiresAt *time.Time `json:"expiresAt"`
 
-	// ExternalID Your own ID for the envelope. Omitted if none was given.
+	// ExternalID Your own ID for the envelope. Omitted if none was specified.
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields Fields of the envelope.
@@ -3191,13 +3191,13 @@ type Envelope struct {
 	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels *Labels `json:"labels,omitempty"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters. Omitted if none was given.
+	// Message Text shown in the invitation emails. Maximum 2,000 characters. Omitted if none was specified.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// ReminderHours Hours between reminders. 0 sends none. Omitted if the default of the tenant applies.
+	// ReminderHours Hours between reminders. 0 means no reminders. Omitted if the default of the tenant applies.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
 	// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope stays `in_progress`, and sealing is retried. The operator can close the envelope.
@@ -3218,7 +3218,7 @@ type Envelope struct {
 	// TemplateVersion Version of that template. Omitted if there is none.
 	TemplateVersion *int `json:"templateVersion,omitempty"`
 
-	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	// TenantID ID of the tenant: the app's own ID for one of its customers.
 	TenantID string `json:"tenantId"`
 
 	// UpdatedAt When the envelope last changed.
@@ -3230,7 +3230,7 @@ type Envelope struct {
 
 // EnvelopeEdit Changes to an envelope.
 type EnvelopeEdit struct {
-	// ExpiresAt New deadline of an envelope out for signature. Null for no deadline.
+	// ExpiresAt New deadline of an open envelope. Null for no deadline.
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 
 	// ExpiresInDays Days from sending until signing closes. Null for no deadline.
@@ -3245,14 +3245,14 @@ type EnvelopeEdit struct {
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// ReminderHours Hours between reminders. 0 sends none.
+	// ReminderHours Hours between reminders. 0 means no reminders.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject,omitempty"`
 }
 
-// EnvelopeForm The file, and either `data` or flat form fields. Flat fields are ignored if `data` is present. Each occurs once.
+// EnvelopeForm The file, and either `data` or flat form fields. Flat fields are ignored if `data` is present. Each part may occur only once.
 type EnvelopeForm struct {
 	// CreatedBy Who created the envelope. Defaults to the client ID of the app.
 	CreatedBy *string `json:"createdBy,omitempty"`
@@ -3284,10 +3284,10 @@ type EnvelopeForm struct {
 	// Metadata Your own data: up to 20 strings of up to 500 characters, as a JSON object.
 	Metadata *openapi_types.File `json:"metadata,omitempty"`
 
-	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	// Origin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 	Origin *EnvelopeFormOrigin `json:"origin,omitempty"`
 
-	// ReminderHours Hours between reminders, as a JSON number from 0 to 8760. 0 for none, `null` for the setting of the tenant.
+	// ReminderHours Hours between reminders, as a JSON number from 0 to 8760. 0 means no reminders, and `null` means the tenant's setting.
 	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
 
 	// Send `true` sends the envelope in the same transaction. `false` by default.
@@ -3299,11 +3299,11 @@ type EnvelopeForm struct {
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject,omitempty"`
 
-	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	// TenantID ID of the tenant: the app's own ID for one of its customers.
 	TenantID *string `json:"tenantId,omitempty"`
 }
 
-// EnvelopeFormOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+// EnvelopeFormOrigin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 type EnvelopeFormOrigin string
 
 // EnvelopePage A page of envelopes.
@@ -3324,7 +3324,7 @@ type EnvelopePage struct {
 	Total int `json:"total"`
 }
 
-// EnvelopeProblem An envelope that waits for the service, not for a person.
+// EnvelopeProblem An envelope that is waiting for the service, not for a person.
 type EnvelopeProblem struct {
 	// Detail Why the documents cannot be sealed. Empty if unknown.
 	Detail string `json:"detail"`
@@ -3347,17 +3347,17 @@ type EnvelopeProblem struct {
 	// TenantID Tenant of the envelope.
 	TenantID string `json:"tenantId"`
 
-	// Workflow Whether Temporal runs the envelope's workflow. `unknown` if Temporal does not answer.
+	// Workflow Whether the envelope's workflow is running in Temporal. `unknown` if Temporal does not respond.
 	Workflow EnvelopeProblemWorkflow `json:"workflow"`
 
-	// WorkflowURL Address of the workflow in the Temporal UI. Null if unknown.
+	// WorkflowURL URL of the workflow in the Temporal UI. Null if unknown.
 	WorkflowURL *string `json:"workflowUrl"`
 }
 
 // EnvelopeProblemProblem `lost`: the envelope has no workflow. `overdue`: it is open after its deadline. `sealing`: everyone signed more than five minutes ago, and it is not sealed. `sealing_failed`: it cannot be sealed.
 type EnvelopeProblemProblem string
 
-// EnvelopeProblemWorkflow Whether Temporal runs the envelope's workflow. `unknown` if Temporal does not answer.
+// EnvelopeProblemWorkflow Whether the envelope's workflow is running in Temporal. `unknown` if Temporal does not respond.
 type EnvelopeProblemWorkflow string
 
 // EnvelopeRequest An envelope to create.
@@ -3368,7 +3368,7 @@ type EnvelopeRequest struct {
 	// DocumentOptions How the file in the same request is prepared.
 	DocumentOptions *DocumentOptions `json:"documentOptions,omitempty"`
 
-	// ExpiresInDays Days from sending until signing closes. Null for no deadline. The default of the tenant, 30 unless set, if omitted.
+	// ExpiresInDays Days from sending until signing closes. Null for no deadline. Defaults to the tenant's setting, which is 30 unless changed.
 	ExpiresInDays *int `json:"expiresInDays,omitempty"`
 
 	// ExternalID Your own ID for the envelope. Unique among the tenant's envelopes that are not voided, declined or expired.
@@ -3386,10 +3386,10 @@ type EnvelopeRequest struct {
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	// Origin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 	Origin *EnvelopeRequestOrigin `json:"origin,omitempty"`
 
-	// ReminderHours Hours between reminders. 0 sends none. The setting of the tenant if omitted or null.
+	// ReminderHours Hours between reminders. 0 means no reminders. If omitted or null, the tenant's setting applies.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
 	// Send Whether to send the envelope in the same transaction. The response is then that of sending it.
@@ -3401,23 +3401,23 @@ type EnvelopeRequest struct {
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject,omitempty"`
 
-	// TemplateID Create the envelope from a template. Each signer then needs a `role`; given texts, deadline, reminders and metadata replace those of the template; `fields` and `documentOptions` are rejected.
+	// TemplateID Create the envelope from a template. Each signer must then have a `role`. Texts, deadline, reminders and metadata in the request replace those of the template; `fields` and `documentOptions` are rejected.
 	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
 
-	// TemplateVersion Version of the template. The latest if omitted.
+	// TemplateVersion Version of the template. Defaults to the latest.
 	TemplateVersion *int `json:"templateVersion,omitempty"`
 
-	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	// TenantID ID of the tenant: the app's own ID for one of its customers.
 	TenantID string `json:"tenantId"`
 
-	// Values Initial values of the template's fields, by field name or name of a group of radio fields.
+	// Values Initial values of the template's fields, by field name or by the name of a radio group.
 	Values map[string]interface{} `json:"values,omitempty"`
 
 	// Variables Values for `{{name}}` in the template's subject and message.
 	Variables map[string]interface{} `json:"variables,omitempty"`
 }
 
-// EnvelopeRequestOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+// EnvelopeRequestOrigin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 type EnvelopeRequestOrigin string
 
 // EnvelopeStatus `draft` until sent; `sent` until a signer opens the link; `in_progress` until all have signed and the documents are sealed. `completed`, `declined`, `voided` and `expired` are final.
@@ -3443,7 +3443,7 @@ type Field struct {
 	// Comb Whether each character has its own cell.
 	Comb *bool `json:"comb,omitempty"`
 
-	// Condition The field is shown, and required, only if all (or any) comparisons hold.
+	// Condition The field is shown, and required, only if all (or any) of the comparisons are true.
 	Condition *Condition `json:"condition,omitempty"`
 
 	// DefaultValue Initial value.
@@ -3452,13 +3452,13 @@ type Field struct {
 	// DocumentID ID of the document.
 	DocumentID openapi_types.UUID `json:"documentId"`
 
-	// FontSize Font size in points. Chosen to fit if omitted.
+	// FontSize Font size in points. If omitted, the text is sized to fit.
 	FontSize *float64 `json:"fontSize,omitempty"`
 
 	// Format Date pattern such as `dd.MM.yyyy`, or number of decimals.
 	Format *string `json:"format,omitempty"`
 
-	// Group Name of the group of radio fields, of which the signer chooses one.
+	// Group Name of the radio group. The signer chooses one of its fields.
 	Group *string `json:"group,omitempty"`
 
 	// H Height in points.
@@ -3473,19 +3473,19 @@ type Field struct {
 	// MaxLength Maximum number of characters.
 	MaxLength *int `json:"maxLength,omitempty"`
 
-	// Multiline Whether the text may have several lines.
+	// Multiline Whether the text may contain several lines.
 	Multiline *bool `json:"multiline,omitempty"`
 
 	// Name Name of the field in values and conditions. This member and those below are present for envelopes that use any of them.
 	Name *string `json:"name,omitempty"`
 
-	// Option Value of the group if this radio field is chosen.
+	// Option Value of the group if this radio field is selected.
 	Option *string `json:"option,omitempty"`
 
-	// Options Choices of a select field.
+	// Options Options of a select field.
 	Options []string `json:"options,omitzero"`
 
-	// Origin Corner of the page that `y` counts from.
+	// Origin Corner of the page from which `y` is measured.
 	Origin Origin `json:"origin"`
 
 	// Page Page number, from 1.
@@ -3494,7 +3494,7 @@ type Field struct {
 	// Placeholder Hint shown while the field is empty.
 	Placeholder *string `json:"placeholder,omitempty"`
 
-	// ReadOnly Whether the value is fixed.
+	// ReadOnly Whether the signer cannot change the value.
 	ReadOnly *bool `json:"readOnly,omitempty"`
 
 	// Required Whether the signer must fill in the field.
@@ -3503,13 +3503,13 @@ type Field struct {
 	// SignerID ID of the signer.
 	SignerID openapi_types.UUID `json:"signerId"`
 
-	// Type Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
+	// Type Kind of input. The service prefills `name`, `email`, `company`, `title` and `signed_date` with its data about the signer.
 	Type FieldType `json:"type"`
 
 	// Validation Rules for the value, in addition to its type.
 	Validation *FieldValidation `json:"validation,omitempty"`
 
-	// Value What the signer entered. Null until the signer has signed, and if nothing was entered. A picture is given by its hash.
+	// Value The value that the signer entered. Null until the signer has signed, or if nothing was entered. An image is represented by its hash.
 	Value *EnteredValue `json:"value,omitempty"`
 
 	// W Width in points.
@@ -3533,7 +3533,7 @@ type FieldEdit struct {
 	// H Height in points.
 	H *float64 `json:"h,omitempty"`
 
-	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	// Origin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 	Origin *FieldEditOrigin `json:"origin,omitempty"`
 
 	// Page Page number, from 1.
@@ -3545,7 +3545,7 @@ type FieldEdit struct {
 	// SignerID ID, zero-based index, or email address of the signer.
 	SignerID *string `json:"signerId,omitempty"`
 
-	// Type Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
+	// Type Kind of input. The service prefills `name`, `email`, `company`, `title` and `signed_date` with its data about the signer.
 	Type *FieldType `json:"type,omitempty"`
 
 	// W Width in points.
@@ -3554,12 +3554,12 @@ type FieldEdit struct {
 	// X Distance from the left edge of the page, in points (1/72 inch).
 	X *float64 `json:"x,omitempty"`
 
-	// Y Distance from the edge that `origin` names (the top edge by default), in points.
+	// Y Distance from the edge that `origin` specifies (the top edge by default), in points.
 	Y                    *float64               `json:"y,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// FieldEditOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+// FieldEditOrigin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 type FieldEditOrigin string
 
 // FieldOrList One field, or a list.
@@ -3578,12 +3578,12 @@ type FieldOrListRequest struct {
 // FieldOrListRequest1 defines model for FieldOrListRequest.1.
 type FieldOrListRequest1 = []FieldRequest
 
-// FieldRequest A field to add. Give `signerId` or `role`, and either `page`, `x`, `y`, `w` and `h`, or an `anchor`.
+// FieldRequest A field to add. Specify `signerId` or `role`, and either `page`, `x`, `y`, `w` and `h`, or an `anchor`.
 type FieldRequest struct {
 	// Align Horizontal alignment of the text.
 	Align *FieldRequestAlign `json:"align,omitempty"`
 
-	// Anchor Text to place the field at, instead of coordinates.
+	// Anchor Text that determines the field's position, instead of coordinates.
 	Anchor *Anchor `json:"anchor,omitempty"`
 
 	// Comb For text and number fields: whether each of `maxLength` characters has its own cell.
@@ -3598,13 +3598,13 @@ type FieldRequest struct {
 	// DocumentID ID of the document. The first document if omitted.
 	DocumentID *openapi_types.UUID `json:"documentId,omitempty"`
 
-	// FontSize Font size in points. Chosen to fit if omitted.
+	// FontSize Font size in points. If omitted, the text is sized to fit.
 	FontSize *float64 `json:"fontSize,omitempty"`
 
 	// Format For date fields, a pattern such as `dd.MM.yyyy`. For number fields, the number of decimals, from 0 to 10.
 	Format interface{} `json:"format,omitempty"`
 
-	// Group Name of the group of radio fields, of which the signer chooses one.
+	// Group Name of the radio group. The signer chooses one of its fields.
 	Group *string `json:"group,omitempty"`
 
 	// H Height in points.
@@ -3619,16 +3619,16 @@ type FieldRequest struct {
 	// Multiline For text fields: whether the text may have several lines.
 	Multiline *bool `json:"multiline,omitempty"`
 
-	// Name Name of the field, unique in the envelope. Generated if omitted. Fields of one signer that share a name hold the same value.
+	// Name Name of the field, unique in the envelope. Generated if omitted. Fields of one signer that share a name have the same value.
 	Name *string `json:"name,omitempty"`
 
-	// Option Value of the group if this radio field is chosen.
+	// Option Value of the group if this radio field is selected.
 	Option *string `json:"option,omitempty"`
 
-	// Options Choices of a select field.
+	// Options Options of a select field.
 	Options []string `json:"options,omitzero"`
 
-	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	// Origin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 	Origin *FieldRequestOrigin `json:"origin,omitempty"`
 
 	// Page Page number, from 1.
@@ -3637,7 +3637,7 @@ type FieldRequest struct {
 	// Placeholder Hint shown while the field is empty.
 	Placeholder *string `json:"placeholder,omitempty"`
 
-	// ReadOnly Whether the value is fixed.
+	// ReadOnly Whether the signer cannot change the value.
 	ReadOnly *bool `json:"readOnly,omitempty"`
 
 	// Required Whether the signer must fill in the field.
@@ -3649,7 +3649,7 @@ type FieldRequest struct {
 	// SignerID ID, zero-based index, or email address of the signer.
 	SignerID *string `json:"signerId,omitempty"`
 
-	// Type Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
+	// Type Kind of input. The service prefills `name`, `email`, `company`, `title` and `signed_date` with its data about the signer.
 	Type FieldType `json:"type"`
 
 	// Validation Rules for the value. Null for none.
@@ -3661,17 +3661,17 @@ type FieldRequest struct {
 	// X Distance from the left edge of the page, in points (1/72 inch).
 	X *float64 `json:"x,omitempty"`
 
-	// Y Distance from the edge that `origin` names (the top edge by default), in points.
+	// Y Distance from the edge that `origin` specifies (the top edge by default), in points.
 	Y *float64 `json:"y,omitempty"`
 }
 
 // FieldRequestAlign Horizontal alignment of the text.
 type FieldRequestAlign string
 
-// FieldRequestOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+// FieldRequestOrigin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 type FieldRequestOrigin string
 
-// FieldType Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
+// FieldType Kind of input. The service prefills `name`, `email`, `company`, `title` and `signed_date` with its data about the signer.
 type FieldType string
 
 // FieldValidation Rules for the value, in addition to its type.
@@ -3679,7 +3679,7 @@ type FieldValidation struct {
 	// Max Maximum of a number, or latest date.
 	Max interface{} `json:"max,omitempty"`
 
-	// Message Shown to the signer if the value does not match.
+	// Message Message shown to the signer if the value is rejected.
 	Message *string `json:"message,omitempty"`
 
 	// Min Minimum of a number, or earliest date such as `2026-01-31`.
@@ -3700,7 +3700,7 @@ type FileForm struct {
 	// Form `import`: form fields become fields and are removed from the document.
 	Form *FileFormForm `json:"form,omitempty"`
 
-	// FormRole Role that fills in imported fields whose names do not say so.
+	// FormRole Role that fills in imported fields whose names do not specify a role.
 	FormRole *string `json:"formRole,omitempty"`
 
 	// Password Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
@@ -3709,7 +3709,7 @@ type FileForm struct {
 	// Repair `auto`: a damaged or digitally signed document is saved again as a new file that looks the same, and the original is attached to the sealed file. `refuse`: such a document is rejected.
 	Repair *FileFormRepair `json:"repair,omitempty"`
 
-	// Tags `detect`: text tags become fields and are removed from the document. `ignore`: they stay text.
+	// Tags `detect`: text tags become fields and are removed from the document. `ignore`: text tags remain in the document as text.
 	Tags *FileFormTags `json:"tags,omitempty"`
 }
 
@@ -3722,7 +3722,7 @@ type FileFormForm string
 // FileFormRepair `auto`: a damaged or digitally signed document is saved again as a new file that looks the same, and the original is attached to the sealed file. `refuse`: such a document is rejected.
 type FileFormRepair string
 
-// FileFormTags `detect`: text tags become fields and are removed from the document. `ignore`: they stay text.
+// FileFormTags `detect`: text tags become fields and are removed from the document. `ignore`: text tags remain in the document as text.
 type FileFormTags string
 
 // Filled A value that another signer entered.
@@ -3736,7 +3736,7 @@ type Filled struct {
 	// FieldID ID of the field.
 	FieldID openapi_types.UUID `json:"fieldId"`
 
-	// Group Name of the group of radio fields, of which the signer chooses one.
+	// Group Name of the radio group. The signer chooses one of its fields.
 	Group *string `json:"group,omitempty"`
 
 	// H Height in points.
@@ -3748,7 +3748,7 @@ type Filled struct {
 	// Name Name of the field. This member and those below are present for envelopes that use any of them.
 	Name *string `json:"name,omitempty"`
 
-	// Option Value of the group if this radio field is chosen.
+	// Option Value of the group if this radio field is selected.
 	Option *string `json:"option,omitempty"`
 
 	// Page Page number, from 1.
@@ -3766,10 +3766,10 @@ type Filled struct {
 	// SignerName Name of the signer.
 	SignerName string `json:"signerName"`
 
-	// Type Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
+	// Type Kind of input. The service prefills `name`, `email`, `company`, `title` and `signed_date` with its data about the signer.
 	Type FieldType `json:"type"`
 
-	// Value The value. `true` or `false` for a checkbox, null for a picture.
+	// Value The value. `true` or `false` for a checkbox, null for an image.
 	Value *string `json:"value"`
 
 	// W Width in points.
@@ -3795,11 +3795,11 @@ type Home struct {
 		// Drafts Drafts.
 		Drafts int `json:"drafts"`
 
-		// Waiting Envelopes that wait for others.
+		// Waiting Envelopes that are waiting for recipients.
 		Waiting int `json:"waiting"`
 	} `json:"counts"`
 
-	// Tenants Tenants of the app that have envelopes: up to 1,000, sorted. For a client that is restricted to some tenants: those tenants.
+	// Tenants The app's tenants that have envelopes, sorted, up to 1,000. If the client is restricted to some tenants, those tenants.
 	Tenants []string `json:"tenants,omitzero"`
 }
 
@@ -3844,7 +3844,7 @@ type LaterField struct {
 	// SignerName Name of the signer.
 	SignerName string `json:"signerName"`
 
-	// Type Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
+	// Type Kind of input. The service prefills `name`, `email`, `company`, `title` and `signed_date` with its data about the signer.
 	Type FieldType `json:"type"`
 
 	// W Width, in points.
@@ -3881,7 +3881,7 @@ type Mail struct {
 	SignerID openapi_types.UUID `json:"signerId"`
 }
 
-// MailProblem An email that the mail server has rejected.
+// MailProblem An email that the mail server rejected.
 type MailProblem struct {
 	// Attempts Number of attempts so far.
 	Attempts int `json:"attempts"`
@@ -3919,7 +3919,7 @@ type Me struct {
 	// App The application that owns envelopes and calls the API.
 	App App `json:"app"`
 
-	// MustEnrol Whether a second factor is required and missing. Until there is one, only the account itself can be managed.
+	// MustEnrol Whether a second factor is required but missing. Until one is set up, only calls about the user's own account are accepted.
 	MustEnrol bool `json:"mustEnrol"`
 
 	// SignIn How the user signs in. Null for access tokens of the app.
@@ -3938,7 +3938,7 @@ type NewPassword struct {
 	NewPassword string `json:"newPassword"`
 }
 
-// Notice Body of webhook deliveries and events. The most used members of `data` are repeated at the top level.
+// Notice Body of webhook deliveries and events. The most frequently used members of `data` are repeated at the top level.
 type Notice struct {
 	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
 	CompletedAt *time.Time `json:"completedAt"`
@@ -3946,7 +3946,7 @@ type Notice struct {
 	// CreatedAt When the event happened.
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Data What happened, and to which envelope.
+	// Data Details of the event, and the envelope that it concerns.
 	Data struct {
 		// BulkSendID Of bulk.completed.
 		BulkSendID *openapi_types.UUID `json:"bulkSendId,omitempty"`
@@ -3960,7 +3960,7 @@ type Notice struct {
 		// DocumentHashFinal SHA-256 of the sealed document, computed like `documentHashOriginal`. Null until `envelope.completed`.
 		DocumentHashFinal *string `json:"documentHashFinal,omitempty"`
 
-		// DocumentURL Address of the sealed document. Requires an access token.
+		// DocumentURL URL of the sealed document. Requires an access token.
 		DocumentURL string `json:"documentUrl"`
 
 		// EnvelopeID ID of the envelope.
@@ -3969,13 +3969,13 @@ type Notice struct {
 		// ExpiresAt When signing closes. Null for no deadline. Recalculated at `envelope.sent`.
 		ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 
-		// ExternalID Your own ID for the envelope. Omitted if none was given.
+		// ExternalID Your own ID for the envelope. Omitted if none was specified.
 		ExternalID *string `json:"externalId,omitempty"`
 
 		// Metadata Your own data: up to 20 strings of up to 500 characters.
 		Metadata *Metadata `json:"metadata,omitempty"`
 
-		// Reason Reason given for declining, voiding or replacing. Omitted if there is none.
+		// Reason Reason for declining, voiding or replacing. Omitted if there is none.
 		Reason *string `json:"reason,omitempty"`
 
 		// SentAt When the envelope was sent. Null until `envelope.sent`.
@@ -3993,7 +3993,7 @@ type Notice struct {
 		// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 		Subject *string `json:"subject,omitempty"`
 
-		// TenantID ID of the tenant: a customer of the app, as named by the app.
+		// TenantID ID of the tenant: the app's own ID for one of its customers.
 		TenantID string `json:"tenantId"`
 
 		// Values Values by field name. A value is null until the signer has signed. Present for webhooks that include `values`.
@@ -4003,7 +4003,7 @@ type Notice struct {
 		VoidedAt *time.Time `json:"voidedAt,omitempty"`
 	} `json:"data"`
 
-	// DocumentURL Address of the sealed document. Requires an access token.
+	// DocumentURL URL of the sealed document. Requires an access token.
 	DocumentURL string `json:"documentUrl"`
 
 	// EnvelopeID ID of the envelope.
@@ -4037,7 +4037,7 @@ type NoticeSigner struct {
 	Status SignerStatus `json:"status"`
 }
 
-// Origin Corner of the page that `y` counts from.
+// Origin Corner of the page from which `y` is measured.
 type Origin string
 
 // PageLines The straight lines and the images of a page.
@@ -4045,7 +4045,7 @@ type PageLines struct {
 	// Height Height of the page as shown, in points.
 	Height float64 `json:"height"`
 
-	// Horizontal The horizontal lines. Thin filled rectangles are lines, and dashes are one line.
+	// Horizontal The horizontal lines. Thin filled rectangles count as lines, and a dashed line counts as one line.
 	Horizontal []struct {
 		// At Distance from the top edge of the page, in points.
 		At float64 `json:"at"`
@@ -4057,7 +4057,7 @@ type PageLines struct {
 		To float64 `json:"to"`
 	} `json:"horizontal,omitzero"`
 
-	// Images The boxes around images.
+	// Images The bounding boxes of images.
 	Images []struct {
 		// H Height in points.
 		H float64 `json:"h"`
@@ -4075,7 +4075,7 @@ type PageLines struct {
 	// Page Page number, from 1.
 	Page int `json:"page"`
 
-	// Truncated Present only when the page draws more lines than a form has. They are then not returned.
+	// Truncated Present only if the page contains more lines than a form would. The lines are then not returned.
 	Truncated *bool `json:"truncated,omitempty"`
 
 	// Vertical The vertical lines.
@@ -4114,7 +4114,7 @@ type PageText struct {
 	// Page Page number, from 1.
 	Page int `json:"page"`
 
-	// Truncated Present only when the page has more text than is returned.
+	// Truncated Present only if the page contains more text than was returned.
 	Truncated *bool `json:"truncated,omitempty"`
 
 	// Width Width of the page as shown, in points.
@@ -4122,7 +4122,7 @@ type PageText struct {
 
 	// Words The words in logical order.
 	Words []struct {
-		// Angle Direction of writing in degrees clockwise. Omitted if it is 0.
+		// Angle Writing direction in degrees clockwise. Omitted if it is 0.
 		Angle *float64 `json:"angle,omitempty"`
 
 		// H Height of the box in points.
@@ -4171,7 +4171,7 @@ type PreparedChange struct {
 	// Count Number of removed items.
 	Count int `json:"count"`
 
-	// Detail Further detail: for `repaired` the reason, for `signatures_removed` who signed. Null if there is none.
+	// Detail Additional detail: the reason for `repaired`, or the signers for `signatures_removed`. Null if there is none.
 	Detail *string `json:"detail"`
 
 	// Kind `tags_removed`, `form_imported`, `javascript_removed`, `launch_removed`, `submit_form_removed`, `import_data_removed`, `additional_actions_removed`, `xfa_removed`, `file_link_removed`, `link_removed`, `named_action_removed`, `media_removed`, `program_removed`, `usage_rights_removed`, `password_removed`, `repaired` or `signatures_removed`. More may be added.
@@ -4201,7 +4201,7 @@ type PreviousSigner struct {
 	// Name Name of the previous person.
 	Name string `json:"name"`
 
-	// Reason Reason given. Null if there is none.
+	// Reason The reason. Null if there is none.
 	Reason *string `json:"reason"`
 
 	// Until When the person was replaced.
@@ -4210,19 +4210,19 @@ type PreviousSigner struct {
 
 // Problems Stuck envelopes, emails and deliveries.
 type Problems struct {
-	// Deliveries Deliveries that wait for another attempt, and those that permanently failed in the last 30 days, newest first.
+	// Deliveries Deliveries that are waiting for another attempt, and those that permanently failed in the last 30 days, newest first.
 	Deliveries []DeliveryProblem `json:"deliveries,omitzero"`
 
-	// Envelopes Stuck envelopes, longest waiting first.
+	// Envelopes Stuck envelopes; those that have waited longest come first.
 	Envelopes []EnvelopeProblem `json:"envelopes,omitzero"`
 
-	// Mails Rejected emails of the last 30 days, newest first. Omits an email if a later one to the same recipient was sent.
+	// Mails Emails rejected in the last 30 days, newest first. An email is omitted if a later one to the same recipient was sent.
 	Mails []MailProblem `json:"mails,omitzero"`
 }
 
-// Progress What the workflow of an envelope is doing.
+// Progress State of an envelope's workflow.
 type Progress struct {
-	// AnsweredBy `database`: the workflow did not answer within a second. This is normal once the envelope has ended. If it persists for an open envelope, the operator runs `countersign reconcile`.
+	// AnsweredBy `database`: the workflow did not respond within a second. This is normal once the envelope has ended. If it persists for an open envelope, the operator should run `countersign reconcile`.
 	AnsweredBy ProgressAnsweredBy `json:"answeredBy"`
 
 	// Awaiting IDs of the awaited signers.
@@ -4231,7 +4231,7 @@ type Progress struct {
 	// Deadline When the envelope expires. Null for never.
 	Deadline *time.Time `json:"deadline"`
 
-	// NextReminder When the awaited signers are reminded. Null for never.
+	// NextReminder When the awaited signers will be reminded. Null for never.
 	NextReminder *time.Time `json:"nextReminder"`
 
 	// OpenGroup Routing order of the awaited signers. 0 if nobody is awaited.
@@ -4240,11 +4240,11 @@ type Progress struct {
 	// Step Current step: `waiting`, `expiring`, `sealing`, `sealing_failed`, `sending_copies`, `closing` or `done`.
 	Step string `json:"step"`
 
-	// WorkflowURL Address of the workflow in the Temporal UI. Null if the operator has not set one, or if the database answered.
+	// WorkflowURL URL of the workflow in the Temporal UI. Null if the operator has not set the UI's address, or if the response comes from the database.
 	WorkflowURL *string `json:"workflowUrl"`
 }
 
-// ProgressAnsweredBy `database`: the workflow did not answer within a second. This is normal once the envelope has ended. If it persists for an open envelope, the operator runs `countersign reconcile`.
+// ProgressAnsweredBy `database`: the workflow did not respond within a second. This is normal once the envelope has ended. If it persists for an open envelope, the operator should run `countersign reconcile`.
 type ProgressAnsweredBy string
 
 // ReasonRequest An optional reason.
@@ -4255,7 +4255,7 @@ type ReasonRequest struct {
 
 // Replacement The new person.
 type Replacement struct {
-	// AuthMethod How the new person is identified. Unchanged if omitted.
+	// AuthMethod How the new person is authenticated. Unchanged if omitted.
 	AuthMethod *ReplacementAuthMethod `json:"authMethod,omitempty"`
 
 	// Email Email address of the new person.
@@ -4271,19 +4271,19 @@ type Replacement struct {
 	Reason *string `json:"reason,omitempty"`
 }
 
-// ReplacementAuthMethod How the new person is identified. Unchanged if omitted.
+// ReplacementAuthMethod How the new person is authenticated. Unchanged if omitted.
 type ReplacementAuthMethod string
 
 // Resent Result of resending.
 type Resent struct {
-	// Remaining Failed deliveries left.
+	// Remaining Failed deliveries that remain.
 	Remaining int `json:"remaining"`
 
-	// Resent Deliveries resent.
+	// Resent Number of deliveries that were resent.
 	Resent int `json:"resent"`
 }
 
-// RestartedWorkflow An envelope whose workflow is started.
+// RestartedWorkflow An envelope whose workflow was started.
 type RestartedWorkflow struct {
 	// EnvelopeID ID of the envelope.
 	EnvelopeID openapi_types.UUID `json:"envelopeId"`
@@ -4294,7 +4294,7 @@ type Role string
 
 // SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope stays `in_progress`, and sealing is retried. The operator can close the envelope.
 type SealingProblem struct {
-	// Code Why sealing fails.
+	// Code Why sealing is failing.
 	Code SealingProblemCode `json:"code"`
 
 	// Message Explanation for people. The text may change; programs should use `code`.
@@ -4304,12 +4304,12 @@ type SealingProblem struct {
 	Since time.Time `json:"since"`
 }
 
-// SealingProblemCode Why sealing fails.
+// SealingProblemCode Why sealing is failing.
 type SealingProblemCode string
 
 // SecretRequest A new secret of a webhook.
 type SecretRequest struct {
-	// OverlapHours Hours during which the previous secret keeps signing.
+	// OverlapHours Number of hours for which the previous secret continues to sign.
 	OverlapHours *int `json:"overlapHours,omitempty"`
 
 	// Secret Key that signs deliveries. Use at least 32 random characters. Null for the client secret.
@@ -4324,7 +4324,7 @@ type SendRequest struct {
 
 // Session An embedded signing session.
 type Session struct {
-	// EmbedURL Address to show in an iframe.
+	// EmbedURL URL to show in an iframe.
 	EmbedURL string `json:"embedUrl"`
 
 	// ExpiresAt When the session ends.
@@ -4339,7 +4339,7 @@ type Session struct {
 
 // SessionRequest An embedded signing session to create.
 type SessionRequest struct {
-	// AllowedOrigin Origin of the page that may show the session in a frame, such as `https://app.example.com`.
+	// AllowedOrigin Origin of the page that may embed the session, such as `https://app.example.com`.
 	AllowedOrigin string `json:"allowedOrigin"`
 
 	// EnvelopeID ID of the envelope.
@@ -4348,25 +4348,25 @@ type SessionRequest struct {
 	// ExpiresInMinutes Lifetime in minutes.
 	ExpiresInMinutes *int `json:"expiresInMinutes,omitempty"`
 
-	// ReturnURL HTTPS address passed to the page on completion.
+	// ReturnURL HTTPS URL that is passed to the page on completion.
 	ReturnURL *string `json:"returnUrl,omitempty"`
 
-	// SignerID ID of a signer who is awaited.
+	// SignerID ID of an awaited signer.
 	SignerID openapi_types.UUID `json:"signerId"`
 
-	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	// TenantID ID of the tenant: the app's own ID for one of its customers.
 	TenantID string `json:"tenantId"`
 
-	// Theme Colors and corners of the page.
+	// Theme Color and corner radius of the page.
 	Theme *Theme `json:"theme,omitempty"`
 }
 
-// Settings Settings of a tenant or of the app. A null member inherits: a tenant from the app, and the app from the service.
+// Settings Settings of a tenant or of the app. A null member is inherited: a tenant's from the app, and the app's from the service.
 type Settings struct {
 	// DefaultExpiryDays Days until envelopes expire, unless the request sets a deadline.
 	DefaultExpiryDays *int `json:"defaultExpiryDays,omitempty"`
 
-	// FieldOrigin Corner that `y` of fields counts from, unless the request names an `origin`.
+	// FieldOrigin Corner from which `y` of fields is measured, unless the request specifies an `origin`.
 	FieldOrigin *SettingsFieldOrigin `json:"fieldOrigin,omitempty"`
 
 	// Language Language of emails and text messages.
@@ -4375,26 +4375,26 @@ type Settings struct {
 	// NotifyEmail Email address that is notified of declines, undeliverable invitations and sealing problems.
 	NotifyEmail *string `json:"notifyEmail,omitempty"`
 
-	// ReminderIntervalHours Hours between reminders. 0 for none.
+	// ReminderIntervalHours Hours between reminders. 0 means no reminders.
 	ReminderIntervalHours *int `json:"reminderIntervalHours,omitempty"`
 
 	// ReplyTo Email address for replies.
 	ReplyTo *string `json:"replyTo,omitempty"`
 
-	// RetentionDays Days after completion until files are purged. Null keeps them.
+	// RetentionDays Days after completion until files are purged. Null means never.
 	RetentionDays *int `json:"retentionDays,omitempty"`
 
 	// SenderName Name shown as the sender.
 	SenderName *string `json:"senderName,omitempty"`
 }
 
-// SettingsFieldOrigin Corner that `y` of fields counts from, unless the request names an `origin`.
+// SettingsFieldOrigin Corner from which `y` of fields is measured, unless the request specifies an `origin`.
 type SettingsFieldOrigin string
 
 // SettingsLanguage Language of emails and text messages.
 type SettingsLanguage string
 
-// SignIn How a console user signs in: with a password (and second factor, if active), or with the OpenID provider.
+// SignIn How a console user signs in: with a password (and a second factor, if active), or with the OpenID provider.
 type SignIn string
 
 // Signer A recipient who acts on the envelope.
@@ -4402,7 +4402,7 @@ type Signer struct {
 	// AllowDelegation Present only when true: the signer may delegate to another person.
 	AllowDelegation *bool `json:"allowDelegation,omitempty"`
 
-	// AuthMethod How a signer is identified: by a code sent to the email address, by a code sent by SMS, or by the link alone.
+	// AuthMethod How the signer is authenticated: by a code sent by email, by a code sent by SMS, or only by the link.
 	AuthMethod AuthMethod `json:"authMethod"`
 
 	// Email Email address of the recipient.
@@ -4417,7 +4417,7 @@ type Signer struct {
 	// Kind Kind of the recipient. Omitted for ordinary signers.
 	Kind *SignerKind `json:"kind,omitempty"`
 
-	// Language Language of emails and pages, as a BCP 47 tag. Omitted if none was given.
+	// Language Language of emails and pages, as a BCP 47 tag. Omitted if none was specified.
 	Language *string `json:"language,omitempty"`
 
 	// Name Name of the recipient.
@@ -4429,10 +4429,10 @@ type Signer struct {
 	// Phone Phone number of the recipient in E.164 format, such as `+4930123456`.
 	Phone *string `json:"phone"`
 
-	// Previous Earlier persons, first person first. Omitted if nobody was replaced.
+	// Previous People who were replaced, earliest first. Omitted if nobody was replaced.
 	Previous []PreviousSigner `json:"previous,omitzero"`
 
-	// Role Role of the recipient. Omitted if none was given.
+	// Role Role of the recipient. Omitted if none was specified.
 	Role *string `json:"role,omitempty"`
 
 	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
@@ -4459,7 +4459,7 @@ type SignerEdit struct {
 	// AllowDelegation Whether the signer may delegate to another person.
 	AllowDelegation *bool `json:"allowDelegation,omitempty"`
 
-	// AuthMethod How the signer is identified.
+	// AuthMethod How the signer is authenticated.
 	AuthMethod *SignerEditAuthMethod `json:"authMethod,omitempty"`
 
 	// Email Email address of the recipient.
@@ -4483,7 +4483,7 @@ type SignerEdit struct {
 	// Phone Phone number of the recipient in E.164 format, such as `+4930123456`.
 	Phone *string `json:"phone,omitempty"`
 
-	// Role Role name, unique in the envelope. Fields can name it instead of the signer.
+	// Role Role name, unique in the envelope. Fields can refer to it instead of the signer.
 	Role *string `json:"role,omitempty"`
 
 	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
@@ -4493,7 +4493,7 @@ type SignerEdit struct {
 	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
-// SignerEditAuthMethod How the signer is identified.
+// SignerEditAuthMethod How the signer is authenticated.
 type SignerEditAuthMethod string
 
 // SignerEditKind `approver`: approves or declines; fields are optional. `viewer`: must open every document. `copy`: receives only the completed copies. `in_person`: the host receives the link and hands over the device; `authMethod` is `none` or `sms_otp`.
@@ -4504,7 +4504,7 @@ type SignerRequest struct {
 	// AllowDelegation Whether the signer may delegate to another person.
 	AllowDelegation *bool `json:"allowDelegation,omitempty"`
 
-	// AuthMethod How the signer is identified.
+	// AuthMethod How the signer is authenticated.
 	AuthMethod *SignerRequestAuthMethod `json:"authMethod,omitempty"`
 
 	// Email Email address of the recipient.
@@ -4528,7 +4528,7 @@ type SignerRequest struct {
 	// Phone Phone number of the recipient in E.164 format, such as `+4930123456`.
 	Phone *string `json:"phone,omitempty"`
 
-	// Role Role name, unique in the envelope. Fields can name it instead of the signer.
+	// Role Role name, unique in the envelope. Fields can refer to it instead of the signer.
 	Role *string `json:"role,omitempty"`
 
 	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
@@ -4538,7 +4538,7 @@ type SignerRequest struct {
 	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
-// SignerRequestAuthMethod How the signer is identified.
+// SignerRequestAuthMethod How the signer is authenticated.
 type SignerRequestAuthMethod string
 
 // SignerRequestKind `approver`: approves or declines; fields are optional. `viewer`: must open every document. `copy`: receives only the completed copies. `in_person`: the host receives the link and hands over the device; `authMethod` is `none` or `sms_otp`.
@@ -4552,22 +4552,22 @@ type SigningBranding struct {
 	// Footer Text below pages and emails.
 	Footer *string `json:"footer"`
 
-	// Logo SHA-256 of the picture at `GET …/logo`.
+	// Logo SHA-256 of the image at `GET …/logo`.
 	Logo *string `json:"logo"`
 
 	// PrimaryColor Color of buttons and links, as `#rrggbb`.
 	PrimaryColor *string `json:"primaryColor"`
 
-	// SupportURL HTTPS address of the sender's help page.
+	// SupportURL HTTPS URL of the sender's help page.
 	SupportURL *string `json:"supportUrl"`
 }
 
-// SigningContext Everything the signing page shows.
+// SigningContext Everything that the signing page shows.
 type SigningContext struct {
-	// Attachments Files uploaded and not signed with yet. Omitted if there are none.
+	// Attachments Uploaded files that are not part of a signature yet. Omitted if there are none.
 	Attachments []Attachment `json:"attachments,omitzero"`
 
-	// AuthMethod How a signer is identified: by a code sent to the email address, by a code sent by SMS, or by the link alone.
+	// AuthMethod How the signer is authenticated: by a code sent by email, by a code sent by SMS, or only by the link.
 	AuthMethod AuthMethod `json:"authMethod"`
 
 	// Branding Appearance of the sender's pages. Omitted for the default.
@@ -4576,7 +4576,7 @@ type SigningContext struct {
 	// Code State of the one-time codes. Null if none are required.
 	Code *CodeState `json:"code"`
 
-	// ConditionValues Values of earlier signers that conditions of these fields compare, by name. For a verified client.
+	// ConditionValues Values of earlier signers to which these fields' conditions refer, by name. Returned only to a verified client.
 	ConditionValues map[string]string `json:"conditionValues,omitempty"`
 
 	// Consent Consent text to show.
@@ -4603,7 +4603,7 @@ type SigningContext struct {
 	// Documents Documents to read, in order.
 	Documents []SigningDocument `json:"documents,omitzero"`
 
-	// DocumentsToOpen For kind `viewer`: documents of which a page must be viewed before signing.
+	// DocumentsToOpen For kind `viewer`: documents that must be opened (by viewing at least one page) before signing.
 	DocumentsToOpen []openapi_types.UUID `json:"documentsToOpen,omitzero"`
 
 	// DraftKey Key to encrypt unsent input in the browser: 32 bytes, base64url. Null until the client is verified.
@@ -4618,7 +4618,7 @@ type SigningContext struct {
 	// Fields Fields of this signer.
 	Fields []SigningField `json:"fields,omitzero"`
 
-	// Filled What earlier signers entered, in the order of signing. Empty until the client is verified.
+	// Filled Earlier signers' entries, in the order of signing. Empty until the client is verified.
 	Filled []Filled `json:"filled,omitzero"`
 
 	// Host For kind `in_person`: the person who hands over the device.
@@ -4654,13 +4654,13 @@ type SigningContext struct {
 	// ReadBeforeCode Whether documents can be read before a code is verified.
 	ReadBeforeCode bool `json:"readBeforeCode"`
 
-	// RequiresOtpVerification Whether a one-time code is required. False for `authMethod` `none`.
+	// RequiresOtpVerification Whether a one-time code is required. False if `authMethod` is `none`.
 	RequiresOtpVerification bool `json:"requiresOtpVerification"`
 
-	// Role Role of the recipient. Omitted if none was given.
+	// Role Role of the recipient. Omitted if none was specified.
 	Role *string `json:"role,omitempty"`
 
-	// SavedSignatureB64 Signature that the same person last adopted, as PNG in base64. Null until a code is verified.
+	// SavedSignatureB64 Signature that the same person last adopted, as a PNG in base64. Null until a code is verified.
 	SavedSignatureB64 *string `json:"savedSignatureB64"`
 
 	// SavedSignatureFontLabel Font of the saved signature. Null if it was drawn.
@@ -4705,7 +4705,7 @@ type SigningContextKind string
 
 // SigningDocument A document to read.
 type SigningDocument struct {
-	// Changes How the file differs from the uploaded one. Omitted if it is the same.
+	// Changes How the file differs from the uploaded file. Omitted if they are the same.
 	Changes []PreparedChange `json:"changes,omitzero"`
 
 	// DocumentID ID of the document.
@@ -4738,22 +4738,22 @@ type SigningField struct {
 	// Comb Whether each character has its own cell.
 	Comb *bool `json:"comb,omitempty"`
 
-	// Condition The field is shown, and required, only if all (or any) comparisons hold.
+	// Condition The field is shown, and required, only if all (or any) of the comparisons are true.
 	Condition *Condition `json:"condition,omitempty"`
 
-	// DefaultValue Initial value: prefilled by the sender, or the signer's name and address. Only for a verified client.
+	// DefaultValue Initial value: the sender's, or the signer's name or email address. Returned only to a verified client.
 	DefaultValue *string `json:"defaultValue,omitempty"`
 
 	// DocumentID ID of the document.
 	DocumentID openapi_types.UUID `json:"documentId"`
 
-	// FontSize Font size in points. Chosen to fit if omitted.
+	// FontSize Font size in points. If omitted, the text is sized to fit.
 	FontSize *float64 `json:"fontSize,omitempty"`
 
 	// Format Date pattern such as `dd.MM.yyyy`, or number of decimals.
 	Format *string `json:"format,omitempty"`
 
-	// Group Name of the group of radio fields, of which the signer chooses one.
+	// Group Name of the radio group. The signer chooses one of its fields.
 	Group *string `json:"group,omitempty"`
 
 	// H Height in points.
@@ -4768,16 +4768,16 @@ type SigningField struct {
 	// MaxLength Maximum number of characters.
 	MaxLength *int `json:"maxLength,omitempty"`
 
-	// Multiline Whether the text may have several lines.
+	// Multiline Whether the text may contain several lines.
 	Multiline *bool `json:"multiline,omitempty"`
 
 	// Name Name of the field in values and conditions. This member and those below are present for envelopes that use any of them.
 	Name *string `json:"name,omitempty"`
 
-	// Option Value of the group if this radio field is chosen.
+	// Option Value of the group if this radio field is selected.
 	Option *string `json:"option,omitempty"`
 
-	// Options Choices of a select field.
+	// Options Options of a select field.
 	Options []string `json:"options,omitzero"`
 
 	// Page Page number, from 1.
@@ -4786,13 +4786,13 @@ type SigningField struct {
 	// Placeholder Hint shown while the field is empty.
 	Placeholder *string `json:"placeholder,omitempty"`
 
-	// ReadOnly Whether the value is fixed.
+	// ReadOnly Whether the signer cannot change the value.
 	ReadOnly *bool `json:"readOnly,omitempty"`
 
 	// Required Whether the signer must fill in the field.
 	Required bool `json:"required"`
 
-	// Type Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
+	// Type Kind of input. The service prefills `name`, `email`, `company`, `title` and `signed_date` with its data about the signer.
 	Type FieldType `json:"type"`
 
 	// Validation Rules for the value, in addition to its type.
@@ -4822,13 +4822,13 @@ type SigningLink struct {
 
 // SigningLinkRequest How to issue the link.
 type SigningLinkRequest struct {
-	// Rotate Whether to issue a new link and end the current one.
+	// Rotate Whether to issue a new link and invalidate the current one.
 	Rotate *bool `json:"rotate,omitempty"`
 }
 
 // SinceRequest A starting time.
 type SinceRequest struct {
-	// Since Resend deliveries that failed at this time or later.
+	// Since Only deliveries that failed at this time or later are resent.
 	Since time.Time `json:"since"`
 }
 
@@ -4885,7 +4885,7 @@ type Template struct {
 	// ExpiresInDays Days from sending until signing closes. Null for no deadline. Omitted if the default of the tenant applies.
 	ExpiresInDays *int `json:"expiresInDays,omitempty"`
 
-	// ExternalID Your own ID for the template. Null if none was given.
+	// ExternalID Your own ID for the template. Null if none was specified.
 	ExternalID *string `json:"externalId"`
 
 	// Fields Fields of the template.
@@ -4906,10 +4906,10 @@ type Template struct {
 	// Name Name of the template.
 	Name string `json:"name"`
 
-	// ReminderHours Hours between reminders. 0 sends none.
+	// ReminderHours Hours between reminders. 0 means no reminders.
 	ReminderHours *int `json:"reminderHours"`
 
-	// Roles Roles of the recipients. The persons are named when an envelope is created.
+	// Roles Roles of the recipients. People are assigned to them when an envelope is created.
 	Roles []TemplateRole `json:"roles,omitzero"`
 
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
@@ -4948,7 +4948,7 @@ type TemplateDocument struct {
 	// PageCount Number of pages.
 	PageCount int `json:"pageCount"`
 
-	// Prepared The file that signers read and sign instead. Null if that is the original.
+	// Prepared The file that signers read and sign instead. Null if they read the original.
 	Prepared *PreparedFile `json:"prepared"`
 
 	// Sha256 SHA-256 of the file, in lowercase hex.
@@ -4975,7 +4975,7 @@ type TemplateEdit struct {
 	// Documents Documents of the previous version to keep, in this order. Fields of the others are deleted unless `fields` is given. A file in the request is added as the last document.
 	Documents []TemplateDocumentEdit `json:"documents,omitzero"`
 
-	// ExpiresInDays Days from sending until signing closes. Null for no deadline. The tenant's default if omitted.
+	// ExpiresInDays Days from sending until signing closes. Null for no deadline. Defaults to the tenant's setting.
 	ExpiresInDays *int `json:"expiresInDays,omitempty"`
 
 	// ExternalID Your own ID for the template. Unique among the tenant's active templates.
@@ -4987,7 +4987,7 @@ type TemplateEdit struct {
 	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels *Labels `json:"labels,omitempty"`
 
-	// Message Message with `{{variables}}`. At most 2,000 characters with their values.
+	// Message Message with `{{variables}}`. At most 2,000 characters after their values are inserted.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
@@ -4996,23 +4996,23 @@ type TemplateEdit struct {
 	// Name Name of the template.
 	Name *string `json:"name,omitempty"`
 
-	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	// Origin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 	Origin *TemplateEditOrigin `json:"origin,omitempty"`
 
-	// ReminderHours Hours between reminders. 0 sends none.
+	// ReminderHours Hours between reminders. 0 means no reminders.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
-	// Roles Roles of the recipients. The persons are named when an envelope is created.
+	// Roles Roles of the recipients. People are assigned to them when an envelope is created.
 	Roles []TemplateRoleRequest `json:"roles,omitzero"`
 
-	// Subject Subject with `{{variables}}`. At most 255 characters with their values.
+	// Subject Subject with `{{variables}}`. At most 255 characters after their values are inserted.
 	Subject *string `json:"subject,omitempty"`
 }
 
-// TemplateEditOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+// TemplateEditOrigin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 type TemplateEditOrigin string
 
-// TemplateEditForm A file, and either `data` or flat form fields. The file replaces the documents, or joins those that `documents` lists.
+// TemplateEditForm A file, and either `data` or flat form fields. The file replaces the documents, or is added to those that `documents` lists.
 type TemplateEditForm struct {
 	// CreatedBy Who created the template. Defaults to the client ID of the app.
 	CreatedBy *string `json:"createdBy,omitempty"`
@@ -5041,7 +5041,7 @@ type TemplateEditForm struct {
 	// Labels Labels: up to 20 strings of up to 50 characters, as a JSON array.
 	Labels *openapi_types.File `json:"labels,omitempty"`
 
-	// Message Message with `{{variables}}`. At most 2,000 characters with their values.
+	// Message Message with `{{variables}}`. At most 2,000 characters after their values are inserted.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters, as a JSON object.
@@ -5050,20 +5050,20 @@ type TemplateEditForm struct {
 	// Name Name of the template.
 	Name *string `json:"name,omitempty"`
 
-	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	// Origin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 	Origin *TemplateEditFormOrigin `json:"origin,omitempty"`
 
-	// ReminderHours Hours between reminders, as a JSON number from 0 to 8760. 0 for none, `null` for the setting of the tenant.
+	// ReminderHours Hours between reminders, as a JSON number from 0 to 8760. 0 means no reminders, and `null` means the tenant's setting.
 	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
 
 	// Roles The `roles` of a `TemplateRequest`, as JSON.
 	Roles *openapi_types.File `json:"roles,omitempty"`
 
-	// Subject Subject with `{{variables}}`. At most 255 characters with their values.
+	// Subject Subject with `{{variables}}`. At most 255 characters after their values are inserted.
 	Subject *string `json:"subject,omitempty"`
 }
 
-// TemplateEditFormOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+// TemplateEditFormOrigin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 type TemplateEditFormOrigin string
 
 // TemplateField A field of a template, in points from the top left corner of the page as displayed.
@@ -5074,22 +5074,22 @@ type TemplateField struct {
 	// Comb Whether each character has its own cell.
 	Comb *bool `json:"comb,omitempty"`
 
-	// Condition The field is shown, and required, only if all (or any) comparisons hold.
+	// Condition The field is shown, and required, only if all (or any) of the comparisons are true.
 	Condition *Condition `json:"condition,omitempty"`
 
 	// DefaultValue Initial value.
 	DefaultValue *string `json:"defaultValue,omitempty"`
 
-	// DocumentID ID of the document. Null for the first document of the future envelope.
+	// DocumentID ID of the document. Null for the first document of an envelope created from the template.
 	DocumentID *openapi_types.UUID `json:"documentId"`
 
-	// FontSize Font size in points. Chosen to fit if omitted.
+	// FontSize Font size in points. If omitted, the text is sized to fit.
 	FontSize *float64 `json:"fontSize,omitempty"`
 
 	// Format Date pattern such as `dd.MM.yyyy`, or number of decimals.
 	Format *string `json:"format,omitempty"`
 
-	// Group Name of the group of radio fields, of which the signer chooses one.
+	// Group Name of the radio group. The signer chooses one of its fields.
 	Group *string `json:"group,omitempty"`
 
 	// H Height in points.
@@ -5101,16 +5101,16 @@ type TemplateField struct {
 	// MaxLength Maximum number of characters.
 	MaxLength *int `json:"maxLength,omitempty"`
 
-	// Multiline Whether the text may have several lines.
+	// Multiline Whether the text may contain several lines.
 	Multiline *bool `json:"multiline,omitempty"`
 
 	// Name Name of the field.
 	Name string `json:"name"`
 
-	// Option Value of the group if this radio field is chosen.
+	// Option Value of the group if this radio field is selected.
 	Option *string `json:"option,omitempty"`
 
-	// Options Choices of a select field.
+	// Options Options of a select field.
 	Options []string `json:"options,omitzero"`
 
 	// Page Page number, from 1.
@@ -5119,7 +5119,7 @@ type TemplateField struct {
 	// Placeholder Hint shown while the field is empty.
 	Placeholder *string `json:"placeholder,omitempty"`
 
-	// ReadOnly Whether the value is fixed.
+	// ReadOnly Whether the signer cannot change the value.
 	ReadOnly *bool `json:"readOnly,omitempty"`
 
 	// Required Whether the signer must fill in the field.
@@ -5128,7 +5128,7 @@ type TemplateField struct {
 	// Role Role that fills in the field.
 	Role string `json:"role"`
 
-	// Type Kind of input. The service fills in `name`, `email`, `company`, `title` and `signed_date` with what it knows about the signer.
+	// Type Kind of input. The service prefills `name`, `email`, `company`, `title` and `signed_date` with its data about the signer.
 	Type FieldType `json:"type"`
 
 	// Validation Rules for the value, in addition to its type.
@@ -5147,7 +5147,7 @@ type TemplateField struct {
 // TemplateFieldAlign Horizontal alignment of the text.
 type TemplateFieldAlign string
 
-// TemplateForm The file, and either `data` or flat form fields. A template without a file is JSON. For a template for all tenants use `data`.
+// TemplateForm The file, and either `data` or flat form fields. Send a template without a file as JSON. For a template for all tenants, use `data`.
 type TemplateForm struct {
 	// CreatedBy Who created the template. Defaults to the client ID of the app.
 	CreatedBy *string `json:"createdBy,omitempty"`
@@ -5173,7 +5173,7 @@ type TemplateForm struct {
 	// Labels Labels: up to 20 strings of up to 50 characters, as a JSON array.
 	Labels *openapi_types.File `json:"labels,omitempty"`
 
-	// Message Message with `{{variables}}`. At most 2,000 characters with their values.
+	// Message Message with `{{variables}}`. At most 2,000 characters after their values are inserted.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters, as a JSON object.
@@ -5182,23 +5182,23 @@ type TemplateForm struct {
 	// Name Name of the template.
 	Name *string `json:"name,omitempty"`
 
-	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	// Origin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 	Origin *TemplateFormOrigin `json:"origin,omitempty"`
 
-	// ReminderHours Hours between reminders, as a JSON number from 0 to 8760. 0 for none, `null` for the setting of the tenant.
+	// ReminderHours Hours between reminders, as a JSON number from 0 to 8760. 0 means no reminders, and `null` means the tenant's setting.
 	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
 
 	// Roles The `roles` of a `TemplateRequest`, as JSON.
 	Roles *openapi_types.File `json:"roles,omitempty"`
 
-	// Subject Subject with `{{variables}}`. At most 255 characters with their values.
+	// Subject Subject with `{{variables}}`. At most 255 characters after their values are inserted.
 	Subject *string `json:"subject,omitempty"`
 
-	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	// TenantID ID of the tenant: the app's own ID for one of its customers.
 	TenantID *string `json:"tenantId,omitempty"`
 }
 
-// TemplateFormOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+// TemplateFormOrigin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 type TemplateFormOrigin string
 
 // TemplatePage A page of templates.
@@ -5218,7 +5218,7 @@ type TemplateRequest struct {
 	// DocumentOptions How the file in the same request is prepared.
 	DocumentOptions *DocumentOptions `json:"documentOptions,omitempty"`
 
-	// ExpiresInDays Days from sending until signing closes. Null for no deadline. The tenant's default if omitted.
+	// ExpiresInDays Days from sending until signing closes. Null for no deadline. Defaults to the tenant's setting.
 	ExpiresInDays *int `json:"expiresInDays,omitempty"`
 
 	// ExternalID Your own ID for the template. Unique among the tenant's active templates.
@@ -5227,13 +5227,13 @@ type TemplateRequest struct {
 	// Fields Fields, each with a `role` and without `signerId`.
 	Fields []FieldRequest `json:"fields,omitzero"`
 
-	// FromEnvelope Copy documents, roles and fields from an envelope. Only `name`, `externalId`, `subject`, `message`, `reminderHours`, `metadata` and `labels` may be given with it.
+	// FromEnvelope Copy documents, roles and fields from an envelope. Only `name`, `externalId`, `subject`, `message`, `reminderHours`, `metadata` and `labels` may be combined with it.
 	FromEnvelope *openapi_types.UUID `json:"fromEnvelope,omitempty"`
 
 	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels *Labels `json:"labels,omitempty"`
 
-	// Message Message with `{{variables}}`. At most 2,000 characters with their values.
+	// Message Message with `{{variables}}`. At most 2,000 characters after their values are inserted.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
@@ -5242,23 +5242,23 @@ type TemplateRequest struct {
 	// Name Name of the template.
 	Name string `json:"name"`
 
-	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	// Origin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 	Origin *TemplateRequestOrigin `json:"origin,omitempty"`
 
-	// ReminderHours Hours between reminders. 0 sends none.
+	// ReminderHours Hours between reminders. 0 means no reminders.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
-	// Roles Roles of the recipients. The persons are named when an envelope is created.
+	// Roles Roles of the recipients. People are assigned to them when an envelope is created.
 	Roles []TemplateRoleRequest `json:"roles,omitzero"`
 
-	// Subject Subject with `{{variables}}`. At most 255 characters with their values.
+	// Subject Subject with `{{variables}}`. At most 255 characters after their values are inserted.
 	Subject *string `json:"subject,omitempty"`
 
 	// TenantID ID of the tenant. Null for all tenants, which requires an app that is not restricted to some tenants.
 	TenantID *string `json:"tenantId"`
 }
 
-// TemplateRequestOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+// TemplateRequestOrigin Corner from which `y` is measured. Defaults to the app setting `fieldOrigin`.
 type TemplateRequestOrigin string
 
 // TemplateRole A role of a template.
@@ -5266,7 +5266,7 @@ type TemplateRole struct {
 	// AllowDelegation Whether the signer may delegate to another person.
 	AllowDelegation bool `json:"allowDelegation"`
 
-	// AuthMethod How a signer is identified: by a code sent to the email address, by a code sent by SMS, or by the link alone.
+	// AuthMethod How the signer is authenticated: by a code sent by email, by a code sent by SMS, or only by the link.
 	AuthMethod AuthMethod `json:"authMethod"`
 
 	// Kind Kind of the recipient.
@@ -5278,7 +5278,7 @@ type TemplateRole struct {
 	// Notify Whether the service sends invitations, reminders and copies. If false, deliver the signing link yourself.
 	Notify bool `json:"notify"`
 
-	// Role Role name. Fields can name it instead of the signer.
+	// Role Role name. Fields can refer to it instead of the signer.
 	Role string `json:"role"`
 
 	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
@@ -5291,24 +5291,24 @@ type TemplateRole struct {
 // TemplateRoleKind Kind of the recipient.
 type TemplateRoleKind string
 
-// TemplateRoleRequest A role: a recipient whose person is named when an envelope is created.
+// TemplateRoleRequest A role: a recipient to whom a person is assigned when an envelope is created.
 type TemplateRoleRequest struct {
 	// AllowDelegation Whether the signer may delegate to another person.
 	AllowDelegation *bool `json:"allowDelegation,omitempty"`
 
-	// AuthMethod How the signer is identified.
+	// AuthMethod How the signer is authenticated.
 	AuthMethod *TemplateRoleRequestAuthMethod `json:"authMethod,omitempty"`
 
 	// Kind Kind of the recipient.
 	Kind *TemplateRoleRequestKind `json:"kind,omitempty"`
 
-	// Language Language of emails, text messages and pages, as a BCP 47 tag. The language of the tenant if omitted.
+	// Language Language of emails, text messages and pages, as a BCP 47 tag. Defaults to the tenant's language.
 	Language *string `json:"language,omitempty"`
 
 	// Notify Whether the service sends invitations, reminders and copies. If false, deliver the signing link yourself.
 	Notify *bool `json:"notify,omitempty"`
 
-	// Role Role name. Fields can name it instead of the signer.
+	// Role Role name. Fields can refer to it instead of the signer.
 	Role string `json:"role"`
 
 	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
@@ -5318,7 +5318,7 @@ type TemplateRoleRequest struct {
 	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
-// TemplateRoleRequestAuthMethod How the signer is identified.
+// TemplateRoleRequestAuthMethod How the signer is authenticated.
 type TemplateRoleRequestAuthMethod string
 
 // TemplateRoleRequestKind Kind of the recipient.
@@ -5335,7 +5335,7 @@ type TemplateSummary struct {
 	// CreatedBy Who created the template. Defaults to the client ID of the app.
 	CreatedBy string `json:"createdBy"`
 
-	// ExternalID Your own ID for the template. Null if none was given.
+	// ExternalID Your own ID for the template. Null if none was specified.
 	ExternalID *string `json:"externalId"`
 
 	// ID ID of the template.
@@ -5369,12 +5369,12 @@ type TemplateVersion struct {
 	Version int `json:"version"`
 }
 
-// TenantBranding Branding of a tenant. A null member has the default.
+// TenantBranding Branding of a tenant. Null means the default.
 type TenantBranding struct {
 	// Footer Text below pages and emails.
 	Footer *string `json:"footer"`
 
-	// Logo Logo as PNG in base64.
+	// Logo Logo, as a PNG in base64.
 	Logo []byte `json:"logo"`
 
 	// PrimaryColor Color of buttons and links, as `#rrggbb`. White text must be readable on it (contrast 4.5:1).
@@ -5386,26 +5386,26 @@ type TenantBranding struct {
 	// SenderName Name shown as the sender.
 	SenderName *string `json:"senderName"`
 
-	// SupportURL HTTPS address of the help page.
+	// SupportURL HTTPS URL of the help page.
 	SupportURL *string `json:"supportUrl"`
 
-	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	// TenantID ID of the tenant: the app's own ID for one of its customers.
 	TenantID string `json:"tenantId"`
 }
 
 // TenantSettings The tenant's own settings, and the settings in effect.
 type TenantSettings struct {
-	// Effective Settings of a tenant or of the app. A null member inherits: a tenant from the app, and the app from the service.
+	// Effective Settings of a tenant or of the app. A null member is inherited: a tenant's from the app, and the app's from the service.
 	Effective Settings `json:"effective"`
 
-	// Own Settings of a tenant or of the app. A null member inherits: a tenant from the app, and the app from the service.
+	// Own Settings of a tenant or of the app. A null member is inherited: a tenant's from the app, and the app's from the service.
 	Own Settings `json:"own"`
 
-	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	// TenantID ID of the tenant: the app's own ID for one of its customers.
 	TenantID string `json:"tenantId"`
 }
 
-// Theme Colors and corners of the page.
+// Theme Color and corner radius of the page.
 type Theme struct {
 	// BorderRadius Corner radius of buttons and cards, in pixels.
 	BorderRadius *Theme_BorderRadius `json:"borderRadius,omitempty"`
@@ -5439,16 +5439,16 @@ type UploadedDocument struct {
 
 // Usage Usage of the plan in a calendar month (UTC).
 type Usage struct {
-	// EnvelopesLimit Envelopes that the plan includes. Null for no limit.
+	// EnvelopesLimit Number of envelopes that the plan includes. Null for no limit.
 	EnvelopesLimit *int `json:"envelopesLimit"`
 
-	// EnvelopesReserved Envelopes that bulk sends have yet to send.
+	// EnvelopesReserved Envelopes reserved for pending rows of bulk sends.
 	EnvelopesReserved int `json:"envelopesReserved"`
 
 	// EnvelopesUsed Envelopes sent in the period.
 	EnvelopesUsed int `json:"envelopesUsed"`
 
-	// OverageAllowed Whether more envelopes can be sent than the plan includes.
+	// OverageAllowed Whether more envelopes than the plan includes can be sent.
 	OverageAllowed bool `json:"overageAllowed"`
 
 	// PeriodEnd Last day of the month.
@@ -5511,7 +5511,7 @@ type UserDetail struct {
 	// SeenAt When the user was last active. Null if there is no session.
 	SeenAt *time.Time `json:"seenAt"`
 
-	// SignIn How a console user signs in: with a password (and second factor, if active), or with the OpenID provider.
+	// SignIn How a console user signs in: with a password (and a second factor, if active), or with the OpenID provider.
 	SignIn SignIn `json:"signIn"`
 }
 
@@ -5569,11 +5569,11 @@ type VerifiedDocument struct {
 	Sha256 string `json:"sha256"`
 }
 
-// VerifiedRecord What the seal records about the envelope, verified. Present if the verdict is `valid`, and with `confirmed` false if it is `untrusted`.
+// VerifiedRecord The seal's verified record of the envelope. Present if the verdict is `valid`, or, with `confirmed` set to false, if it is `untrusted`.
 type VerifiedRecord struct {
 	// Appearance What the signers saw of the document. Omitted if unknown.
 	Appearance *struct {
-		// Finished Pages of all documents that signers saw with their values before they signed. Omitted if there are none.
+		// Finished Pages of all documents that signers saw with their values before signing. Omitted if there are none.
 		Finished []struct {
 			// DocumentID ID of the document.
 			DocumentID openapi_types.UUID `json:"documentId"`
@@ -5591,7 +5591,7 @@ type VerifiedRecord struct {
 			SignerID openapi_types.UUID `json:"signerId"`
 		} `json:"finished,omitzero"`
 
-		// Pages Pictures that were delivered to signers.
+		// Pages Images that were delivered to signers.
 		Pages []struct {
 			// Level Resolution.
 			Level VerifiedRecordAppearancePagesLevel `json:"level"`
@@ -5603,7 +5603,7 @@ type VerifiedRecord struct {
 			Sha256 string `json:"sha256"`
 		} `json:"pages,omitzero"`
 
-		// Profile Everything that determines the pixels of a page.
+		// Profile The profile, which determines the pixels of a page.
 		Profile struct {
 			// Flags Flags of the renderer.
 			Flags int `json:"flags"`
@@ -5623,7 +5623,7 @@ type VerifiedRecord struct {
 			// Pdfium Source of the module.
 			Pdfium string `json:"pdfium"`
 
-			// Runtime Program that runs the module.
+			// Runtime Runtime that executes the module.
 			Runtime string `json:"runtime"`
 		} `json:"profile"`
 
@@ -5632,12 +5632,12 @@ type VerifiedRecord struct {
 
 		// Signers Pages that were delivered to each signer.
 		Signers []struct {
-			// Levels Empty if the signer was shown no pages by this service.
+			// Levels Empty if this service showed the signer no pages.
 			Levels []struct {
-				// Level Resolution. 0 stands for the texts.
+				// Level Resolution level. 0 means the text of pages.
 				Level VerifiedRecordAppearanceSignersLevelsLevel `json:"level"`
 
-				// Pages Ranges of pages, both ends included.
+				// Pages Page ranges, both ends included.
 				Pages [][]int `json:"pages,omitzero"`
 			} `json:"levels,omitzero"`
 
@@ -5733,7 +5733,7 @@ type VerifiedRecord struct {
 	// SealedAt When the document was sealed.
 	SealedAt time.Time `json:"sealedAt"`
 
-	// SealedBy Owner of the seal's certificate.
+	// SealedBy Owner of the sealing certificate.
 	SealedBy string `json:"sealedBy"`
 
 	// Sender Sender of the envelope.
@@ -5750,16 +5750,16 @@ type VerifiedRecord struct {
 		// AuthMethod How the signer was identified. `none` means by the link alone.
 		AuthMethod string `json:"authMethod"`
 
-		// ConsentAt When consent was recorded. Omitted if it was not.
+		// ConsentAt When consent was recorded. Omitted if there was no consent.
 		ConsentAt *time.Time `json:"consentAt,omitempty"`
 
-		// ConsentVersion Version of the consent text. Omitted without consent.
+		// ConsentVersion Version of the consent text. Omitted if there was no consent.
 		ConsentVersion *string `json:"consentVersion,omitempty"`
 
 		// Email Email address of the signer.
 		Email string `json:"email"`
 
-		// Host The person who handed over the device. Omitted for other kinds than `in_person`.
+		// Host The person who handed over the device. Omitted for kinds other than `in_person`.
 		Host *struct {
 			// Email Email address of the host.
 			Email string `json:"email"`
@@ -5780,10 +5780,10 @@ type VerifiedRecord struct {
 		// Name Name of the signer.
 		Name string `json:"name"`
 
-		// PagesShown Whether this service showed the signer pages of this document as pictures. Otherwise it is unknown what the signer saw.
+		// PagesShown Whether this service showed the signer images of this document's pages. If false, it is unknown what the signer saw.
 		PagesShown *bool `json:"pagesShown,omitempty"`
 
-		// Previous Earlier persons, first person first. Omitted if nobody was replaced.
+		// Previous People who were replaced, earliest first. Omitted if nobody was replaced.
 		Previous []struct {
 			// Email Email address of the previous person.
 			Email string `json:"email"`
@@ -5791,7 +5791,7 @@ type VerifiedRecord struct {
 			// Name Name of the previous person.
 			Name string `json:"name"`
 
-			// Reason Reason given. Omitted if there is none.
+			// Reason The reason. Omitted if there is none.
 			Reason *string `json:"reason,omitempty"`
 
 			// Until When the person was replaced.
@@ -5804,7 +5804,7 @@ type VerifiedRecord struct {
 		// SignedAt When the signer signed. Omitted if the signer did not sign.
 		SignedAt *time.Time `json:"signedAt,omitempty"`
 
-		// VerifiedAt When the one-time code was verified. Omitted if none was.
+		// VerifiedAt When the one-time code was verified. Omitted if no code was verified.
 		VerifiedAt *time.Time `json:"verifiedAt,omitempty"`
 
 		// WitnessFor ID of the signer whose signature this person witnessed. Omitted if there is none.
@@ -5814,7 +5814,7 @@ type VerifiedRecord struct {
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject,omitempty"`
 
-	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	// TenantID ID of the tenant: the app's own ID for one of its customers.
 	TenantID *string `json:"tenantId,omitempty"`
 
 	// Values Values entered on this document.
@@ -5828,10 +5828,10 @@ type VerifiedRecord struct {
 		// FieldID ID of the field.
 		FieldID string `json:"fieldId"`
 
-		// Group Name of the group of radio fields, of which the signer chooses one.
+		// Group Name of the radio group. The signer chooses one of its fields.
 		Group *string `json:"group,omitempty"`
 
-		// ImageSha256 SHA-256 of the picture of a signature, initial or stamp, in lowercase hex. Omitted for other fields.
+		// ImageSha256 SHA-256 of the image of a signature, initial or stamp, in lowercase hex. Omitted for other fields.
 		ImageSha256 *string `json:"imageSha256,omitempty"`
 
 		// Kind Type of the field.
@@ -5840,7 +5840,7 @@ type VerifiedRecord struct {
 		// Name Name of the field. Omitted if unknown.
 		Name *string `json:"name,omitempty"`
 
-		// Option Value of the group if this radio field is chosen.
+		// Option Value of the group if this radio field is selected.
 		Option *string `json:"option,omitempty"`
 
 		// Page Page number, from 1.
@@ -5849,11 +5849,11 @@ type VerifiedRecord struct {
 		// SignerID ID of the signer.
 		SignerID string `json:"signerId"`
 
-		// Text Entered text. Omitted for checkboxes and pictures.
+		// Text Entered text. Omitted for checkboxes and images.
 		Text *string `json:"text,omitempty"`
 	} `json:"values,omitzero"`
 
-	// VerifyURL Address of the installation's verification page.
+	// VerifyURL URL of the installation's verification page.
 	VerifyURL *string `json:"verifyUrl,omitempty"`
 }
 
@@ -5863,7 +5863,7 @@ type VerifiedRecordAppearanceFinishedLevel int
 // VerifiedRecordAppearancePagesLevel Resolution.
 type VerifiedRecordAppearancePagesLevel int
 
-// VerifiedRecordAppearanceSignersLevelsLevel Resolution. 0 stands for the texts.
+// VerifiedRecordAppearanceSignersLevelsLevel Resolution level. 0 means the text of pages.
 type VerifiedRecordAppearanceSignersLevelsLevel int
 
 // VerifyForm The PDF to verify.
@@ -5900,13 +5900,13 @@ type VerifyReport struct {
 
 	// Findings Result of each check.
 	Findings []struct {
-		// Check Check that the finding belongs to.
+		// Check The check to which the finding belongs.
 		Check string `json:"check"`
 
-		// Code Stable name of the result; it begins with the check. `docs/learn/findings.md` lists them.
+		// Code Stable name of the result. It begins with the name of the check. `docs/learn/findings.md` lists them.
 		Code string `json:"code"`
 
-		// Detail The result in a sentence of English.
+		// Detail The result as an English sentence.
 		Detail string `json:"detail"`
 
 		// Status Result of the check.
@@ -5922,19 +5922,19 @@ type VerifyReport struct {
 	// OriginalSha256 SHA-256 of the original.
 	OriginalSha256 *string `json:"originalSha256,omitempty"`
 
-	// Record What the seal records about the envelope, verified. Present if the verdict is `valid`, and with `confirmed` false if it is `untrusted`.
+	// Record The seal's verified record of the envelope. Present if the verdict is `valid`, or, with `confirmed` set to false, if it is `untrusted`.
 	Record *VerifiedRecord `json:"record,omitempty"`
 
 	// SealedAt When the document was sealed.
 	SealedAt *time.Time `json:"sealedAt,omitempty"`
 
-	// SealedBy Owner of the seal's certificate.
+	// SealedBy Owner of the sealing certificate.
 	SealedBy *string `json:"sealedBy,omitempty"`
 
 	// Sha256 SHA-256 of the whole file.
 	Sha256 *string `json:"sha256,omitempty"`
 
-	// Signatures Signatures of other programs in a file that is not sealed. They are not verified. Omitted if there are none.
+	// Signatures Signatures by other programs in a file that is not sealed. They are not verified. Omitted if there are none.
 	Signatures []struct {
 		// At When the signature was made, according to the signature.
 		At *time.Time `json:"at,omitempty"`
@@ -5958,16 +5958,16 @@ type VerifyReport struct {
 		WholeFile bool `json:"wholeFile"`
 	} `json:"signatures,omitzero"`
 
-	// StampedAt When a time-stamp authority stamped the document. Omitted without a time-stamp.
+	// StampedAt When a time-stamp authority time-stamped the document. Omitted if there is no time-stamp.
 	StampedAt *time.Time `json:"stampedAt,omitempty"`
 
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject,omitempty"`
 
-	// Summary The verdict in a sentence of English.
+	// Summary The verdict as an English sentence.
 	Summary string `json:"summary"`
 
-	// Verdict `valid`: every byte was written by the service or signed by a named authority. `altered`: the sealed document is valid, but something was added to the file. `untrusted`: sound, but sealed by an unknown party. `broken`: not what was sealed. `not_sealed`: no seal of this service.
+	// Verdict `valid`: every byte was written by the service or signed by a named authority. `altered`: the sealed document is valid, but something was added to the file. `untrusted`: the seal is valid, but the sealer is not trusted. `broken`: the sealed content was changed, or the seal is not valid. `not_sealed`: the file contains no seal of this service.
 	Verdict VerifyReportVerdict `json:"verdict"`
 }
 
@@ -5977,7 +5977,7 @@ type VerifyReportAdditionsKind string
 // VerifyReportFindingsStatus Result of the check.
 type VerifyReportFindingsStatus string
 
-// VerifyReportVerdict `valid`: every byte was written by the service or signed by a named authority. `altered`: the sealed document is valid, but something was added to the file. `untrusted`: sound, but sealed by an unknown party. `broken`: not what was sealed. `not_sealed`: no seal of this service.
+// VerifyReportVerdict `valid`: every byte was written by the service or signed by a named authority. `altered`: the sealed document is valid, but something was added to the file. `untrusted`: the seal is valid, but the sealer is not trusted. `broken`: the sealed content was changed, or the seal is not valid. `not_sealed`: the file contains no seal of this service.
 type VerifyReportVerdict string
 
 // Webhook A subscription to events.
@@ -5994,7 +5994,7 @@ type Webhook struct {
 	// ID ID of the webhook.
 	ID openapi_types.UUID `json:"id"`
 
-	// Include Extra content of deliveries. Omitted if there is none.
+	// Include Additional content of deliveries. Omitted if there is none.
 	Include []WebhookInclude `json:"include,omitzero"`
 
 	// URL Address that deliveries are sent to.
@@ -6024,10 +6024,10 @@ type WebhookPatch struct {
 	// Events Events to deliver.
 	Events []WebhookEventName `json:"events,omitzero"`
 
-	// Include Extra content of deliveries: `values` adds `data.values` to `signer.signed` and `envelope.completed`.
+	// Include Additional content of deliveries: `values` adds `data.values` to `signer.signed` and `envelope.completed`.
 	Include []WebhookInclude `json:"include,omitzero"`
 
-	// OverlapHours Hours during which the previous secret keeps signing. 24 if omitted.
+	// OverlapHours Number of hours for which the previous secret continues to sign. 24 if omitted.
 	OverlapHours *int `json:"overlapHours,omitempty"`
 
 	// Secret Key that signs deliveries. Use at least 32 random characters. Null for the client secret.
@@ -6042,10 +6042,10 @@ type WebhookRequest struct {
 	// Events Events to deliver.
 	Events []WebhookEventName `json:"events,omitzero"`
 
-	// Include Extra content of deliveries: `values` adds `data.values` to `signer.signed` and `envelope.completed`.
+	// Include Additional content of deliveries: `values` adds `data.values` to `signer.signed` and `envelope.completed`.
 	Include []WebhookInclude `json:"include,omitzero"`
 
-	// Secret Key that signs deliveries. Use at least 32 random characters. The client secret if omitted.
+	// Secret Key that signs deliveries. Use at least 32 random characters. Defaults to the client secret.
 	Secret *string `json:"secret,omitempty"`
 
 	// URL Address that deliveries are sent to.
@@ -6072,7 +6072,7 @@ type PartialPageText interface{}
 
 // ListBulkSendsParams defines parameters for ListBulkSends.
 type ListBulkSendsParams struct {
-	// TenantID Returns the bulk sends of the tenant. Required for an app that is restricted to some tenants.
+	// TenantID Returns only bulk sends of this tenant. Required for an app that is restricted to some tenants.
 	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
 	// Cursor `nextCursor` of the previous page.
@@ -6087,7 +6087,7 @@ type CreateBulkSendParams struct {
 	// TemplateID With a CSV body: ID of the template.
 	TemplateID *openapi_types.UUID `form:"templateId,omitempty" json:"templateId,omitempty"`
 
-	// TemplateVersion With a CSV body: version of the template. The latest if omitted.
+	// TemplateVersion With a CSV body: version of the template. Defaults to the latest.
 	TemplateVersion *int `form:"templateVersion,omitempty" json:"templateVersion,omitempty"`
 
 	// TenantID With a CSV body: ID of the tenant.
@@ -6105,31 +6105,31 @@ type CreateBulkSendParams struct {
 	// DryRun With a CSV body: check the rows and send nothing.
 	DryRun *bool `form:"dryRun,omitempty" json:"dryRun,omitempty"`
 
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CancelBulkSendParams defines parameters for CancelBulkSend.
 type CancelBulkSendParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // PauseBulkSendParams defines parameters for PauseBulkSend.
 type PauseBulkSendParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ResumeBulkSendParams defines parameters for ResumeBulkSend.
 type ResumeBulkSendParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // RetryBulkSendParams defines parameters for RetryBulkSend.
 type RetryBulkSendParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -6159,7 +6159,7 @@ type ListContactsParams struct {
 
 // SaveContactParams defines parameters for SaveContact.
 type SaveContactParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -6189,7 +6189,7 @@ type SearchEnvelopesParams struct {
 	// Label Returns only items with this label.
 	Label *string `form:"label,omitempty" json:"label,omitempty"`
 
-	// Cursor `nextCursor` of the previous page, with the same `createdAt` bounds.
+	// Cursor `nextCursor` of the previous page, with the same `createdAt` filters.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// PageSize Items per page.
@@ -6198,7 +6198,7 @@ type SearchEnvelopesParams struct {
 
 // DownloadConsoleDocumentParams defines parameters for DownloadConsoleDocument.
 type DownloadConsoleDocumentParams struct {
-	// Kind Which file: the upload, the prepared file, or the sealed file.
+	// Kind Which file to return: the uploaded, the prepared or the sealed file.
 	Kind *DownloadConsoleDocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// DocumentID ID of the document. The first document if omitted.
@@ -6213,34 +6213,34 @@ type UploadConsoleDocumentParams struct {
 	// XDocumentPassword Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // RestartEnvelopeWorkflowParams defines parameters for RestartEnvelopeWorkflow.
 type RestartEnvelopeWorkflowParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // GetSigningPreviewParams defines parameters for GetSigningPreview.
 type GetSigningPreviewParams struct {
-	// Language Language of the consent text, as a BCP 47 tag. The recipient's language if omitted.
+	// Language Language of the consent text, as a BCP 47 tag. Defaults to the recipient's language.
 	Language *string `form:"language,omitempty" json:"language,omitempty"`
 }
 
 // ResendSigningLinkParams defines parameters for ResendSigningLink.
 type ResendSigningLinkParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // VoidConsoleEnvelopeParams defines parameters for VoidConsoleEnvelope.
 type VoidConsoleEnvelopeParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -6252,25 +6252,25 @@ type GetHomeParams struct {
 
 // GetSettingsParams defines parameters for GetSettings.
 type GetSettingsParams struct {
-	// TenantID ID of the tenant. The settings of the app if omitted.
+	// TenantID ID of the tenant. If omitted, the settings are those of the app.
 	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 }
 
 // UpdateSettingsParams defines parameters for UpdateSettings.
 type UpdateSettingsParams struct {
-	// TenantID ID of the tenant. The settings of the app if omitted.
+	// TenantID ID of the tenant. If omitted, the settings are those of the app.
 	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 }
 
 // CreateConsoleUserParams defines parameters for CreateConsoleUser.
 type CreateConsoleUserParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // SetConsoleUserPasswordParams defines parameters for SetConsoleUserPassword.
 type SetConsoleUserPasswordParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -6279,7 +6279,7 @@ type ListDeliveriesParams struct {
 	// Status Returns only items with this status.
 	Status *DeliveryStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// Event Returns only items of this event.
+	// Event Returns only deliveries of this event.
 	Event *ListDeliveriesParamsEvent `form:"event,omitempty" json:"event,omitempty"`
 
 	// WebhookID Returns only deliveries to this webhook.
@@ -6288,7 +6288,7 @@ type ListDeliveriesParams struct {
 	// EnvelopeID Returns only deliveries about this envelope.
 	EnvelopeID *openapi_types.UUID `form:"envelopeId,omitempty" json:"envelopeId,omitempty"`
 
-	// Cursor `nextCursor` of the previous page. Not with `page`.
+	// Cursor `nextCursor` of the previous page. Cannot be combined with `page`.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Page Page number, from 1.
@@ -6303,55 +6303,55 @@ type ListDeliveriesParamsEvent string
 
 // ResendDeliveryParams defines parameters for ResendDelivery.
 type ResendDeliveryParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateConsoleWebhookParams defines parameters for CreateConsoleWebhook.
 type CreateConsoleWebhookParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // PauseWebhookParams defines parameters for PauseWebhook.
 type PauseWebhookParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // PingWebhookParams defines parameters for PingWebhook.
 type PingWebhookParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ResendFailedDeliveriesParams defines parameters for ResendFailedDeliveries.
 type ResendFailedDeliveriesParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ResumeWebhookParams defines parameters for ResumeWebhook.
 type ResumeWebhookParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // RotateWebhookSecretParams defines parameters for RotateWebhookSecret.
 type RotateWebhookSecretParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateBuilderSessionParams defines parameters for CreateBuilderSession.
 type CreateBuilderSessionParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateSigningSessionParams defines parameters for CreateSigningSession.
 type CreateSigningSessionParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -6375,7 +6375,7 @@ type ListEnvelopesParams struct {
 	// SignerEmail Email address of a signer, or its domain.
 	SignerEmail *string `form:"signerEmail,omitempty" json:"signerEmail,omitempty"`
 
-	// ExternalID Your own ID, as given at creation.
+	// ExternalID Your own ID, as specified at creation.
 	ExternalID *string `form:"externalId,omitempty" json:"externalId,omitempty"`
 
 	// Label Returns only items with this label.
@@ -6390,10 +6390,10 @@ type ListEnvelopesParams struct {
 	// Q Part of the subject or of a recipient's name.
 	Q *string `form:"q,omitempty" json:"q,omitempty"`
 
-	// Sort Order: `createdAt`, newest first, or `updatedAt`, oldest first.
+	// Sort Sort order: `createdAt`, newest first, or `updatedAt`, oldest first.
 	Sort *ListEnvelopesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Cursor `nextCursor` of the previous page, with the same sort and `createdAt` bounds. Not with `page`.
+	// Cursor `nextCursor` of the previous page, with the same sort and `createdAt` filters. Cannot be combined with `page`.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Page Page number, from 1.
@@ -6411,34 +6411,34 @@ type CreateEnvelopeParams struct {
 	// XDocumentPassword Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DeleteDraftParams defines parameters for DeleteDraft.
 type DeleteDraftParams struct {
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // UpdateDraftParams defines parameters for UpdateDraft.
 type UpdateDraftParams struct {
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ResendCopiesParams defines parameters for ResendCopies.
 type ResendCopiesParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // DownloadDocumentParams defines parameters for DownloadDocument.
 type DownloadDocumentParams struct {
-	// Kind Which file: the upload, the prepared file, or the sealed file.
+	// Kind Which file to return: the uploaded, the prepared or the sealed file.
 	Kind *DownloadDocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// DocumentID ID of the document. The first document if omitted.
@@ -6456,7 +6456,7 @@ type UploadDocumentParams struct {
 	// Form `import`: form fields become fields and are removed from the document.
 	Form *UploadDocumentParamsForm `form:"form,omitempty" json:"form,omitempty"`
 
-	// FormRole Role that fills in imported fields whose names do not say so.
+	// FormRole Role that fills in imported fields whose names do not specify a role.
 	FormRole *string `form:"formRole,omitempty" json:"formRole,omitempty"`
 
 	// ActiveContent `remove`: active content is removed. `refuse`: a document with active content is rejected.
@@ -6468,10 +6468,10 @@ type UploadDocumentParams struct {
 	// XDocumentPassword Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -6489,22 +6489,22 @@ type UploadDocumentParamsRepair string
 
 // DeleteDocumentParams defines parameters for DeleteDocument.
 type DeleteDocumentParams struct {
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // UpdateDocumentParams defines parameters for UpdateDocument.
 type UpdateDocumentParams struct {
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // GetPagePictureParams defines parameters for GetPagePicture.
 type GetPagePictureParams struct {
-	// Level Resolution. Level 1, 2 or 4 has 72, 144 or 288 dots per inch. A picture with more than 12 megapixels is scaled down.
+	// Level Resolution. Level 1, 2 or 4 has 72, 144 or 288 dots per inch. An image with more than 12 megapixels is scaled down.
 	Level *GetPagePictureParamsLevel `form:"level,omitempty" json:"level,omitempty"`
 
-	// Entries Whether the picture of an original shows the values of those who have signed so far, as the sealed page will. Such a picture is not stored. Pictures of sealed documents show all values in any case.
+	// Entries Whether the image of an original shows the values of those who have signed so far, as the sealed page will. Such an image is not stored. Images of sealed documents always show all values.
 	Entries *bool `form:"entries,omitempty" json:"entries,omitempty"`
 }
 
@@ -6516,124 +6516,124 @@ type PrepareDocumentParams struct {
 	// XDocumentPassword Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // DuplicateEnvelopeParams defines parameters for DuplicateEnvelope.
 type DuplicateEnvelopeParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // CreateFieldParams defines parameters for CreateField.
 type CreateFieldParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // DeleteFieldParams defines parameters for DeleteField.
 type DeleteFieldParams struct {
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // UpdateFieldParams defines parameters for UpdateField.
 type UpdateFieldParams struct {
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // SendEnvelopeParams defines parameters for SendEnvelope.
 type SendEnvelopeParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // CreateSignerParams defines parameters for CreateSigner.
 type CreateSignerParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // DeleteSignerParams defines parameters for DeleteSigner.
 type DeleteSignerParams struct {
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // UpdateSignerParams defines parameters for UpdateSigner.
 type UpdateSignerParams struct {
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // RemindSignerParams defines parameters for RemindSigner.
 type RemindSignerParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ReplaceSignerParams defines parameters for ReplaceSigner.
 type ReplaceSignerParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ResendInvitationParams defines parameters for ResendInvitation.
 type ResendInvitationParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // CreateSigningLinkParams defines parameters for CreateSigningLink.
 type CreateSigningLinkParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // VoidEnvelopeParams defines parameters for VoidEnvelope.
 type VoidEnvelopeParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListEventsParams defines parameters for ListEvents.
 type ListEventsParams struct {
-	// Cursor ID of the event to continue after, such as `nextCursor`. 410 `cursor_expired` if the events after it are no longer kept.
+	// Cursor ID of the event to continue after, such as `nextCursor`. Returns 410 `cursor_expired` if the events after it are no longer stored.
 	Cursor *EventCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Event Returns only events of this name.
+	// Event Returns only events with this name.
 	Event *EventName `form:"event,omitempty" json:"event,omitempty"`
 
 	// Since Without a cursor: returns only events from this time on.
@@ -6645,10 +6645,10 @@ type ListEventsParams struct {
 
 // StreamEventsParams defines parameters for StreamEvents.
 type StreamEventsParams struct {
-	// Cursor ID of the event to continue after, such as `nextCursor`. 410 `cursor_expired` if the events after it are no longer kept.
+	// Cursor ID of the event to continue after, such as `nextCursor`. Returns 410 `cursor_expired` if the events after it are no longer stored.
 	Cursor *EventCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Event Returns only events of this name.
+	// Event Returns only events with this name.
 	Event *EventName `form:"event,omitempty" json:"event,omitempty"`
 
 	// LastEventID ID of the last event received. Takes precedence over `cursor`.
@@ -6657,10 +6657,10 @@ type StreamEventsParams struct {
 
 // ListTemplatesParams defines parameters for ListTemplates.
 type ListTemplatesParams struct {
-	// TenantID Returns the templates of the tenant and those for all tenants. Required for an app that is restricted to some tenants.
+	// TenantID Returns only this tenant's templates and those for all tenants. Required for an app that is restricted to some tenants.
 	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
-	// ExternalID Your own ID, as given at creation.
+	// ExternalID Your own ID, as specified at creation.
 	ExternalID *string `form:"externalId,omitempty" json:"externalId,omitempty"`
 
 	// Label Returns only items with this label.
@@ -6684,22 +6684,22 @@ type CreateTemplateParams struct {
 	// XDocumentPassword Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ArchiveTemplateParams defines parameters for ArchiveTemplate.
 type ArchiveTemplateParams struct {
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // GetTemplateParams defines parameters for GetTemplate.
 type GetTemplateParams struct {
-	// Version Version of the template. The latest if omitted.
+	// Version Version of the template. Defaults to the latest.
 	Version *int `form:"version,omitempty" json:"version,omitempty"`
 }
 
@@ -6708,19 +6708,19 @@ type UpdateTemplateParams struct {
 	// XDocumentPassword Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
-	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	// IfMatch `ETag` of the version to change. If the envelope has changed since, the request is rejected with 412.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // DownloadTemplateDocumentParams defines parameters for DownloadTemplateDocument.
 type DownloadTemplateDocumentParams struct {
-	// Version Version of the template. The latest if omitted.
+	// Version Version of the template. Defaults to the latest.
 	Version *int `form:"version,omitempty" json:"version,omitempty"`
 
 	// DocumentID ID of the document. The first document if omitted.
 	DocumentID *openapi_types.UUID `form:"documentId,omitempty" json:"documentId,omitempty"`
 
-	// Kind Which file: the upload, the prepared file, or the sealed file.
+	// Kind Which file to return: the uploaded, the prepared or the sealed file.
 	Kind *DownloadTemplateDocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
 }
 
@@ -6729,10 +6729,10 @@ type DownloadTemplateDocumentParamsKind string
 
 // GetTemplatePagePictureParams defines parameters for GetTemplatePagePicture.
 type GetTemplatePagePictureParams struct {
-	// Level Resolution. Level 1, 2 or 4 has 72, 144 or 288 dots per inch. A picture with more than 12 megapixels is scaled down.
+	// Level Resolution. Level 1, 2 or 4 has 72, 144 or 288 dots per inch. An image with more than 12 megapixels is scaled down.
 	Level *GetTemplatePagePictureParamsLevel `form:"level,omitempty" json:"level,omitempty"`
 
-	// Version Version of the template. The latest if omitted.
+	// Version Version of the template. Defaults to the latest.
 	Version *int `form:"version,omitempty" json:"version,omitempty"`
 }
 
@@ -6741,28 +6741,28 @@ type GetTemplatePagePictureParamsLevel int
 
 // GetTemplatePageLinesParams defines parameters for GetTemplatePageLines.
 type GetTemplatePageLinesParams struct {
-	// Version Version of the template. The latest if omitted.
+	// Version Version of the template. Defaults to the latest.
 	Version *int `form:"version,omitempty" json:"version,omitempty"`
 }
 
 // GetTemplatePageTextParams defines parameters for GetTemplatePageText.
 type GetTemplatePageTextParams struct {
-	// Version Version of the template. The latest if omitted.
+	// Version Version of the template. Defaults to the latest.
 	Version *int `form:"version,omitempty" json:"version,omitempty"`
 }
 
 // VerifyDocumentParams defines parameters for VerifyDocument.
 type VerifyDocumentParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // VerifyDocumentPageParams defines parameters for VerifyDocumentPage.
 type VerifyDocumentPageParams struct {
-	// Level Resolution. Level 1, 2 or 4 has 72, 144 or 288 dots per inch. A picture with more than 12 megapixels is scaled down.
+	// Level Resolution. Level 1, 2 or 4 has 72, 144 or 288 dots per inch. An image with more than 12 megapixels is scaled down.
 	Level *VerifyDocumentPageParamsLevel `form:"level,omitempty" json:"level,omitempty"`
 
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -6771,13 +6771,13 @@ type VerifyDocumentPageParamsLevel int
 
 // CreateWebhookParams defines parameters for CreateWebhook.
 type CreateWebhookParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // TestWebhookParams defines parameters for TestWebhook.
 type TestWebhookParams struct {
-	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are stored: a rejected request is evaluated again. Access tokens are stored for 30 minutes. Responses that contain a secret shown only once are not stored.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -7526,7 +7526,7 @@ type ClientInterface interface {
 
 	// CreateBulkSendWithBody Create a bulk send
 	//
-	// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
+	// Accepts JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike in other calls, unknown members and parameters are rejected.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7535,7 +7535,7 @@ type ClientInterface interface {
 
 	// CreateBulkSend Create a bulk send
 	//
-	// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
+	// Accepts JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike in other calls, unknown members and parameters are rejected.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7558,7 +7558,7 @@ type ClientInterface interface {
 
 	// PauseBulkSend Pause a bulk send
 	//
-	// Starts no more rows until resumed.
+	// Sends no more rows until the bulk send is resumed.
 	//
 	// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseBulkSend` operationId).
 	PauseBulkSend(ctx context.Context, id openapi_types.UUID, params *PauseBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7591,7 +7591,7 @@ type ClientInterface interface {
 
 	// UpdateAppWithBody Update the app
 	//
-	// Changes name or contact. Plan and tenants are managed by the operator.
+	// Changes the name or the contact. The operator manages the plan and the tenants.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7600,7 +7600,7 @@ type ClientInterface interface {
 
 	// UpdateApp Update the app
 	//
-	// Changes name or contact. Plan and tenants are managed by the operator.
+	// Changes the name or the contact. The operator manages the plan and the tenants.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7616,7 +7616,7 @@ type ClientInterface interface {
 
 	// ListContacts List contacts
 	//
-	// Returns saved contacts by name.
+	// Returns saved contacts, ordered by name.
 	//
 	// Corresponds with GET /v1/console/contacts (the `ListContacts` operationId).
 	ListContacts(ctx context.Context, params *ListContactsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7646,7 +7646,7 @@ type ClientInterface interface {
 
 	// SearchEnvelopes Search envelopes
 	//
-	// Returns the envelopes that match, newest first, with signers whose email permanently failed.
+	// Returns matching envelopes, newest first, with signers whose email permanently failed.
 	//
 	// Corresponds with GET /v1/console/envelopes (the `SearchEnvelopes` operationId).
 	SearchEnvelopes(ctx context.Context, params *SearchEnvelopesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7667,7 +7667,7 @@ type ClientInterface interface {
 
 	// UploadConsoleDocumentWithBody Upload a document
 	//
-	// Adds a PDF to a draft, after the documents it has. One file per request, as `multipart/form-data`.
+	// Adds a PDF to a draft, after its existing documents. One file per request, as `multipart/form-data`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7676,14 +7676,14 @@ type ClientInterface interface {
 
 	// RestartEnvelopeWorkflow Restart an envelope's workflow
 	//
-	// Starts the workflow of an open envelope, or one that all have signed, if Temporal does not run it. The schedule `reconcile` does the same for all envelopes every three minutes.
+	// Starts the workflow of an open envelope, or of one that everyone has signed, if it is not running in Temporal. The schedule `reconcile` does the same for all envelopes every three minutes.
 	//
 	// Corresponds with POST /v1/console/envelopes/{id}/restart (the `RestartEnvelopeWorkflow` operationId).
 	RestartEnvelopeWorkflow(ctx context.Context, id openapi_types.UUID, params *RestartEnvelopeWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSigningPreview Preview the signing page
 	//
-	// Returns the signing context that a recipient of a draft will get, as for a verified client. Records nothing and creates no signing link.
+	// Returns the signing context that a recipient of a draft will receive, as for a verified client. Records nothing, and creates no signing link.
 	//
 	// Corresponds with GET /v1/console/envelopes/{id}/signers/{signerId}/preview (the `GetSigningPreview` operationId).
 	GetSigningPreview(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetSigningPreviewParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7715,7 +7715,7 @@ type ClientInterface interface {
 
 	// GetHome Get the counts of the inbox
 	//
-	// Returns the number of envelopes in each part of the inbox, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
+	// Returns the number of envelopes in each part of the inbox, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all other open envelopes.
 	//
 	// Corresponds with GET /v1/console/home (the `GetHome` operationId).
 	GetHome(ctx context.Context, params *GetHomeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7729,21 +7729,21 @@ type ClientInterface interface {
 
 	// ListProblems List problems
 	//
-	// Returns stuck envelopes, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Only the 100 newest open envelopes are checked for a missing workflow. Requires the role `support`.
+	// Returns stuck envelopes, rejected emails, and deliveries that failed or are waiting for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Only the 100 newest open envelopes are checked for a missing workflow. Requires the role `support`.
 	//
 	// Corresponds with GET /v1/console/problems (the `ListProblems` operationId).
 	ListProblems(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSettings Get settings
 	//
-	// Returns the settings of a tenant, or those of the app without `tenantId`.
+	// Returns the settings of a tenant, or, without `tenantId`, those of the app.
 	//
 	// Corresponds with GET /v1/console/settings (the `GetSettings` operationId).
 	GetSettings(ctx context.Context, params *GetSettingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateSettingsWithBody Update settings
 	//
-	// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
+	// Changes the members in the body; the others are unchanged. Null removes a tenant's setting, so that the app's setting or the service's default applies.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7752,7 +7752,7 @@ type ClientInterface interface {
 
 	// UpdateSettings Update settings
 	//
-	// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
+	// Changes the members in the body; the others are unchanged. Null removes a tenant's setting, so that the app's setting or the service's default applies.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7761,7 +7761,7 @@ type ClientInterface interface {
 
 	// GetUsage Get usage
 	//
-	// Returns how many envelopes were sent in the current calendar month (UTC), and the limit of the plan.
+	// Returns the number of envelopes sent in the current calendar month (UTC), and the plan's limit.
 	//
 	// Corresponds with GET /v1/console/usage (the `GetUsage` operationId).
 	GetUsage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7794,7 +7794,7 @@ type ClientInterface interface {
 
 	// UpdateConsoleUserWithBody Update a console user
 	//
-	// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
+	// Changes the name or the role. A new role applies from the user's next request. Administrators cannot change their own role.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7803,7 +7803,7 @@ type ClientInterface interface {
 
 	// UpdateConsoleUser Update a console user
 	//
-	// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
+	// Changes the name or the role. A new role applies from the user's next request. Administrators cannot change their own role.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7812,7 +7812,7 @@ type ClientInterface interface {
 
 	// SetConsoleUserPasswordWithBody Set a console user's password
 	//
-	// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
+	// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7821,7 +7821,7 @@ type ClientInterface interface {
 
 	// SetConsoleUserPassword Set a console user's password
 	//
-	// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
+	// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7835,7 +7835,7 @@ type ClientInterface interface {
 
 	// ResetConsoleUserSecondFactor Reset a console user's second factor
 	//
-	// For a user who lost it. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
+	// For a user who lost the second factor. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
 	//
 	// Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetConsoleUserSecondFactor` operationId).
 	ResetConsoleUserSecondFactor(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7889,7 +7889,7 @@ type ClientInterface interface {
 
 	// UpdateConsoleWebhookWithBody Update a webhook
 	//
-	// Omitted and null members are unchanged. Pending deliveries go to the new address.
+	// Omitted and null members are unchanged. Pending deliveries are sent to the new address.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7898,7 +7898,7 @@ type ClientInterface interface {
 
 	// UpdateConsoleWebhook Update a webhook
 	//
-	// Omitted and null members are unchanged. Pending deliveries go to the new address.
+	// Omitted and null members are unchanged. Pending deliveries are sent to the new address.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7914,14 +7914,14 @@ type ClientInterface interface {
 
 	// PingWebhook Test a webhook
 	//
-	// Sends a `ping`, delivered and retried like any event.
+	// Sends a `ping`, which is delivered and retried like any other event.
 	//
 	// Corresponds with POST /v1/console/webhooks/{id}/ping (the `PingWebhook` operationId).
 	PingWebhook(ctx context.Context, id openapi_types.UUID, params *PingWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ResendFailedDeliveriesWithBody Resend failed deliveries
 	//
-	// Resends the deliveries of this webhook that permanently failed since a time.
+	// Resends this webhook's deliveries that have permanently failed since the given time.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7930,7 +7930,7 @@ type ClientInterface interface {
 
 	// ResendFailedDeliveries Resend failed deliveries
 	//
-	// Resends the deliveries of this webhook that permanently failed since a time.
+	// Resends this webhook's deliveries that have permanently failed since the given time.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7944,7 +7944,7 @@ type ClientInterface interface {
 
 	// RotateWebhookSecretWithBody Rotate a webhook secret
 	//
-	// The previous secret keeps signing, in a second header, for `overlapHours`.
+	// The previous secret continues to sign, in a second header, for `overlapHours`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7953,7 +7953,7 @@ type ClientInterface interface {
 
 	// RotateWebhookSecret Rotate a webhook secret
 	//
-	// The previous secret keeps signing, in a second header, for `overlapHours`.
+	// The previous secret continues to sign, in a second header, for `overlapHours`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7962,7 +7962,7 @@ type ClientInterface interface {
 
 	// CreateBuilderSessionWithBody Create a builder session
 	//
-	// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+	// Lets a person prepare one draft or one template inside a page on one origin. The session token is the page's credential. As a
 	// bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 	//
 	// With `envelopeId`, the session allows these calls:
@@ -7989,7 +7989,7 @@ type ClientInterface interface {
 
 	// CreateBuilderSession Create a builder session
 	//
-	// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+	// Lets a person prepare one draft or one template inside a page on one origin. The session token is the page's credential. As a
 	// bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 	//
 	// With `envelopeId`, the session allows these calls:
@@ -8016,14 +8016,14 @@ type ClientInterface interface {
 
 	// RevokeBuilderSession Revoke a builder session
 	//
-	// Ends the session at once.
+	// Ends the session immediately.
 	//
 	// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeBuilderSession` operationId).
 	RevokeBuilderSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateSigningSessionWithBody Create an embedded signing session
 	//
-	// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
+	// Returns a one-time token and the URL to show in an iframe, for one signer and one origin. Create the session on your server when the signer is about to sign.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8032,7 +8032,7 @@ type ClientInterface interface {
 
 	// CreateSigningSession Create an embedded signing session
 	//
-	// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
+	// Returns a one-time token and the URL to show in an iframe, for one signer and one origin. Create the session on your server when the signer is about to sign.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8041,14 +8041,14 @@ type ClientInterface interface {
 
 	// RevokeSigningSession Revoke an embedded signing session
 	//
-	// Ends the session at once.
+	// Ends the session immediately.
 	//
 	// Corresponds with DELETE /v1/embedded/signing-sessions/{id} (the `RevokeSigningSession` operationId).
 	RevokeSigningSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListEnvelopes List envelopes
 	//
-	// Returns the envelopes of a tenant, newest first. Use `page` for a page by number, or `cursor` to read all envelopes without gaps while new ones arrive. `auditLog` is empty in lists.
+	// Returns the envelopes of a tenant, newest first. Use `page` to get a page by number, or `cursor` to read all envelopes without gaps while new ones are created. `auditLog` is empty in lists.
 	//
 	// Corresponds with GET /v1/envelopes (the `ListEnvelopes` operationId).
 	ListEnvelopes(ctx context.Context, params *ListEnvelopesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8073,7 +8073,7 @@ type ClientInterface interface {
 
 	// DeleteDraft Delete a draft
 	//
-	// Deletes the draft with its documents, recipients and fields. The audit trail is kept for the operator.
+	// Deletes the draft with its documents, recipients and fields. The audit trail is retained for the operator.
 	//
 	// Corresponds with DELETE /v1/envelopes/{id} (the `DeleteDraft` operationId).
 	DeleteDraft(ctx context.Context, id openapi_types.UUID, params *DeleteDraftParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8087,7 +8087,7 @@ type ClientInterface interface {
 
 	// UpdateDraftWithBody Update an envelope
 	//
-	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Open envelopes accept `expiresAt` and `reminderHours`. All envelopes accept `labels`, which are not part of the record.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8096,7 +8096,7 @@ type ClientInterface interface {
 
 	// UpdateDraft Update an envelope
 	//
-	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Open envelopes accept `expiresAt` and `reminderHours`. All envelopes accept `labels`, which are not part of the record.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8112,7 +8112,7 @@ type ClientInterface interface {
 
 	// ResendCopiesWithBody Resend completed copies
 	//
-	// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
+	// Emails new download links to a recipient of a completed envelope. Maximum 5 per hour.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8121,7 +8121,7 @@ type ClientInterface interface {
 
 	// ResendCopies Resend completed copies
 	//
-	// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
+	// Emails new download links to a recipient of a completed envelope. Maximum 5 per hour.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8137,7 +8137,7 @@ type ClientInterface interface {
 
 	// UploadDocumentWithBody Upload a document
 	//
-	// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
+	// Adds a PDF to the draft, after its existing documents. Send the bytes of the file as the body. The maximum is 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8176,23 +8176,23 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
 	UpdateDocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, body UpdateDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetPagePicture Get a picture of a page
+	// GetPagePicture Get an image of a page
 	//
-	// Returns a page of an original or sealed document as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
+	// Returns a page of an original or sealed document as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
 	//
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page} (the `GetPagePicture` operationId).
 	GetPagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetPageLines Get the lines of a page
 	//
-	// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+	// Returns the straight lines and the images on a page. They indicate positions for fields: lines to write on, empty boxes, and checkboxes.
 	//
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page}/lines (the `GetPageLines` operationId).
 	GetPageLines(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetPageText Get the text of a page
 	//
-	// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+	// Returns the words on a page with their positions, in logical order, for screen readers, selection and search. If the text differs from the image, the image is authoritative.
 	//
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page}/text (the `GetPageText` operationId).
 	GetPageText(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8217,7 +8217,7 @@ type ClientInterface interface {
 
 	// SuggestFields Suggest fields for a document
 	//
-	// Returns the fields that the text tags and the form of the document describe. Nothing changes.
+	// Returns the fields that the document's text tags and form describe. Changes nothing.
 	//
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
 	SuggestFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8267,7 +8267,7 @@ type ClientInterface interface {
 
 	// UpdateFieldWithBody Update a field
 	//
-	// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+	// Changes a field of a draft. Omitted members are unchanged. `y` is measured from the `origin` in the same request, or else from the envelope's origin.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8276,7 +8276,7 @@ type ClientInterface interface {
 
 	// UpdateField Update a field
 	//
-	// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+	// Changes a field of a draft. Omitted members are unchanged. `y` is measured from the `origin` in the same request, or else from the envelope's origin.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8285,14 +8285,14 @@ type ClientInterface interface {
 
 	// GetEnvelopeProgress Get the progress of an envelope
 	//
-	// Returns what the envelope's workflow is doing: its step, the signers it waits for, and the next reminder. If the workflow does not answer within a second, the database answers: see `answeredBy`.
+	// Returns the state of the envelope's workflow: its step, the signers that it is waiting for, and the next reminder. If the workflow does not respond within a second, the response comes from the database: see `answeredBy`.
 	//
 	// Corresponds with GET /v1/envelopes/{id}/progress (the `GetEnvelopeProgress` operationId).
 	GetEnvelopeProgress(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SendEnvelopeWithBody Send an envelope
 	//
-	// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
+	// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The time until the deadline begins now.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8301,7 +8301,7 @@ type ClientInterface interface {
 
 	// SendEnvelope Send an envelope
 	//
-	// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
+	// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The time until the deadline begins now.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8353,14 +8353,14 @@ type ClientInterface interface {
 
 	// RemindSigner Remind a signer
 	//
-	// Emails an awaited signer a reminder with the current link, which stays valid. Maximum 1 per hour and signer. The audit trail records the request, and `reminder.sent` when the email has gone out.
+	// Emails an awaited signer a reminder with the current link, which stays valid. Maximum 1 per hour and signer. The audit trail records the request, and `reminder.sent` when the email has been sent.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/remind (the `RemindSigner` operationId).
 	RemindSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReplaceSignerWithBody Replace a recipient
 	//
-	// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
+	// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent become invalid immediately. The new person is invited when the routing order reaches them. Copy recipients can be replaced, too.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8369,7 +8369,7 @@ type ClientInterface interface {
 
 	// ReplaceSigner Replace a recipient
 	//
-	// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
+	// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent become invalid immediately. The new person is invited when the routing order reaches them. Copy recipients can be replaced, too.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8378,14 +8378,14 @@ type ClientInterface interface {
 
 	// ResendInvitation Resend an invitation
 	//
-	// Emails the signer a new link and ends the previous link. Maximum 5 per hour and signer.
+	// Emails the signer a new link and invalidates the previous one. Maximum 5 per hour and signer.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `ResendInvitation` operationId).
 	ResendInvitation(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendInvitationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateSigningLinkWithBody Get a signing link
 	//
-	// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
+	// Returns the current link of an awaited signer, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8394,7 +8394,7 @@ type ClientInterface interface {
 
 	// CreateSigningLink Get a signing link
 	//
-	// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
+	// Returns the current link of an awaited signer, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8410,7 +8410,7 @@ type ClientInterface interface {
 
 	// VoidEnvelopeWithBody Void an envelope
 	//
-	// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
+	// Ends an envelope that is not completed. All signing links stop working immediately. This cannot be undone.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8419,7 +8419,7 @@ type ClientInterface interface {
 
 	// VoidEnvelope Void an envelope
 	//
-	// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
+	// Ends an envelope that is not completed. All signing links stop working immediately. This cannot be undone.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8428,14 +8428,14 @@ type ClientInterface interface {
 
 	// ListEvents List events
 	//
-	// Returns events, oldest first, whether a webhook subscribes to them or not. Events are kept for 90 days unless the operator has set otherwise. Start without a cursor or with `since`, then continue with `nextCursor`: no event is missed or repeated.
+	// Returns events, oldest first, whether a webhook subscribes to them or not. Events are retained for 90 days unless the operator has set another period. Start without a cursor or with `since`, then continue with `nextCursor`. No event is then missed or repeated.
 	//
 	// Corresponds with GET /v1/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// StreamEvents Stream events
 	//
-	// Server-sent events: `id` is the event's ID, `event` its name, `data` the webhook body. Starts after `Last-Event-ID` or `cursor`, or else with the next event. The stream ends after at most 15 minutes: reconnect with the last ID.
+	// Server-sent events: `id` is the event's ID, `event` is its name, and `data` is the webhook body. The stream starts after `Last-Event-ID` or `cursor`, or else with the next event. The stream ends after at most 15 minutes: reconnect with the last ID.
 	//
 	// Corresponds with GET /v1/events/stream (the `StreamEvents` operationId).
 	StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8465,7 +8465,7 @@ type ClientInterface interface {
 
 	// ArchiveTemplate Archive a template
 	//
-	// No envelope can be created from the template anymore. Envelopes already created keep working.
+	// No more envelopes can be created from the template. Existing envelopes are not affected.
 	//
 	// Corresponds with DELETE /v1/templates/{id} (the `ArchiveTemplate` operationId).
 	ArchiveTemplate(ctx context.Context, id openapi_types.UUID, params *ArchiveTemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8479,7 +8479,7 @@ type ClientInterface interface {
 
 	// UpdateTemplateWithBody Update a template
 	//
-	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8488,7 +8488,7 @@ type ClientInterface interface {
 
 	// UpdateTemplate Update a template
 	//
-	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8502,37 +8502,37 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/templates/{id}/document (the `DownloadTemplateDocument` operationId).
 	DownloadTemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadTemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetTemplatePagePicture Get a picture of a page of a template
+	// GetTemplatePagePicture Get an image of a page of a template
 	//
-	// Returns the page as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
+	// Returns the page as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
 	//
 	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page} (the `GetTemplatePagePicture` operationId).
 	GetTemplatePagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTemplatePageLines Get the lines of a page of a template
 	//
-	// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+	// Returns the straight lines and the images on a page. They indicate positions for fields: lines to write on, empty boxes, and checkboxes.
 	//
 	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page}/lines (the `GetTemplatePageLines` operationId).
 	GetTemplatePageLines(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageLinesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTemplatePageText Get the text of a page of a template
 	//
-	// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+	// Returns the words on a page with their positions, in logical order, for screen readers, selection and search. If the text differs from the image, the image is authoritative.
 	//
 	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page}/text (the `GetTemplatePageText` operationId).
 	GetTemplatePageText(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageTextParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SuggestTemplateFields Suggest fields for a template document
 	//
-	// Returns the fields that the text tags and the form of a document of the latest version describe. Nothing changes.
+	// Returns the fields that the text tags and the form in a document of the latest version describe. Changes nothing.
 	//
 	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestTemplateFields` operationId).
 	SuggestTemplateFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteBranding Delete branding
 	//
-	// Resets everything to the default, including `senderName` and `replyTo`. Requires the app, or a console user with the role `admin`.
+	// Resets all members to their defaults, including `senderName` and `replyTo`. Requires the app, or a console user with the role `admin`.
 	//
 	// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `DeleteBranding` operationId).
 	DeleteBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8544,7 +8544,7 @@ type ClientInterface interface {
 
 	// UpdateBrandingWithBody Update branding
 	//
-	// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+	// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are the same as in the tenant's settings. Requires the app, or a console user with the role `admin`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8553,7 +8553,7 @@ type ClientInterface interface {
 
 	// UpdateBranding Update branding
 	//
-	// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+	// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are the same as in the tenant's settings. Requires the app, or a console user with the role `admin`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8562,7 +8562,7 @@ type ClientInterface interface {
 
 	// VerifyDocumentWithBody Verify a document
 	//
-	// Checks a PDF and returns a verdict, findings, and what the seal records about the envelope. Nothing is stored.
+	// Verifies a PDF and returns a verdict, findings, and the seal's record of the envelope. Nothing is stored.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8571,7 +8571,7 @@ type ClientInterface interface {
 
 	// VerifyDocumentPageWithBody Get a page as the signers saw it
 	//
-	// Renders a page of a sealed PDF as its signers were shown it, compares it with the seal record, and returns the picture. The verdict lists pages and levels in `record.appearance.pages`. Nothing is stored.
+	// Renders a page of a sealed PDF as it was shown to signers, compares it with the seal record, and returns the image. The verdict lists pages and levels in `record.appearance.pages`. Nothing is stored.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8585,7 +8585,7 @@ type ClientInterface interface {
 
 	// CreateWebhookWithBody Create a webhook
 	//
-	// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
+	// Subscribes a URL to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8594,7 +8594,7 @@ type ClientInterface interface {
 
 	// CreateWebhook Create a webhook
 	//
-	// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
+	// Subscribes a URL to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8615,7 +8615,7 @@ type ClientInterface interface {
 
 	// UpdateWebhookWithBody Update a webhook
 	//
-	// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+	// Omitted members are unchanged. A new secret replaces the old one, which continues to sign for `overlapHours`. If `secret` is null, the client secret signs.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8624,7 +8624,7 @@ type ClientInterface interface {
 
 	// UpdateWebhook Update a webhook
 	//
-	// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+	// Omitted members are unchanged. A new secret replaces the old one, which continues to sign for `overlapHours`. If `secret` is null, the client secret signs.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8633,7 +8633,7 @@ type ClientInterface interface {
 
 	// TestWebhook Test a webhook
 	//
-	// Sends a `ping`, delivered and retried like any event.
+	// Sends a `ping`, which is delivered and retried like any other event.
 	//
 	// Corresponds with POST /v1/webhooks/{id}/test (the `TestWebhook` operationId).
 	TestWebhook(ctx context.Context, id openapi_types.UUID, params *TestWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8658,7 +8658,7 @@ func (c *Client) ListBulkSends(ctx context.Context, params *ListBulkSendsParams,
 
 // CreateBulkSendWithBody Create a bulk send
 //
-// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
+// Accepts JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike in other calls, unknown members and parameters are rejected.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8677,7 +8677,7 @@ func (c *Client) CreateBulkSendWithBody(ctx context.Context, params *CreateBulkS
 
 // CreateBulkSend Create a bulk send
 //
-// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
+// Accepts JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike in other calls, unknown members and parameters are rejected.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8730,7 +8730,7 @@ func (c *Client) CancelBulkSend(ctx context.Context, id openapi_types.UUID, para
 
 // PauseBulkSend Pause a bulk send
 //
-// Starts no more rows until resumed.
+// Sends no more rows until the bulk send is resumed.
 //
 // Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseBulkSend` operationId).
 func (c *Client) PauseBulkSend(ctx context.Context, id openapi_types.UUID, params *PauseBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8813,7 +8813,7 @@ func (c *Client) GetApp(ctx context.Context, reqEditors ...RequestEditorFn) (*ht
 
 // UpdateAppWithBody Update the app
 //
-// Changes name or contact. Plan and tenants are managed by the operator.
+// Changes the name or the contact. The operator manages the plan and the tenants.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8832,7 +8832,7 @@ func (c *Client) UpdateAppWithBody(ctx context.Context, contentType string, body
 
 // UpdateApp Update the app
 //
-// Changes name or contact. Plan and tenants are managed by the operator.
+// Changes the name or the contact. The operator manages the plan and the tenants.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8868,7 +8868,7 @@ func (c *Client) ListClientSecrets(ctx context.Context, reqEditors ...RequestEdi
 
 // ListContacts List contacts
 //
-// Returns saved contacts by name.
+// Returns saved contacts, ordered by name.
 //
 // Corresponds with GET /v1/console/contacts (the `ListContacts` operationId).
 func (c *Client) ListContacts(ctx context.Context, params *ListContactsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8938,7 +8938,7 @@ func (c *Client) DeleteContact(ctx context.Context, id openapi_types.UUID, reqEd
 
 // SearchEnvelopes Search envelopes
 //
-// Returns the envelopes that match, newest first, with signers whose email permanently failed.
+// Returns matching envelopes, newest first, with signers whose email permanently failed.
 //
 // Corresponds with GET /v1/console/envelopes (the `SearchEnvelopes` operationId).
 func (c *Client) SearchEnvelopes(ctx context.Context, params *SearchEnvelopesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8989,7 +8989,7 @@ func (c *Client) DownloadConsoleDocument(ctx context.Context, id openapi_types.U
 
 // UploadConsoleDocumentWithBody Upload a document
 //
-// Adds a PDF to a draft, after the documents it has. One file per request, as `multipart/form-data`.
+// Adds a PDF to a draft, after its existing documents. One file per request, as `multipart/form-data`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9008,7 +9008,7 @@ func (c *Client) UploadConsoleDocumentWithBody(ctx context.Context, id openapi_t
 
 // RestartEnvelopeWorkflow Restart an envelope's workflow
 //
-// Starts the workflow of an open envelope, or one that all have signed, if Temporal does not run it. The schedule `reconcile` does the same for all envelopes every three minutes.
+// Starts the workflow of an open envelope, or of one that everyone has signed, if it is not running in Temporal. The schedule `reconcile` does the same for all envelopes every three minutes.
 //
 // Corresponds with POST /v1/console/envelopes/{id}/restart (the `RestartEnvelopeWorkflow` operationId).
 func (c *Client) RestartEnvelopeWorkflow(ctx context.Context, id openapi_types.UUID, params *RestartEnvelopeWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9025,7 +9025,7 @@ func (c *Client) RestartEnvelopeWorkflow(ctx context.Context, id openapi_types.U
 
 // GetSigningPreview Preview the signing page
 //
-// Returns the signing context that a recipient of a draft will get, as for a verified client. Records nothing and creates no signing link.
+// Returns the signing context that a recipient of a draft will receive, as for a verified client. Records nothing, and creates no signing link.
 //
 // Corresponds with GET /v1/console/envelopes/{id}/signers/{signerId}/preview (the `GetSigningPreview` operationId).
 func (c *Client) GetSigningPreview(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetSigningPreviewParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9097,7 +9097,7 @@ func (c *Client) VoidConsoleEnvelope(ctx context.Context, id openapi_types.UUID,
 
 // GetHome Get the counts of the inbox
 //
-// Returns the number of envelopes in each part of the inbox, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
+// Returns the number of envelopes in each part of the inbox, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all other open envelopes.
 //
 // Corresponds with GET /v1/console/home (the `GetHome` operationId).
 func (c *Client) GetHome(ctx context.Context, params *GetHomeParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9131,7 +9131,7 @@ func (c *Client) GetCurrentUser(ctx context.Context, reqEditors ...RequestEditor
 
 // ListProblems List problems
 //
-// Returns stuck envelopes, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Only the 100 newest open envelopes are checked for a missing workflow. Requires the role `support`.
+// Returns stuck envelopes, rejected emails, and deliveries that failed or are waiting for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Only the 100 newest open envelopes are checked for a missing workflow. Requires the role `support`.
 //
 // Corresponds with GET /v1/console/problems (the `ListProblems` operationId).
 func (c *Client) ListProblems(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9148,7 +9148,7 @@ func (c *Client) ListProblems(ctx context.Context, reqEditors ...RequestEditorFn
 
 // GetSettings Get settings
 //
-// Returns the settings of a tenant, or those of the app without `tenantId`.
+// Returns the settings of a tenant, or, without `tenantId`, those of the app.
 //
 // Corresponds with GET /v1/console/settings (the `GetSettings` operationId).
 func (c *Client) GetSettings(ctx context.Context, params *GetSettingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9165,7 +9165,7 @@ func (c *Client) GetSettings(ctx context.Context, params *GetSettingsParams, req
 
 // UpdateSettingsWithBody Update settings
 //
-// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
+// Changes the members in the body; the others are unchanged. Null removes a tenant's setting, so that the app's setting or the service's default applies.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9184,7 +9184,7 @@ func (c *Client) UpdateSettingsWithBody(ctx context.Context, params *UpdateSetti
 
 // UpdateSettings Update settings
 //
-// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
+// Changes the members in the body; the others are unchanged. Null removes a tenant's setting, so that the app's setting or the service's default applies.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9203,7 +9203,7 @@ func (c *Client) UpdateSettings(ctx context.Context, params *UpdateSettingsParam
 
 // GetUsage Get usage
 //
-// Returns how many envelopes were sent in the current calendar month (UTC), and the limit of the plan.
+// Returns the number of envelopes sent in the current calendar month (UTC), and the plan's limit.
 //
 // Corresponds with GET /v1/console/usage (the `GetUsage` operationId).
 func (c *Client) GetUsage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9286,7 +9286,7 @@ func (c *Client) DisableConsoleUser(ctx context.Context, id openapi_types.UUID, 
 
 // UpdateConsoleUserWithBody Update a console user
 //
-// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
+// Changes the name or the role. A new role applies from the user's next request. Administrators cannot change their own role.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9305,7 +9305,7 @@ func (c *Client) UpdateConsoleUserWithBody(ctx context.Context, id openapi_types
 
 // UpdateConsoleUser Update a console user
 //
-// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
+// Changes the name or the role. A new role applies from the user's next request. Administrators cannot change their own role.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9324,7 +9324,7 @@ func (c *Client) UpdateConsoleUser(ctx context.Context, id openapi_types.UUID, b
 
 // SetConsoleUserPasswordWithBody Set a console user's password
 //
-// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
+// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9343,7 +9343,7 @@ func (c *Client) SetConsoleUserPasswordWithBody(ctx context.Context, id openapi_
 
 // SetConsoleUserPassword Set a console user's password
 //
-// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
+// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9377,7 +9377,7 @@ func (c *Client) EndConsoleUserSessions(ctx context.Context, id openapi_types.UU
 
 // ResetConsoleUserSecondFactor Reset a console user's second factor
 //
-// For a user who lost it. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
+// For a user who lost the second factor. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
 //
 // Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetConsoleUserSecondFactor` operationId).
 func (c *Client) ResetConsoleUserSecondFactor(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9511,7 +9511,7 @@ func (c *Client) DeleteConsoleWebhook(ctx context.Context, id openapi_types.UUID
 
 // UpdateConsoleWebhookWithBody Update a webhook
 //
-// Omitted and null members are unchanged. Pending deliveries go to the new address.
+// Omitted and null members are unchanged. Pending deliveries are sent to the new address.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9530,7 +9530,7 @@ func (c *Client) UpdateConsoleWebhookWithBody(ctx context.Context, id openapi_ty
 
 // UpdateConsoleWebhook Update a webhook
 //
-// Omitted and null members are unchanged. Pending deliveries go to the new address.
+// Omitted and null members are unchanged. Pending deliveries are sent to the new address.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9566,7 +9566,7 @@ func (c *Client) PauseWebhook(ctx context.Context, id openapi_types.UUID, params
 
 // PingWebhook Test a webhook
 //
-// Sends a `ping`, delivered and retried like any event.
+// Sends a `ping`, which is delivered and retried like any other event.
 //
 // Corresponds with POST /v1/console/webhooks/{id}/ping (the `PingWebhook` operationId).
 func (c *Client) PingWebhook(ctx context.Context, id openapi_types.UUID, params *PingWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9583,7 +9583,7 @@ func (c *Client) PingWebhook(ctx context.Context, id openapi_types.UUID, params 
 
 // ResendFailedDeliveriesWithBody Resend failed deliveries
 //
-// Resends the deliveries of this webhook that permanently failed since a time.
+// Resends this webhook's deliveries that have permanently failed since the given time.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9602,7 +9602,7 @@ func (c *Client) ResendFailedDeliveriesWithBody(ctx context.Context, id openapi_
 
 // ResendFailedDeliveries Resend failed deliveries
 //
-// Resends the deliveries of this webhook that permanently failed since a time.
+// Resends this webhook's deliveries that have permanently failed since the given time.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9636,7 +9636,7 @@ func (c *Client) ResumeWebhook(ctx context.Context, id openapi_types.UUID, param
 
 // RotateWebhookSecretWithBody Rotate a webhook secret
 //
-// The previous secret keeps signing, in a second header, for `overlapHours`.
+// The previous secret continues to sign, in a second header, for `overlapHours`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9655,7 +9655,7 @@ func (c *Client) RotateWebhookSecretWithBody(ctx context.Context, id openapi_typ
 
 // RotateWebhookSecret Rotate a webhook secret
 //
-// The previous secret keeps signing, in a second header, for `overlapHours`.
+// The previous secret continues to sign, in a second header, for `overlapHours`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9674,7 +9674,7 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, id openapi_types.UUID,
 
 // CreateBuilderSessionWithBody Create a builder session
 //
-// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+// Lets a person prepare one draft or one template inside a page on one origin. The session token is the page's credential. As a
 // bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 //
 // With `envelopeId`, the session allows these calls:
@@ -9711,7 +9711,7 @@ func (c *Client) CreateBuilderSessionWithBody(ctx context.Context, params *Creat
 
 // CreateBuilderSession Create a builder session
 //
-// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+// Lets a person prepare one draft or one template inside a page on one origin. The session token is the page's credential. As a
 // bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 //
 // With `envelopeId`, the session allows these calls:
@@ -9748,7 +9748,7 @@ func (c *Client) CreateBuilderSession(ctx context.Context, params *CreateBuilder
 
 // RevokeBuilderSession Revoke a builder session
 //
-// Ends the session at once.
+// Ends the session immediately.
 //
 // Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeBuilderSession` operationId).
 func (c *Client) RevokeBuilderSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9765,7 +9765,7 @@ func (c *Client) RevokeBuilderSession(ctx context.Context, id openapi_types.UUID
 
 // CreateSigningSessionWithBody Create an embedded signing session
 //
-// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
+// Returns a one-time token and the URL to show in an iframe, for one signer and one origin. Create the session on your server when the signer is about to sign.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9784,7 +9784,7 @@ func (c *Client) CreateSigningSessionWithBody(ctx context.Context, params *Creat
 
 // CreateSigningSession Create an embedded signing session
 //
-// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
+// Returns a one-time token and the URL to show in an iframe, for one signer and one origin. Create the session on your server when the signer is about to sign.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9803,7 +9803,7 @@ func (c *Client) CreateSigningSession(ctx context.Context, params *CreateSigning
 
 // RevokeSigningSession Revoke an embedded signing session
 //
-// Ends the session at once.
+// Ends the session immediately.
 //
 // Corresponds with DELETE /v1/embedded/signing-sessions/{id} (the `RevokeSigningSession` operationId).
 func (c *Client) RevokeSigningSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9820,7 +9820,7 @@ func (c *Client) RevokeSigningSession(ctx context.Context, id openapi_types.UUID
 
 // ListEnvelopes List envelopes
 //
-// Returns the envelopes of a tenant, newest first. Use `page` for a page by number, or `cursor` to read all envelopes without gaps while new ones arrive. `auditLog` is empty in lists.
+// Returns the envelopes of a tenant, newest first. Use `page` to get a page by number, or `cursor` to read all envelopes without gaps while new ones are created. `auditLog` is empty in lists.
 //
 // Corresponds with GET /v1/envelopes (the `ListEnvelopes` operationId).
 func (c *Client) ListEnvelopes(ctx context.Context, params *ListEnvelopesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9875,7 +9875,7 @@ func (c *Client) CreateEnvelope(ctx context.Context, params *CreateEnvelopeParam
 
 // DeleteDraft Delete a draft
 //
-// Deletes the draft with its documents, recipients and fields. The audit trail is kept for the operator.
+// Deletes the draft with its documents, recipients and fields. The audit trail is retained for the operator.
 //
 // Corresponds with DELETE /v1/envelopes/{id} (the `DeleteDraft` operationId).
 func (c *Client) DeleteDraft(ctx context.Context, id openapi_types.UUID, params *DeleteDraftParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9909,7 +9909,7 @@ func (c *Client) GetEnvelope(ctx context.Context, id openapi_types.UUID, reqEdit
 
 // UpdateDraftWithBody Update an envelope
 //
-// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Open envelopes accept `expiresAt` and `reminderHours`. All envelopes accept `labels`, which are not part of the record.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9928,7 +9928,7 @@ func (c *Client) UpdateDraftWithBody(ctx context.Context, id openapi_types.UUID,
 
 // UpdateDraft Update an envelope
 //
-// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Open envelopes accept `expiresAt` and `reminderHours`. All envelopes accept `labels`, which are not part of the record.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9964,7 +9964,7 @@ func (c *Client) DownloadAttachment(ctx context.Context, id openapi_types.UUID, 
 
 // ResendCopiesWithBody Resend completed copies
 //
-// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
+// Emails new download links to a recipient of a completed envelope. Maximum 5 per hour.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9983,7 +9983,7 @@ func (c *Client) ResendCopiesWithBody(ctx context.Context, id openapi_types.UUID
 
 // ResendCopies Resend completed copies
 //
-// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
+// Emails new download links to a recipient of a completed envelope. Maximum 5 per hour.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10019,7 +10019,7 @@ func (c *Client) DownloadDocument(ctx context.Context, id openapi_types.UUID, pa
 
 // UploadDocumentWithBody Upload a document
 //
-// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
+// Adds a PDF to the draft, after its existing documents. Send the bytes of the file as the body. The maximum is 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10108,9 +10108,9 @@ func (c *Client) UpdateDocument(ctx context.Context, id openapi_types.UUID, docu
 	return c.Client.Do(req)
 }
 
-// GetPagePicture Get a picture of a page
+// GetPagePicture Get an image of a page
 //
-// Returns a page of an original or sealed document as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
+// Returns a page of an original or sealed document as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
 //
 // Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page} (the `GetPagePicture` operationId).
 func (c *Client) GetPagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10127,7 +10127,7 @@ func (c *Client) GetPagePicture(ctx context.Context, id openapi_types.UUID, docu
 
 // GetPageLines Get the lines of a page
 //
-// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+// Returns the straight lines and the images on a page. They indicate positions for fields: lines to write on, empty boxes, and checkboxes.
 //
 // Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page}/lines (the `GetPageLines` operationId).
 func (c *Client) GetPageLines(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10144,7 +10144,7 @@ func (c *Client) GetPageLines(ctx context.Context, id openapi_types.UUID, docume
 
 // GetPageText Get the text of a page
 //
-// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+// Returns the words on a page with their positions, in logical order, for screen readers, selection and search. If the text differs from the image, the image is authoritative.
 //
 // Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page}/text (the `GetPageText` operationId).
 func (c *Client) GetPageText(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10199,7 +10199,7 @@ func (c *Client) PrepareDocument(ctx context.Context, id openapi_types.UUID, doc
 
 // SuggestFields Suggest fields for a document
 //
-// Returns the fields that the text tags and the form of the document describe. Nothing changes.
+// Returns the fields that the document's text tags and form describe. Changes nothing.
 //
 // Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
 func (c *Client) SuggestFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10309,7 +10309,7 @@ func (c *Client) DeleteField(ctx context.Context, id openapi_types.UUID, fieldID
 
 // UpdateFieldWithBody Update a field
 //
-// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+// Changes a field of a draft. Omitted members are unchanged. `y` is measured from the `origin` in the same request, or else from the envelope's origin.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10328,7 +10328,7 @@ func (c *Client) UpdateFieldWithBody(ctx context.Context, id openapi_types.UUID,
 
 // UpdateField Update a field
 //
-// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+// Changes a field of a draft. Omitted members are unchanged. `y` is measured from the `origin` in the same request, or else from the envelope's origin.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10347,7 +10347,7 @@ func (c *Client) UpdateField(ctx context.Context, id openapi_types.UUID, fieldID
 
 // GetEnvelopeProgress Get the progress of an envelope
 //
-// Returns what the envelope's workflow is doing: its step, the signers it waits for, and the next reminder. If the workflow does not answer within a second, the database answers: see `answeredBy`.
+// Returns the state of the envelope's workflow: its step, the signers that it is waiting for, and the next reminder. If the workflow does not respond within a second, the response comes from the database: see `answeredBy`.
 //
 // Corresponds with GET /v1/envelopes/{id}/progress (the `GetEnvelopeProgress` operationId).
 func (c *Client) GetEnvelopeProgress(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10364,7 +10364,7 @@ func (c *Client) GetEnvelopeProgress(ctx context.Context, id openapi_types.UUID,
 
 // SendEnvelopeWithBody Send an envelope
 //
-// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
+// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The time until the deadline begins now.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10383,7 +10383,7 @@ func (c *Client) SendEnvelopeWithBody(ctx context.Context, id openapi_types.UUID
 
 // SendEnvelope Send an envelope
 //
-// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
+// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The time until the deadline begins now.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10495,7 +10495,7 @@ func (c *Client) UpdateSigner(ctx context.Context, id openapi_types.UUID, signer
 
 // RemindSigner Remind a signer
 //
-// Emails an awaited signer a reminder with the current link, which stays valid. Maximum 1 per hour and signer. The audit trail records the request, and `reminder.sent` when the email has gone out.
+// Emails an awaited signer a reminder with the current link, which stays valid. Maximum 1 per hour and signer. The audit trail records the request, and `reminder.sent` when the email has been sent.
 //
 // Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/remind (the `RemindSigner` operationId).
 func (c *Client) RemindSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10512,7 +10512,7 @@ func (c *Client) RemindSigner(ctx context.Context, id openapi_types.UUID, signer
 
 // ReplaceSignerWithBody Replace a recipient
 //
-// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
+// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent become invalid immediately. The new person is invited when the routing order reaches them. Copy recipients can be replaced, too.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10531,7 +10531,7 @@ func (c *Client) ReplaceSignerWithBody(ctx context.Context, id openapi_types.UUI
 
 // ReplaceSigner Replace a recipient
 //
-// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
+// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent become invalid immediately. The new person is invited when the routing order reaches them. Copy recipients can be replaced, too.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10550,7 +10550,7 @@ func (c *Client) ReplaceSigner(ctx context.Context, id openapi_types.UUID, signe
 
 // ResendInvitation Resend an invitation
 //
-// Emails the signer a new link and ends the previous link. Maximum 5 per hour and signer.
+// Emails the signer a new link and invalidates the previous one. Maximum 5 per hour and signer.
 //
 // Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `ResendInvitation` operationId).
 func (c *Client) ResendInvitation(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendInvitationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10567,7 +10567,7 @@ func (c *Client) ResendInvitation(ctx context.Context, id openapi_types.UUID, si
 
 // CreateSigningLinkWithBody Get a signing link
 //
-// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
+// Returns the current link of an awaited signer, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10586,7 +10586,7 @@ func (c *Client) CreateSigningLinkWithBody(ctx context.Context, id openapi_types
 
 // CreateSigningLink Get a signing link
 //
-// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
+// Returns the current link of an awaited signer, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10622,7 +10622,7 @@ func (c *Client) GetEnvelopeValues(ctx context.Context, id openapi_types.UUID, r
 
 // VoidEnvelopeWithBody Void an envelope
 //
-// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
+// Ends an envelope that is not completed. All signing links stop working immediately. This cannot be undone.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10641,7 +10641,7 @@ func (c *Client) VoidEnvelopeWithBody(ctx context.Context, id openapi_types.UUID
 
 // VoidEnvelope Void an envelope
 //
-// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
+// Ends an envelope that is not completed. All signing links stop working immediately. This cannot be undone.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10660,7 +10660,7 @@ func (c *Client) VoidEnvelope(ctx context.Context, id openapi_types.UUID, params
 
 // ListEvents List events
 //
-// Returns events, oldest first, whether a webhook subscribes to them or not. Events are kept for 90 days unless the operator has set otherwise. Start without a cursor or with `since`, then continue with `nextCursor`: no event is missed or repeated.
+// Returns events, oldest first, whether a webhook subscribes to them or not. Events are retained for 90 days unless the operator has set another period. Start without a cursor or with `since`, then continue with `nextCursor`. No event is then missed or repeated.
 //
 // Corresponds with GET /v1/events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10677,7 +10677,7 @@ func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEd
 
 // StreamEvents Stream events
 //
-// Server-sent events: `id` is the event's ID, `event` its name, `data` the webhook body. Starts after `Last-Event-ID` or `cursor`, or else with the next event. The stream ends after at most 15 minutes: reconnect with the last ID.
+// Server-sent events: `id` is the event's ID, `event` is its name, and `data` is the webhook body. The stream starts after `Last-Event-ID` or `cursor`, or else with the next event. The stream ends after at most 15 minutes: reconnect with the last ID.
 //
 // Corresponds with GET /v1/events/stream (the `StreamEvents` operationId).
 func (c *Client) StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10747,7 +10747,7 @@ func (c *Client) CreateTemplate(ctx context.Context, params *CreateTemplateParam
 
 // ArchiveTemplate Archive a template
 //
-// No envelope can be created from the template anymore. Envelopes already created keep working.
+// No more envelopes can be created from the template. Existing envelopes are not affected.
 //
 // Corresponds with DELETE /v1/templates/{id} (the `ArchiveTemplate` operationId).
 func (c *Client) ArchiveTemplate(ctx context.Context, id openapi_types.UUID, params *ArchiveTemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10781,7 +10781,7 @@ func (c *Client) GetTemplate(ctx context.Context, id openapi_types.UUID, params 
 
 // UpdateTemplateWithBody Update a template
 //
-// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10800,7 +10800,7 @@ func (c *Client) UpdateTemplateWithBody(ctx context.Context, id openapi_types.UU
 
 // UpdateTemplate Update a template
 //
-// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10834,9 +10834,9 @@ func (c *Client) DownloadTemplateDocument(ctx context.Context, id openapi_types.
 	return c.Client.Do(req)
 }
 
-// GetTemplatePagePicture Get a picture of a page of a template
+// GetTemplatePagePicture Get an image of a page of a template
 //
-// Returns the page as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
+// Returns the page as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
 //
 // Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page} (the `GetTemplatePagePicture` operationId).
 func (c *Client) GetTemplatePagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10853,7 +10853,7 @@ func (c *Client) GetTemplatePagePicture(ctx context.Context, id openapi_types.UU
 
 // GetTemplatePageLines Get the lines of a page of a template
 //
-// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+// Returns the straight lines and the images on a page. They indicate positions for fields: lines to write on, empty boxes, and checkboxes.
 //
 // Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page}/lines (the `GetTemplatePageLines` operationId).
 func (c *Client) GetTemplatePageLines(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageLinesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10870,7 +10870,7 @@ func (c *Client) GetTemplatePageLines(ctx context.Context, id openapi_types.UUID
 
 // GetTemplatePageText Get the text of a page of a template
 //
-// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+// Returns the words on a page with their positions, in logical order, for screen readers, selection and search. If the text differs from the image, the image is authoritative.
 //
 // Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page}/text (the `GetTemplatePageText` operationId).
 func (c *Client) GetTemplatePageText(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageTextParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10887,7 +10887,7 @@ func (c *Client) GetTemplatePageText(ctx context.Context, id openapi_types.UUID,
 
 // SuggestTemplateFields Suggest fields for a template document
 //
-// Returns the fields that the text tags and the form of a document of the latest version describe. Nothing changes.
+// Returns the fields that the text tags and the form in a document of the latest version describe. Changes nothing.
 //
 // Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestTemplateFields` operationId).
 func (c *Client) SuggestTemplateFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10904,7 +10904,7 @@ func (c *Client) SuggestTemplateFields(ctx context.Context, id openapi_types.UUI
 
 // DeleteBranding Delete branding
 //
-// Resets everything to the default, including `senderName` and `replyTo`. Requires the app, or a console user with the role `admin`.
+// Resets all members to their defaults, including `senderName` and `replyTo`. Requires the app, or a console user with the role `admin`.
 //
 // Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `DeleteBranding` operationId).
 func (c *Client) DeleteBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10936,7 +10936,7 @@ func (c *Client) GetBranding(ctx context.Context, tenantID string, reqEditors ..
 
 // UpdateBrandingWithBody Update branding
 //
-// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are the same as in the tenant's settings. Requires the app, or a console user with the role `admin`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10955,7 +10955,7 @@ func (c *Client) UpdateBrandingWithBody(ctx context.Context, tenantID string, co
 
 // UpdateBranding Update branding
 //
-// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are the same as in the tenant's settings. Requires the app, or a console user with the role `admin`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10974,7 +10974,7 @@ func (c *Client) UpdateBranding(ctx context.Context, tenantID string, body Updat
 
 // VerifyDocumentWithBody Verify a document
 //
-// Checks a PDF and returns a verdict, findings, and what the seal records about the envelope. Nothing is stored.
+// Verifies a PDF and returns a verdict, findings, and the seal's record of the envelope. Nothing is stored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10993,7 +10993,7 @@ func (c *Client) VerifyDocumentWithBody(ctx context.Context, params *VerifyDocum
 
 // VerifyDocumentPageWithBody Get a page as the signers saw it
 //
-// Renders a page of a sealed PDF as its signers were shown it, compares it with the seal record, and returns the picture. The verdict lists pages and levels in `record.appearance.pages`. Nothing is stored.
+// Renders a page of a sealed PDF as it was shown to signers, compares it with the seal record, and returns the image. The verdict lists pages and levels in `record.appearance.pages`. Nothing is stored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -11027,7 +11027,7 @@ func (c *Client) ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn
 
 // CreateWebhookWithBody Create a webhook
 //
-// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
+// Subscribes a URL to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 //
 // Takes any type of body and a specified content type.
 //
@@ -11046,7 +11046,7 @@ func (c *Client) CreateWebhookWithBody(ctx context.Context, params *CreateWebhoo
 
 // CreateWebhook Create a webhook
 //
-// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
+// Subscribes a URL to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11097,7 +11097,7 @@ func (c *Client) GetWebhook(ctx context.Context, id openapi_types.UUID, reqEdito
 
 // UpdateWebhookWithBody Update a webhook
 //
-// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+// Omitted members are unchanged. A new secret replaces the old one, which continues to sign for `overlapHours`. If `secret` is null, the client secret signs.
 //
 // Takes any type of body and a specified content type.
 //
@@ -11116,7 +11116,7 @@ func (c *Client) UpdateWebhookWithBody(ctx context.Context, id openapi_types.UUI
 
 // UpdateWebhook Update a webhook
 //
-// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+// Omitted members are unchanged. A new secret replaces the old one, which continues to sign for `overlapHours`. If `secret` is null, the client secret signs.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11135,7 +11135,7 @@ func (c *Client) UpdateWebhook(ctx context.Context, id openapi_types.UUID, body 
 
 // TestWebhook Test a webhook
 //
-// Sends a `ping`, delivered and retried like any event.
+// Sends a `ping`, which is delivered and retried like any other event.
 //
 // Corresponds with POST /v1/webhooks/{id}/test (the `TestWebhook` operationId).
 func (c *Client) TestWebhook(ctx context.Context, id openapi_types.UUID, params *TestWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -17578,7 +17578,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateBulkSendWithBodyWithResponse Create a bulk send
 	//
-	// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
+	// Accepts JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike in other calls, unknown members and parameters are rejected.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17587,7 +17587,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateBulkSendWithResponse Create a bulk send
 	//
-	// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
+	// Accepts JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike in other calls, unknown members and parameters are rejected.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17614,7 +17614,7 @@ type ClientWithResponsesInterface interface {
 
 	// PauseBulkSendWithResponse Pause a bulk send
 	//
-	// Starts no more rows until resumed.
+	// Sends no more rows until the bulk send is resumed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17657,7 +17657,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateAppWithBodyWithResponse Update the app
 	//
-	// Changes name or contact. Plan and tenants are managed by the operator.
+	// Changes the name or the contact. The operator manages the plan and the tenants.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17666,7 +17666,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateAppWithResponse Update the app
 	//
-	// Changes name or contact. Plan and tenants are managed by the operator.
+	// Changes the name or the contact. The operator manages the plan and the tenants.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17684,7 +17684,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListContactsWithResponse List contacts
 	//
-	// Returns saved contacts by name.
+	// Returns saved contacts, ordered by name.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17718,7 +17718,7 @@ type ClientWithResponsesInterface interface {
 
 	// SearchEnvelopesWithResponse Search envelopes
 	//
-	// Returns the envelopes that match, newest first, with signers whose email permanently failed.
+	// Returns matching envelopes, newest first, with signers whose email permanently failed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17745,7 +17745,7 @@ type ClientWithResponsesInterface interface {
 
 	// UploadConsoleDocumentWithBodyWithResponse Upload a document
 	//
-	// Adds a PDF to a draft, after the documents it has. One file per request, as `multipart/form-data`.
+	// Adds a PDF to a draft, after its existing documents. One file per request, as `multipart/form-data`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17754,7 +17754,7 @@ type ClientWithResponsesInterface interface {
 
 	// RestartEnvelopeWorkflowWithResponse Restart an envelope's workflow
 	//
-	// Starts the workflow of an open envelope, or one that all have signed, if Temporal does not run it. The schedule `reconcile` does the same for all envelopes every three minutes.
+	// Starts the workflow of an open envelope, or of one that everyone has signed, if it is not running in Temporal. The schedule `reconcile` does the same for all envelopes every three minutes.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17763,7 +17763,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetSigningPreviewWithResponse Preview the signing page
 	//
-	// Returns the signing context that a recipient of a draft will get, as for a verified client. Records nothing and creates no signing link.
+	// Returns the signing context that a recipient of a draft will receive, as for a verified client. Records nothing, and creates no signing link.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17799,7 +17799,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetHomeWithResponse Get the counts of the inbox
 	//
-	// Returns the number of envelopes in each part of the inbox, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
+	// Returns the number of envelopes in each part of the inbox, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all other open envelopes.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17817,7 +17817,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListProblemsWithResponse List problems
 	//
-	// Returns stuck envelopes, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Only the 100 newest open envelopes are checked for a missing workflow. Requires the role `support`.
+	// Returns stuck envelopes, rejected emails, and deliveries that failed or are waiting for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Only the 100 newest open envelopes are checked for a missing workflow. Requires the role `support`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17826,7 +17826,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetSettingsWithResponse Get settings
 	//
-	// Returns the settings of a tenant, or those of the app without `tenantId`.
+	// Returns the settings of a tenant, or, without `tenantId`, those of the app.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17835,7 +17835,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateSettingsWithBodyWithResponse Update settings
 	//
-	// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
+	// Changes the members in the body; the others are unchanged. Null removes a tenant's setting, so that the app's setting or the service's default applies.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17844,7 +17844,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateSettingsWithResponse Update settings
 	//
-	// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
+	// Changes the members in the body; the others are unchanged. Null removes a tenant's setting, so that the app's setting or the service's default applies.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17853,7 +17853,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetUsageWithResponse Get usage
 	//
-	// Returns how many envelopes were sent in the current calendar month (UTC), and the limit of the plan.
+	// Returns the number of envelopes sent in the current calendar month (UTC), and the plan's limit.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17892,7 +17892,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateConsoleUserWithBodyWithResponse Update a console user
 	//
-	// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
+	// Changes the name or the role. A new role applies from the user's next request. Administrators cannot change their own role.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17901,7 +17901,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateConsoleUserWithResponse Update a console user
 	//
-	// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
+	// Changes the name or the role. A new role applies from the user's next request. Administrators cannot change their own role.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17910,7 +17910,7 @@ type ClientWithResponsesInterface interface {
 
 	// SetConsoleUserPasswordWithBodyWithResponse Set a console user's password
 	//
-	// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
+	// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17919,7 +17919,7 @@ type ClientWithResponsesInterface interface {
 
 	// SetConsoleUserPasswordWithResponse Set a console user's password
 	//
-	// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
+	// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17935,7 +17935,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResetConsoleUserSecondFactorWithResponse Reset a console user's second factor
 	//
-	// For a user who lost it. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
+	// For a user who lost the second factor. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18001,7 +18001,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateConsoleWebhookWithBodyWithResponse Update a webhook
 	//
-	// Omitted and null members are unchanged. Pending deliveries go to the new address.
+	// Omitted and null members are unchanged. Pending deliveries are sent to the new address.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18010,7 +18010,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateConsoleWebhookWithResponse Update a webhook
 	//
-	// Omitted and null members are unchanged. Pending deliveries go to the new address.
+	// Omitted and null members are unchanged. Pending deliveries are sent to the new address.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18028,7 +18028,7 @@ type ClientWithResponsesInterface interface {
 
 	// PingWebhookWithResponse Test a webhook
 	//
-	// Sends a `ping`, delivered and retried like any event.
+	// Sends a `ping`, which is delivered and retried like any other event.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18037,7 +18037,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResendFailedDeliveriesWithBodyWithResponse Resend failed deliveries
 	//
-	// Resends the deliveries of this webhook that permanently failed since a time.
+	// Resends this webhook's deliveries that have permanently failed since the given time.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18046,7 +18046,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResendFailedDeliveriesWithResponse Resend failed deliveries
 	//
-	// Resends the deliveries of this webhook that permanently failed since a time.
+	// Resends this webhook's deliveries that have permanently failed since the given time.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18062,7 +18062,7 @@ type ClientWithResponsesInterface interface {
 
 	// RotateWebhookSecretWithBodyWithResponse Rotate a webhook secret
 	//
-	// The previous secret keeps signing, in a second header, for `overlapHours`.
+	// The previous secret continues to sign, in a second header, for `overlapHours`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18071,7 +18071,7 @@ type ClientWithResponsesInterface interface {
 
 	// RotateWebhookSecretWithResponse Rotate a webhook secret
 	//
-	// The previous secret keeps signing, in a second header, for `overlapHours`.
+	// The previous secret continues to sign, in a second header, for `overlapHours`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18080,7 +18080,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateBuilderSessionWithBodyWithResponse Create a builder session
 	//
-	// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+	// Lets a person prepare one draft or one template inside a page on one origin. The session token is the page's credential. As a
 	// bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 	//
 	// With `envelopeId`, the session allows these calls:
@@ -18107,7 +18107,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateBuilderSessionWithResponse Create a builder session
 	//
-	// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+	// Lets a person prepare one draft or one template inside a page on one origin. The session token is the page's credential. As a
 	// bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 	//
 	// With `envelopeId`, the session allows these calls:
@@ -18134,7 +18134,7 @@ type ClientWithResponsesInterface interface {
 
 	// RevokeBuilderSessionWithResponse Revoke a builder session
 	//
-	// Ends the session at once.
+	// Ends the session immediately.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18143,7 +18143,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateSigningSessionWithBodyWithResponse Create an embedded signing session
 	//
-	// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
+	// Returns a one-time token and the URL to show in an iframe, for one signer and one origin. Create the session on your server when the signer is about to sign.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18152,7 +18152,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateSigningSessionWithResponse Create an embedded signing session
 	//
-	// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
+	// Returns a one-time token and the URL to show in an iframe, for one signer and one origin. Create the session on your server when the signer is about to sign.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18161,7 +18161,7 @@ type ClientWithResponsesInterface interface {
 
 	// RevokeSigningSessionWithResponse Revoke an embedded signing session
 	//
-	// Ends the session at once.
+	// Ends the session immediately.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18170,7 +18170,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListEnvelopesWithResponse List envelopes
 	//
-	// Returns the envelopes of a tenant, newest first. Use `page` for a page by number, or `cursor` to read all envelopes without gaps while new ones arrive. `auditLog` is empty in lists.
+	// Returns the envelopes of a tenant, newest first. Use `page` to get a page by number, or `cursor` to read all envelopes without gaps while new ones are created. `auditLog` is empty in lists.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18197,7 +18197,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteDraftWithResponse Delete a draft
 	//
-	// Deletes the draft with its documents, recipients and fields. The audit trail is kept for the operator.
+	// Deletes the draft with its documents, recipients and fields. The audit trail is retained for the operator.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18215,7 +18215,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateDraftWithBodyWithResponse Update an envelope
 	//
-	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Open envelopes accept `expiresAt` and `reminderHours`. All envelopes accept `labels`, which are not part of the record.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18224,7 +18224,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateDraftWithResponse Update an envelope
 	//
-	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Open envelopes accept `expiresAt` and `reminderHours`. All envelopes accept `labels`, which are not part of the record.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18242,7 +18242,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResendCopiesWithBodyWithResponse Resend completed copies
 	//
-	// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
+	// Emails new download links to a recipient of a completed envelope. Maximum 5 per hour.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18251,7 +18251,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResendCopiesWithResponse Resend completed copies
 	//
-	// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
+	// Emails new download links to a recipient of a completed envelope. Maximum 5 per hour.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18269,7 +18269,7 @@ type ClientWithResponsesInterface interface {
 
 	// UploadDocumentWithBodyWithResponse Upload a document
 	//
-	// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
+	// Adds a PDF to the draft, after its existing documents. Send the bytes of the file as the body. The maximum is 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18312,9 +18312,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
 	UpdateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, body UpdateDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateDocumentResponse, error)
 
-	// GetPagePictureWithResponse Get a picture of a page
+	// GetPagePictureWithResponse Get an image of a page
 	//
-	// Returns a page of an original or sealed document as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
+	// Returns a page of an original or sealed document as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18323,7 +18323,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetPageLinesWithResponse Get the lines of a page
 	//
-	// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+	// Returns the straight lines and the images on a page. They indicate positions for fields: lines to write on, empty boxes, and checkboxes.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18332,7 +18332,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetPageTextWithResponse Get the text of a page
 	//
-	// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+	// Returns the words on a page with their positions, in logical order, for screen readers, selection and search. If the text differs from the image, the image is authoritative.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18359,7 +18359,7 @@ type ClientWithResponsesInterface interface {
 
 	// SuggestFieldsWithResponse Suggest fields for a document
 	//
-	// Returns the fields that the text tags and the form of the document describe. Nothing changes.
+	// Returns the fields that the document's text tags and form describe. Changes nothing.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18413,7 +18413,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFieldWithBodyWithResponse Update a field
 	//
-	// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+	// Changes a field of a draft. Omitted members are unchanged. `y` is measured from the `origin` in the same request, or else from the envelope's origin.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18422,7 +18422,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFieldWithResponse Update a field
 	//
-	// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+	// Changes a field of a draft. Omitted members are unchanged. `y` is measured from the `origin` in the same request, or else from the envelope's origin.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18431,7 +18431,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetEnvelopeProgressWithResponse Get the progress of an envelope
 	//
-	// Returns what the envelope's workflow is doing: its step, the signers it waits for, and the next reminder. If the workflow does not answer within a second, the database answers: see `answeredBy`.
+	// Returns the state of the envelope's workflow: its step, the signers that it is waiting for, and the next reminder. If the workflow does not respond within a second, the response comes from the database: see `answeredBy`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18440,7 +18440,7 @@ type ClientWithResponsesInterface interface {
 
 	// SendEnvelopeWithBodyWithResponse Send an envelope
 	//
-	// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
+	// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The time until the deadline begins now.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18449,7 +18449,7 @@ type ClientWithResponsesInterface interface {
 
 	// SendEnvelopeWithResponse Send an envelope
 	//
-	// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
+	// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The time until the deadline begins now.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18503,7 +18503,7 @@ type ClientWithResponsesInterface interface {
 
 	// RemindSignerWithResponse Remind a signer
 	//
-	// Emails an awaited signer a reminder with the current link, which stays valid. Maximum 1 per hour and signer. The audit trail records the request, and `reminder.sent` when the email has gone out.
+	// Emails an awaited signer a reminder with the current link, which stays valid. Maximum 1 per hour and signer. The audit trail records the request, and `reminder.sent` when the email has been sent.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18512,7 +18512,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReplaceSignerWithBodyWithResponse Replace a recipient
 	//
-	// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
+	// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent become invalid immediately. The new person is invited when the routing order reaches them. Copy recipients can be replaced, too.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18521,7 +18521,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReplaceSignerWithResponse Replace a recipient
 	//
-	// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
+	// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent become invalid immediately. The new person is invited when the routing order reaches them. Copy recipients can be replaced, too.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18530,7 +18530,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResendInvitationWithResponse Resend an invitation
 	//
-	// Emails the signer a new link and ends the previous link. Maximum 5 per hour and signer.
+	// Emails the signer a new link and invalidates the previous one. Maximum 5 per hour and signer.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18539,7 +18539,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateSigningLinkWithBodyWithResponse Get a signing link
 	//
-	// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
+	// Returns the current link of an awaited signer, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18548,7 +18548,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateSigningLinkWithResponse Get a signing link
 	//
-	// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
+	// Returns the current link of an awaited signer, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18566,7 +18566,7 @@ type ClientWithResponsesInterface interface {
 
 	// VoidEnvelopeWithBodyWithResponse Void an envelope
 	//
-	// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
+	// Ends an envelope that is not completed. All signing links stop working immediately. This cannot be undone.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18575,7 +18575,7 @@ type ClientWithResponsesInterface interface {
 
 	// VoidEnvelopeWithResponse Void an envelope
 	//
-	// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
+	// Ends an envelope that is not completed. All signing links stop working immediately. This cannot be undone.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18584,7 +18584,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListEventsWithResponse List events
 	//
-	// Returns events, oldest first, whether a webhook subscribes to them or not. Events are kept for 90 days unless the operator has set otherwise. Start without a cursor or with `since`, then continue with `nextCursor`: no event is missed or repeated.
+	// Returns events, oldest first, whether a webhook subscribes to them or not. Events are retained for 90 days unless the operator has set another period. Start without a cursor or with `since`, then continue with `nextCursor`. No event is then missed or repeated.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18593,7 +18593,7 @@ type ClientWithResponsesInterface interface {
 
 	// StreamEventsWithResponse Stream events
 	//
-	// Server-sent events: `id` is the event's ID, `event` its name, `data` the webhook body. Starts after `Last-Event-ID` or `cursor`, or else with the next event. The stream ends after at most 15 minutes: reconnect with the last ID.
+	// Server-sent events: `id` is the event's ID, `event` is its name, and `data` is the webhook body. The stream starts after `Last-Event-ID` or `cursor`, or else with the next event. The stream ends after at most 15 minutes: reconnect with the last ID.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18627,7 +18627,7 @@ type ClientWithResponsesInterface interface {
 
 	// ArchiveTemplateWithResponse Archive a template
 	//
-	// No envelope can be created from the template anymore. Envelopes already created keep working.
+	// No more envelopes can be created from the template. Existing envelopes are not affected.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18645,7 +18645,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTemplateWithBodyWithResponse Update a template
 	//
-	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18654,7 +18654,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTemplateWithResponse Update a template
 	//
-	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18670,9 +18670,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/templates/{id}/document (the `DownloadTemplateDocument` operationId).
 	DownloadTemplateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadTemplateDocumentParams, reqEditors ...RequestEditorFn) (*DownloadTemplateDocumentResponse, error)
 
-	// GetTemplatePagePictureWithResponse Get a picture of a page of a template
+	// GetTemplatePagePictureWithResponse Get an image of a page of a template
 	//
-	// Returns the page as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
+	// Returns the page as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18681,7 +18681,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetTemplatePageLinesWithResponse Get the lines of a page of a template
 	//
-	// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+	// Returns the straight lines and the images on a page. They indicate positions for fields: lines to write on, empty boxes, and checkboxes.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18690,7 +18690,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetTemplatePageTextWithResponse Get the text of a page of a template
 	//
-	// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+	// Returns the words on a page with their positions, in logical order, for screen readers, selection and search. If the text differs from the image, the image is authoritative.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18699,7 +18699,7 @@ type ClientWithResponsesInterface interface {
 
 	// SuggestTemplateFieldsWithResponse Suggest fields for a template document
 	//
-	// Returns the fields that the text tags and the form of a document of the latest version describe. Nothing changes.
+	// Returns the fields that the text tags and the form in a document of the latest version describe. Changes nothing.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18708,7 +18708,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteBrandingWithResponse Delete branding
 	//
-	// Resets everything to the default, including `senderName` and `replyTo`. Requires the app, or a console user with the role `admin`.
+	// Resets all members to their defaults, including `senderName` and `replyTo`. Requires the app, or a console user with the role `admin`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18724,7 +18724,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateBrandingWithBodyWithResponse Update branding
 	//
-	// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+	// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are the same as in the tenant's settings. Requires the app, or a console user with the role `admin`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18733,7 +18733,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateBrandingWithResponse Update branding
 	//
-	// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+	// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are the same as in the tenant's settings. Requires the app, or a console user with the role `admin`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18742,7 +18742,7 @@ type ClientWithResponsesInterface interface {
 
 	// VerifyDocumentWithBodyWithResponse Verify a document
 	//
-	// Checks a PDF and returns a verdict, findings, and what the seal records about the envelope. Nothing is stored.
+	// Verifies a PDF and returns a verdict, findings, and the seal's record of the envelope. Nothing is stored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18751,7 +18751,7 @@ type ClientWithResponsesInterface interface {
 
 	// VerifyDocumentPageWithBodyWithResponse Get a page as the signers saw it
 	//
-	// Renders a page of a sealed PDF as its signers were shown it, compares it with the seal record, and returns the picture. The verdict lists pages and levels in `record.appearance.pages`. Nothing is stored.
+	// Renders a page of a sealed PDF as it was shown to signers, compares it with the seal record, and returns the image. The verdict lists pages and levels in `record.appearance.pages`. Nothing is stored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18767,7 +18767,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateWebhookWithBodyWithResponse Create a webhook
 	//
-	// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
+	// Subscribes a URL to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18776,7 +18776,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateWebhookWithResponse Create a webhook
 	//
-	// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
+	// Subscribes a URL to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18801,7 +18801,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateWebhookWithBodyWithResponse Update a webhook
 	//
-	// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+	// Omitted members are unchanged. A new secret replaces the old one, which continues to sign for `overlapHours`. If `secret` is null, the client secret signs.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18810,7 +18810,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateWebhookWithResponse Update a webhook
 	//
-	// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+	// Omitted members are unchanged. A new secret replaces the old one, which continues to sign for `overlapHours`. If `secret` is null, the client secret signs.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18819,7 +18819,7 @@ type ClientWithResponsesInterface interface {
 
 	// TestWebhookWithResponse Test a webhook
 	//
-	// Sends a `ping`, delivered and retried like any event.
+	// Sends a `ping`, which is delivered and retried like any other event.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -23196,7 +23196,7 @@ func (c *ClientWithResponses) ListBulkSendsWithResponse(ctx context.Context, par
 
 // CreateBulkSendWithBodyWithResponse Create a bulk send
 //
-// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
+// Accepts JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike in other calls, unknown members and parameters are rejected.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23211,7 +23211,7 @@ func (c *ClientWithResponses) CreateBulkSendWithBodyWithResponse(ctx context.Con
 
 // CreateBulkSendWithResponse Create a bulk send
 //
-// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
+// Accepts JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike in other calls, unknown members and parameters are rejected.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23256,7 +23256,7 @@ func (c *ClientWithResponses) CancelBulkSendWithResponse(ctx context.Context, id
 
 // PauseBulkSendWithResponse Pause a bulk send
 //
-// Starts no more rows until resumed.
+// Sends no more rows until the bulk send is resumed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23329,7 +23329,7 @@ func (c *ClientWithResponses) GetAppWithResponse(ctx context.Context, reqEditors
 
 // UpdateAppWithBodyWithResponse Update the app
 //
-// Changes name or contact. Plan and tenants are managed by the operator.
+// Changes the name or the contact. The operator manages the plan and the tenants.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23344,7 +23344,7 @@ func (c *ClientWithResponses) UpdateAppWithBodyWithResponse(ctx context.Context,
 
 // UpdateAppWithResponse Update the app
 //
-// Changes name or contact. Plan and tenants are managed by the operator.
+// Changes the name or the contact. The operator manages the plan and the tenants.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23374,7 +23374,7 @@ func (c *ClientWithResponses) ListClientSecretsWithResponse(ctx context.Context,
 
 // ListContactsWithResponse List contacts
 //
-// Returns saved contacts by name.
+// Returns saved contacts, ordered by name.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23432,7 +23432,7 @@ func (c *ClientWithResponses) DeleteContactWithResponse(ctx context.Context, id 
 
 // SearchEnvelopesWithResponse Search envelopes
 //
-// Returns the envelopes that match, newest first, with signers whose email permanently failed.
+// Returns matching envelopes, newest first, with signers whose email permanently failed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23477,7 +23477,7 @@ func (c *ClientWithResponses) DownloadConsoleDocumentWithResponse(ctx context.Co
 
 // UploadConsoleDocumentWithBodyWithResponse Upload a document
 //
-// Adds a PDF to a draft, after the documents it has. One file per request, as `multipart/form-data`.
+// Adds a PDF to a draft, after its existing documents. One file per request, as `multipart/form-data`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23492,7 +23492,7 @@ func (c *ClientWithResponses) UploadConsoleDocumentWithBodyWithResponse(ctx cont
 
 // RestartEnvelopeWorkflowWithResponse Restart an envelope's workflow
 //
-// Starts the workflow of an open envelope, or one that all have signed, if Temporal does not run it. The schedule `reconcile` does the same for all envelopes every three minutes.
+// Starts the workflow of an open envelope, or of one that everyone has signed, if it is not running in Temporal. The schedule `reconcile` does the same for all envelopes every three minutes.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23507,7 +23507,7 @@ func (c *ClientWithResponses) RestartEnvelopeWorkflowWithResponse(ctx context.Co
 
 // GetSigningPreviewWithResponse Preview the signing page
 //
-// Returns the signing context that a recipient of a draft will get, as for a verified client. Records nothing and creates no signing link.
+// Returns the signing context that a recipient of a draft will receive, as for a verified client. Records nothing, and creates no signing link.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23567,7 +23567,7 @@ func (c *ClientWithResponses) VoidConsoleEnvelopeWithResponse(ctx context.Contex
 
 // GetHomeWithResponse Get the counts of the inbox
 //
-// Returns the number of envelopes in each part of the inbox, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
+// Returns the number of envelopes in each part of the inbox, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all other open envelopes.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23597,7 +23597,7 @@ func (c *ClientWithResponses) GetCurrentUserWithResponse(ctx context.Context, re
 
 // ListProblemsWithResponse List problems
 //
-// Returns stuck envelopes, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Only the 100 newest open envelopes are checked for a missing workflow. Requires the role `support`.
+// Returns stuck envelopes, rejected emails, and deliveries that failed or are waiting for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Only the 100 newest open envelopes are checked for a missing workflow. Requires the role `support`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23612,7 +23612,7 @@ func (c *ClientWithResponses) ListProblemsWithResponse(ctx context.Context, reqE
 
 // GetSettingsWithResponse Get settings
 //
-// Returns the settings of a tenant, or those of the app without `tenantId`.
+// Returns the settings of a tenant, or, without `tenantId`, those of the app.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23627,7 +23627,7 @@ func (c *ClientWithResponses) GetSettingsWithResponse(ctx context.Context, param
 
 // UpdateSettingsWithBodyWithResponse Update settings
 //
-// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
+// Changes the members in the body; the others are unchanged. Null removes a tenant's setting, so that the app's setting or the service's default applies.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23642,7 +23642,7 @@ func (c *ClientWithResponses) UpdateSettingsWithBodyWithResponse(ctx context.Con
 
 // UpdateSettingsWithResponse Update settings
 //
-// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
+// Changes the members in the body; the others are unchanged. Null removes a tenant's setting, so that the app's setting or the service's default applies.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23657,7 +23657,7 @@ func (c *ClientWithResponses) UpdateSettingsWithResponse(ctx context.Context, pa
 
 // GetUsageWithResponse Get usage
 //
-// Returns how many envelopes were sent in the current calendar month (UTC), and the limit of the plan.
+// Returns the number of envelopes sent in the current calendar month (UTC), and the plan's limit.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23726,7 +23726,7 @@ func (c *ClientWithResponses) DisableConsoleUserWithResponse(ctx context.Context
 
 // UpdateConsoleUserWithBodyWithResponse Update a console user
 //
-// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
+// Changes the name or the role. A new role applies from the user's next request. Administrators cannot change their own role.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23741,7 +23741,7 @@ func (c *ClientWithResponses) UpdateConsoleUserWithBodyWithResponse(ctx context.
 
 // UpdateConsoleUserWithResponse Update a console user
 //
-// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
+// Changes the name or the role. A new role applies from the user's next request. Administrators cannot change their own role.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23756,7 +23756,7 @@ func (c *ClientWithResponses) UpdateConsoleUserWithResponse(ctx context.Context,
 
 // SetConsoleUserPasswordWithBodyWithResponse Set a console user's password
 //
-// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
+// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23771,7 +23771,7 @@ func (c *ClientWithResponses) SetConsoleUserPasswordWithBodyWithResponse(ctx con
 
 // SetConsoleUserPasswordWithResponse Set a console user's password
 //
-// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
+// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23799,7 +23799,7 @@ func (c *ClientWithResponses) EndConsoleUserSessionsWithResponse(ctx context.Con
 
 // ResetConsoleUserSecondFactorWithResponse Reset a console user's second factor
 //
-// For a user who lost it. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
+// For a user who lost the second factor. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23913,7 +23913,7 @@ func (c *ClientWithResponses) DeleteConsoleWebhookWithResponse(ctx context.Conte
 
 // UpdateConsoleWebhookWithBodyWithResponse Update a webhook
 //
-// Omitted and null members are unchanged. Pending deliveries go to the new address.
+// Omitted and null members are unchanged. Pending deliveries are sent to the new address.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23928,7 +23928,7 @@ func (c *ClientWithResponses) UpdateConsoleWebhookWithBodyWithResponse(ctx conte
 
 // UpdateConsoleWebhookWithResponse Update a webhook
 //
-// Omitted and null members are unchanged. Pending deliveries go to the new address.
+// Omitted and null members are unchanged. Pending deliveries are sent to the new address.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23958,7 +23958,7 @@ func (c *ClientWithResponses) PauseWebhookWithResponse(ctx context.Context, id o
 
 // PingWebhookWithResponse Test a webhook
 //
-// Sends a `ping`, delivered and retried like any event.
+// Sends a `ping`, which is delivered and retried like any other event.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23973,7 +23973,7 @@ func (c *ClientWithResponses) PingWebhookWithResponse(ctx context.Context, id op
 
 // ResendFailedDeliveriesWithBodyWithResponse Resend failed deliveries
 //
-// Resends the deliveries of this webhook that permanently failed since a time.
+// Resends this webhook's deliveries that have permanently failed since the given time.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23988,7 +23988,7 @@ func (c *ClientWithResponses) ResendFailedDeliveriesWithBodyWithResponse(ctx con
 
 // ResendFailedDeliveriesWithResponse Resend failed deliveries
 //
-// Resends the deliveries of this webhook that permanently failed since a time.
+// Resends this webhook's deliveries that have permanently failed since the given time.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24016,7 +24016,7 @@ func (c *ClientWithResponses) ResumeWebhookWithResponse(ctx context.Context, id 
 
 // RotateWebhookSecretWithBodyWithResponse Rotate a webhook secret
 //
-// The previous secret keeps signing, in a second header, for `overlapHours`.
+// The previous secret continues to sign, in a second header, for `overlapHours`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24031,7 +24031,7 @@ func (c *ClientWithResponses) RotateWebhookSecretWithBodyWithResponse(ctx contex
 
 // RotateWebhookSecretWithResponse Rotate a webhook secret
 //
-// The previous secret keeps signing, in a second header, for `overlapHours`.
+// The previous secret continues to sign, in a second header, for `overlapHours`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24046,7 +24046,7 @@ func (c *ClientWithResponses) RotateWebhookSecretWithResponse(ctx context.Contex
 
 // CreateBuilderSessionWithBodyWithResponse Create a builder session
 //
-// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+// Lets a person prepare one draft or one template inside a page on one origin. The session token is the page's credential. As a
 // bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 //
 // With `envelopeId`, the session allows these calls:
@@ -24079,7 +24079,7 @@ func (c *ClientWithResponses) CreateBuilderSessionWithBodyWithResponse(ctx conte
 
 // CreateBuilderSessionWithResponse Create a builder session
 //
-// Lets a person prepare one draft or one template inside a page of one origin. The session token is the page's credential. As a
+// Lets a person prepare one draft or one template inside a page on one origin. The session token is the page's credential. As a
 // bearer token it is accepted only by the calls of that draft or template; other calls return 401.
 //
 // With `envelopeId`, the session allows these calls:
@@ -24112,7 +24112,7 @@ func (c *ClientWithResponses) CreateBuilderSessionWithResponse(ctx context.Conte
 
 // RevokeBuilderSessionWithResponse Revoke a builder session
 //
-// Ends the session at once.
+// Ends the session immediately.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24127,7 +24127,7 @@ func (c *ClientWithResponses) RevokeBuilderSessionWithResponse(ctx context.Conte
 
 // CreateSigningSessionWithBodyWithResponse Create an embedded signing session
 //
-// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
+// Returns a one-time token and the URL to show in an iframe, for one signer and one origin. Create the session on your server when the signer is about to sign.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24142,7 +24142,7 @@ func (c *ClientWithResponses) CreateSigningSessionWithBodyWithResponse(ctx conte
 
 // CreateSigningSessionWithResponse Create an embedded signing session
 //
-// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
+// Returns a one-time token and the URL to show in an iframe, for one signer and one origin. Create the session on your server when the signer is about to sign.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24157,7 +24157,7 @@ func (c *ClientWithResponses) CreateSigningSessionWithResponse(ctx context.Conte
 
 // RevokeSigningSessionWithResponse Revoke an embedded signing session
 //
-// Ends the session at once.
+// Ends the session immediately.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24172,7 +24172,7 @@ func (c *ClientWithResponses) RevokeSigningSessionWithResponse(ctx context.Conte
 
 // ListEnvelopesWithResponse List envelopes
 //
-// Returns the envelopes of a tenant, newest first. Use `page` for a page by number, or `cursor` to read all envelopes without gaps while new ones arrive. `auditLog` is empty in lists.
+// Returns the envelopes of a tenant, newest first. Use `page` to get a page by number, or `cursor` to read all envelopes without gaps while new ones are created. `auditLog` is empty in lists.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24217,7 +24217,7 @@ func (c *ClientWithResponses) CreateEnvelopeWithResponse(ctx context.Context, pa
 
 // DeleteDraftWithResponse Delete a draft
 //
-// Deletes the draft with its documents, recipients and fields. The audit trail is kept for the operator.
+// Deletes the draft with its documents, recipients and fields. The audit trail is retained for the operator.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24247,7 +24247,7 @@ func (c *ClientWithResponses) GetEnvelopeWithResponse(ctx context.Context, id op
 
 // UpdateDraftWithBodyWithResponse Update an envelope
 //
-// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Open envelopes accept `expiresAt` and `reminderHours`. All envelopes accept `labels`, which are not part of the record.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24262,7 +24262,7 @@ func (c *ClientWithResponses) UpdateDraftWithBodyWithResponse(ctx context.Contex
 
 // UpdateDraftWithResponse Update an envelope
 //
-// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Open envelopes accept `expiresAt` and `reminderHours`. All envelopes accept `labels`, which are not part of the record.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24292,7 +24292,7 @@ func (c *ClientWithResponses) DownloadAttachmentWithResponse(ctx context.Context
 
 // ResendCopiesWithBodyWithResponse Resend completed copies
 //
-// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
+// Emails new download links to a recipient of a completed envelope. Maximum 5 per hour.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24307,7 +24307,7 @@ func (c *ClientWithResponses) ResendCopiesWithBodyWithResponse(ctx context.Conte
 
 // ResendCopiesWithResponse Resend completed copies
 //
-// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
+// Emails new download links to a recipient of a completed envelope. Maximum 5 per hour.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24337,7 +24337,7 @@ func (c *ClientWithResponses) DownloadDocumentWithResponse(ctx context.Context, 
 
 // UploadDocumentWithBodyWithResponse Upload a document
 //
-// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
+// Adds a PDF to the draft, after its existing documents. Send the bytes of the file as the body. The maximum is 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24410,9 +24410,9 @@ func (c *ClientWithResponses) UpdateDocumentWithResponse(ctx context.Context, id
 	return ParseUpdateDocumentResponse(rsp)
 }
 
-// GetPagePictureWithResponse Get a picture of a page
+// GetPagePictureWithResponse Get an image of a page
 //
-// Returns a page of an original or sealed document as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
+// Returns a page of an original or sealed document as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24427,7 +24427,7 @@ func (c *ClientWithResponses) GetPagePictureWithResponse(ctx context.Context, id
 
 // GetPageLinesWithResponse Get the lines of a page
 //
-// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+// Returns the straight lines and the images on a page. They indicate positions for fields: lines to write on, empty boxes, and checkboxes.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24442,7 +24442,7 @@ func (c *ClientWithResponses) GetPageLinesWithResponse(ctx context.Context, id o
 
 // GetPageTextWithResponse Get the text of a page
 //
-// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+// Returns the words on a page with their positions, in logical order, for screen readers, selection and search. If the text differs from the image, the image is authoritative.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24487,7 +24487,7 @@ func (c *ClientWithResponses) PrepareDocumentWithResponse(ctx context.Context, i
 
 // SuggestFieldsWithResponse Suggest fields for a document
 //
-// Returns the fields that the text tags and the form of the document describe. Nothing changes.
+// Returns the fields that the document's text tags and form describe. Changes nothing.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24577,7 +24577,7 @@ func (c *ClientWithResponses) DeleteFieldWithResponse(ctx context.Context, id op
 
 // UpdateFieldWithBodyWithResponse Update a field
 //
-// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+// Changes a field of a draft. Omitted members are unchanged. `y` is measured from the `origin` in the same request, or else from the envelope's origin.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24592,7 +24592,7 @@ func (c *ClientWithResponses) UpdateFieldWithBodyWithResponse(ctx context.Contex
 
 // UpdateFieldWithResponse Update a field
 //
-// Changes a field of a draft. Omitted members are unchanged. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
+// Changes a field of a draft. Omitted members are unchanged. `y` is measured from the `origin` in the same request, or else from the envelope's origin.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24607,7 +24607,7 @@ func (c *ClientWithResponses) UpdateFieldWithResponse(ctx context.Context, id op
 
 // GetEnvelopeProgressWithResponse Get the progress of an envelope
 //
-// Returns what the envelope's workflow is doing: its step, the signers it waits for, and the next reminder. If the workflow does not answer within a second, the database answers: see `answeredBy`.
+// Returns the state of the envelope's workflow: its step, the signers that it is waiting for, and the next reminder. If the workflow does not respond within a second, the response comes from the database: see `answeredBy`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24622,7 +24622,7 @@ func (c *ClientWithResponses) GetEnvelopeProgressWithResponse(ctx context.Contex
 
 // SendEnvelopeWithBodyWithResponse Send an envelope
 //
-// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
+// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The time until the deadline begins now.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24637,7 +24637,7 @@ func (c *ClientWithResponses) SendEnvelopeWithBodyWithResponse(ctx context.Conte
 
 // SendEnvelopeWithResponse Send an envelope
 //
-// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The deadline counts from now.
+// Sends the draft and invites the first routing group. Only this response contains `signingUrl` for each signer of that group. The time until the deadline begins now.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24727,7 +24727,7 @@ func (c *ClientWithResponses) UpdateSignerWithResponse(ctx context.Context, id o
 
 // RemindSignerWithResponse Remind a signer
 //
-// Emails an awaited signer a reminder with the current link, which stays valid. Maximum 1 per hour and signer. The audit trail records the request, and `reminder.sent` when the email has gone out.
+// Emails an awaited signer a reminder with the current link, which stays valid. Maximum 1 per hour and signer. The audit trail records the request, and `reminder.sent` when the email has been sent.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24742,7 +24742,7 @@ func (c *ClientWithResponses) RemindSignerWithResponse(ctx context.Context, id o
 
 // ReplaceSignerWithBodyWithResponse Replace a recipient
 //
-// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
+// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent become invalid immediately. The new person is invited when the routing order reaches them. Copy recipients can be replaced, too.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24757,7 +24757,7 @@ func (c *ClientWithResponses) ReplaceSignerWithBodyWithResponse(ctx context.Cont
 
 // ReplaceSignerWithResponse Replace a recipient
 //
-// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
+// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent become invalid immediately. The new person is invited when the routing order reaches them. Copy recipients can be replaced, too.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24772,7 +24772,7 @@ func (c *ClientWithResponses) ReplaceSignerWithResponse(ctx context.Context, id 
 
 // ResendInvitationWithResponse Resend an invitation
 //
-// Emails the signer a new link and ends the previous link. Maximum 5 per hour and signer.
+// Emails the signer a new link and invalidates the previous one. Maximum 5 per hour and signer.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24787,7 +24787,7 @@ func (c *ClientWithResponses) ResendInvitationWithResponse(ctx context.Context, 
 
 // CreateSigningLinkWithBodyWithResponse Get a signing link
 //
-// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
+// Returns the current link of an awaited signer, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24802,7 +24802,7 @@ func (c *ClientWithResponses) CreateSigningLinkWithBodyWithResponse(ctx context.
 
 // CreateSigningLinkWithResponse Get a signing link
 //
-// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
+// Returns the current link of an awaited signer, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24832,7 +24832,7 @@ func (c *ClientWithResponses) GetEnvelopeValuesWithResponse(ctx context.Context,
 
 // VoidEnvelopeWithBodyWithResponse Void an envelope
 //
-// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
+// Ends an envelope that is not completed. All signing links stop working immediately. This cannot be undone.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24847,7 +24847,7 @@ func (c *ClientWithResponses) VoidEnvelopeWithBodyWithResponse(ctx context.Conte
 
 // VoidEnvelopeWithResponse Void an envelope
 //
-// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
+// Ends an envelope that is not completed. All signing links stop working immediately. This cannot be undone.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24862,7 +24862,7 @@ func (c *ClientWithResponses) VoidEnvelopeWithResponse(ctx context.Context, id o
 
 // ListEventsWithResponse List events
 //
-// Returns events, oldest first, whether a webhook subscribes to them or not. Events are kept for 90 days unless the operator has set otherwise. Start without a cursor or with `since`, then continue with `nextCursor`: no event is missed or repeated.
+// Returns events, oldest first, whether a webhook subscribes to them or not. Events are retained for 90 days unless the operator has set another period. Start without a cursor or with `since`, then continue with `nextCursor`. No event is then missed or repeated.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24877,7 +24877,7 @@ func (c *ClientWithResponses) ListEventsWithResponse(ctx context.Context, params
 
 // StreamEventsWithResponse Stream events
 //
-// Server-sent events: `id` is the event's ID, `event` its name, `data` the webhook body. Starts after `Last-Event-ID` or `cursor`, or else with the next event. The stream ends after at most 15 minutes: reconnect with the last ID.
+// Server-sent events: `id` is the event's ID, `event` is its name, and `data` is the webhook body. The stream starts after `Last-Event-ID` or `cursor`, or else with the next event. The stream ends after at most 15 minutes: reconnect with the last ID.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24935,7 +24935,7 @@ func (c *ClientWithResponses) CreateTemplateWithResponse(ctx context.Context, pa
 
 // ArchiveTemplateWithResponse Archive a template
 //
-// No envelope can be created from the template anymore. Envelopes already created keep working.
+// No more envelopes can be created from the template. Existing envelopes are not affected.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24965,7 +24965,7 @@ func (c *ClientWithResponses) GetTemplateWithResponse(ctx context.Context, id op
 
 // UpdateTemplateWithBodyWithResponse Update a template
 //
-// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24980,7 +24980,7 @@ func (c *ClientWithResponses) UpdateTemplateWithBodyWithResponse(ctx context.Con
 
 // UpdateTemplateWithResponse Update a template
 //
-// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
+// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25008,9 +25008,9 @@ func (c *ClientWithResponses) DownloadTemplateDocumentWithResponse(ctx context.C
 	return ParseDownloadTemplateDocumentResponse(rsp)
 }
 
-// GetTemplatePagePictureWithResponse Get a picture of a page of a template
+// GetTemplatePagePictureWithResponse Get an image of a page of a template
 //
-// Returns the page as a picture. Everyone sees this picture, and its pixels are reproducible. The picture is rendered when it is first requested.
+// Returns the page as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -25025,7 +25025,7 @@ func (c *ClientWithResponses) GetTemplatePagePictureWithResponse(ctx context.Con
 
 // GetTemplatePageLinesWithResponse Get the lines of a page of a template
 //
-// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+// Returns the straight lines and the images on a page. They indicate positions for fields: lines to write on, empty boxes, and checkboxes.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -25040,7 +25040,7 @@ func (c *ClientWithResponses) GetTemplatePageLinesWithResponse(ctx context.Conte
 
 // GetTemplatePageTextWithResponse Get the text of a page of a template
 //
-// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+// Returns the words on a page with their positions, in logical order, for screen readers, selection and search. If the text differs from the image, the image is authoritative.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -25055,7 +25055,7 @@ func (c *ClientWithResponses) GetTemplatePageTextWithResponse(ctx context.Contex
 
 // SuggestTemplateFieldsWithResponse Suggest fields for a template document
 //
-// Returns the fields that the text tags and the form of a document of the latest version describe. Nothing changes.
+// Returns the fields that the text tags and the form in a document of the latest version describe. Changes nothing.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -25070,7 +25070,7 @@ func (c *ClientWithResponses) SuggestTemplateFieldsWithResponse(ctx context.Cont
 
 // DeleteBrandingWithResponse Delete branding
 //
-// Resets everything to the default, including `senderName` and `replyTo`. Requires the app, or a console user with the role `admin`.
+// Resets all members to their defaults, including `senderName` and `replyTo`. Requires the app, or a console user with the role `admin`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -25098,7 +25098,7 @@ func (c *ClientWithResponses) GetBrandingWithResponse(ctx context.Context, tenan
 
 // UpdateBrandingWithBodyWithResponse Update branding
 //
-// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are the same as in the tenant's settings. Requires the app, or a console user with the role `admin`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25113,7 +25113,7 @@ func (c *ClientWithResponses) UpdateBrandingWithBodyWithResponse(ctx context.Con
 
 // UpdateBrandingWithResponse Update branding
 //
-// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
+// Omitted members are unchanged, and null resets a member to its default. `senderName` and `replyTo` are the same as in the tenant's settings. Requires the app, or a console user with the role `admin`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25128,7 +25128,7 @@ func (c *ClientWithResponses) UpdateBrandingWithResponse(ctx context.Context, te
 
 // VerifyDocumentWithBodyWithResponse Verify a document
 //
-// Checks a PDF and returns a verdict, findings, and what the seal records about the envelope. Nothing is stored.
+// Verifies a PDF and returns a verdict, findings, and the seal's record of the envelope. Nothing is stored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25143,7 +25143,7 @@ func (c *ClientWithResponses) VerifyDocumentWithBodyWithResponse(ctx context.Con
 
 // VerifyDocumentPageWithBodyWithResponse Get a page as the signers saw it
 //
-// Renders a page of a sealed PDF as its signers were shown it, compares it with the seal record, and returns the picture. The verdict lists pages and levels in `record.appearance.pages`. Nothing is stored.
+// Renders a page of a sealed PDF as it was shown to signers, compares it with the seal record, and returns the image. The verdict lists pages and levels in `record.appearance.pages`. Nothing is stored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25171,7 +25171,7 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, reqE
 
 // CreateWebhookWithBodyWithResponse Create a webhook
 //
-// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
+// Subscribes a URL to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25186,7 +25186,7 @@ func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Cont
 
 // CreateWebhookWithResponse Create a webhook
 //
-// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
+// Subscribes a URL to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25229,7 +25229,7 @@ func (c *ClientWithResponses) GetWebhookWithResponse(ctx context.Context, id ope
 
 // UpdateWebhookWithBodyWithResponse Update a webhook
 //
-// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+// Omitted members are unchanged. A new secret replaces the old one, which continues to sign for `overlapHours`. If `secret` is null, the client secret signs.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25244,7 +25244,7 @@ func (c *ClientWithResponses) UpdateWebhookWithBodyWithResponse(ctx context.Cont
 
 // UpdateWebhookWithResponse Update a webhook
 //
-// Omitted members are unchanged. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
+// Omitted members are unchanged. A new secret replaces the old one, which continues to sign for `overlapHours`. If `secret` is null, the client secret signs.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25259,7 +25259,7 @@ func (c *ClientWithResponses) UpdateWebhookWithResponse(ctx context.Context, id 
 
 // TestWebhookWithResponse Test a webhook
 //
-// Sends a `ping`, delivered and retried like any event.
+// Sends a `ping`, which is delivered and retried like any other event.
 //
 // Returns a wrapper object for the known response body format(s).
 //
