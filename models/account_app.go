@@ -28,7 +28,7 @@ type App struct {
 	CreatedAt time.Time
 }
 
-// CheckTenant returns an error unless the app is authorized for the tenant.
+// CheckTenant returns an error unless the app may access the tenant.
 func (a *App) CheckTenant(tenant string) error {
 	if allowsTenant(a.Tenants, tenant) {
 		return nil
@@ -66,13 +66,14 @@ const (
 	MailDeletion   MailKind = "deletion"
 	MailHook       MailKind = "webhook_disabled"
 	MailNotice     MailKind = "notice" // informs the tenant's contact about a problem
-	// MailNotification notifies the console user who sent the envelope about one event, and MailDigest about the events
-	// of a day.
+	// MailNotification notifies the console user who sent the envelope about a single event. MailDigest summarizes the
+	// events of a day.
 	MailNotification MailKind = "notification"
 	MailDigest       MailKind = "digest"
 )
 
-// Mail records an email of an envelope, so that it is not sent twice. ID is the local part of its Message-ID.
+// Mail is the record of an email of an envelope, which prevents the email from being sent twice. ID is the local part
+// of its Message-ID.
 type Mail struct {
 	ID              string `gorm:"primaryKey"`
 	EnvelopeID      uuid.UUID
@@ -98,7 +99,7 @@ type SigningKey struct {
 	Private   []byte     // PKCS #8, encrypted by the vault
 	Public    []byte     // PKIX
 	CreatedAt time.Time
-	RetiredAt *time.Time // since this time, the key verifies but no longer signs
+	RetiredAt *time.Time // since this time, the key is used to verify but no longer to sign
 }
 
 // SealCertificate is a current or former sealing certificate of this service.

@@ -126,7 +126,7 @@ func (n *NotificationSettings) Wants(k NotificationKind, f NotificationFrequency
 	return n.Frequency == f && chosen != nil && *chosen
 }
 
-// Check adds the problems of the settings to p.
+// Check adds the problems with the settings to p.
 func (n *NotificationSettings) Check(p Problems) {
 	if !slices.Contains(notificationFrequencies, n.Frequency) {
 		p.Add("frequency", "must be immediate, daily or never")

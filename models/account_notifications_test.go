@@ -12,7 +12,7 @@ import (
 )
 
 // TestDefaultNotifications_OutcomesOnly checks that notifications about outcomes and required actions are enabled by
-// default, and that those about individual steps are disabled.
+// default, and that notifications about individual steps are disabled.
 func TestDefaultNotifications_OutcomesOnly(t *testing.T) {
 	t.Parallel()
 	n := models.DefaultNotifications(uuid.New())
@@ -27,7 +27,8 @@ func TestDefaultNotifications_OutcomesOnly(t *testing.T) {
 	assert.False(t, n.Wants("other", models.NotifyImmediately))
 }
 
-// TestNotificationSettings_RejectsInvalidValues checks that each reported problem names the invalid member.
+// TestNotificationSettings_RejectsInvalidValues checks that each reported problem contains the path of the invalid
+// member.
 func TestNotificationSettings_RejectsInvalidValues(t *testing.T) {
 	t.Parallel()
 	xx := "xx"

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// PlanLimits contains the limits of a plan. EnvelopesPerMonth is zero for an unlimited number.
+// PlanLimits contains the limits of a plan. EnvelopesPerMonth is zero if the number is unlimited.
 type PlanLimits struct {
 	Documents         int
 	EnvelopesPerMonth int
@@ -43,8 +43,8 @@ func (p Plans) Limits(plan Plan) PlanLimits {
 func (p Plan) Valid() bool { return p == PlanFree || p == PlanPro || p == PlanEnterprise }
 
 // UnmarshalText parses limits of the form "documents=1,envelopes=5,overage=no". They specify the number of documents
-// per envelope, the number of envelopes per month or "unlimited", and whether more envelopes may be sent than that. All
-// three are required.
+// per envelope, the number of envelopes per month or "unlimited", and whether the number of envelopes may be exceeded.
+// All three are required.
 func (l *PlanLimits) UnmarshalText(text []byte) error {
 	var out PlanLimits
 	given := make(map[string]bool)

@@ -8,13 +8,13 @@ import (
 
 // ConsoleSession is the session of a console user on one device.
 type ConsoleSession struct {
-	ID        uuid.UUID `gorm:"primaryKey"` // ID in the session's token
+	ID        uuid.UUID `gorm:"primaryKey"` // the ID in the session's token
 	UserID    uuid.UUID
 	Device    []byte // encrypted
 	CreatedAt time.Time
 	SeenAt    time.Time // time of the last request, accurate to the minute
 	ExpiresAt time.Time
-	ProvedAt  *time.Time // time of the last sign-in at the provider; nil if unknown, or if a password was used
+	ProvedAt  *time.Time // time of the last sign-in at the provider; nil if unknown or if a password was used
 }
 
 // ConsoleChallenge is a challenge issued during sign-in. It accepts one response.
@@ -22,7 +22,7 @@ type ConsoleChallenge struct {
 	ID        string `gorm:"primaryKey"` // SHA-256 in hexadecimal of the secret that the response must contain
 	Kind      ChallengeKind
 	Holder    []byte     // SHA-256 of a secret known only to the challenged browser or session
-	UserID    *uuid.UUID // nil if not known yet
+	UserID    *uuid.UUID // nil if not yet known
 	Data      []byte     // encrypted
 	ExpiresAt time.Time
 }
@@ -85,7 +85,8 @@ func (f SecondFactor) Requires(r Role) bool {
 	return f == SecondFactorRequired || f == SecondFactorAdmins && r == RoleAdmin
 }
 
-// PageSession is the common part of embedded and builder sessions. It permits operations from pages of one origin.
+// PageSession contains the common fields of embedded and builder sessions. A page session permits operations from pages
+// of one origin.
 type PageSession struct {
 	ID            uuid.UUID `gorm:"primaryKey"`
 	AppID         uuid.UUID

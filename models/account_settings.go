@@ -13,8 +13,8 @@ import (
 	"countersign/locales"
 )
 
-// Settings contains the settings of a tenant. If a member is nil, the app's setting applies, and then the service's.
-// The app's own settings have an empty TenantID.
+// Settings contains the settings of a tenant. If a field is nil, the app's setting applies or, if that is also nil, the
+// service's setting. The app's own settings have an empty TenantID.
 type Settings struct {
 	AppID                 uuid.UUID `gorm:"primaryKey"`
 	TenantID              string    `gorm:"primaryKey"`
@@ -37,7 +37,7 @@ type Settings struct {
 // TableName returns the name of the database table.
 func (Settings) TableName() string { return "tenant_settings" }
 
-// WithDefaults returns s with its nil members set to those of lower.
+// WithDefaults returns s with its nil fields replaced by those of lower.
 func (s Settings) WithDefaults(lower Settings) Settings {
 	s.DefaultExpiryDays = firstNonNil(s.DefaultExpiryDays, lower.DefaultExpiryDays)
 	s.ReminderIntervalHours = firstNonNil(s.ReminderIntervalHours, lower.ReminderIntervalHours)
@@ -54,7 +54,7 @@ func (s Settings) WithDefaults(lower Settings) Settings {
 	return s
 }
 
-// Check adds the problems of the settings to p.
+// Check adds the problems with the settings to p.
 func (s *Settings) Check(p Problems) {
 	between := func(name string, v *int, low, high int) {
 		if v != nil && (*v < low || *v > high) {
@@ -118,15 +118,15 @@ func hoursOr(hours *int, fallback time.Duration) time.Duration {
 // SenderOrDefault returns the sender name in emails, or fallback if the setting is nil.
 func (s *Settings) SenderOrDefault(fallback string) string { return Deref(s.SenderName, fallback) }
 
-// Limits of a tenant's branding.
+// Limits for a tenant's branding.
 const (
 	MaxLogo       = 512 << 10 // bytes of the uploaded file
 	maxFooter     = 500       // characters
 	maxSupportURL = 500
 )
 
-// Branding is the appearance of a tenant's emails, pages and certificates. It consists of the settings, where nil means
-// the default, and the logo.
+// Branding is the appearance of a tenant's emails, pages and certificates. It consists of the logo and the settings,
+// for which nil means the default.
 type Branding struct {
 	Settings
 

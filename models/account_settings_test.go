@@ -25,7 +25,8 @@ func TestSupportURL_IsAPlainHTTPSAddress(t *testing.T) {
 	}
 }
 
-// TestSettings_AreBounded checks each setting at its limits, and that unset settings are valid.
+// TestSettings_AreBounded checks that each setting is accepted only within its limits, and that unset settings are
+// valid.
 func TestSettings_AreBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 256)
@@ -79,8 +80,8 @@ func TestSettings_AreBounded(t *testing.T) {
 	}
 }
 
-// TestSettings_InheritDefaults checks that each setting is taken from the tenant, then from the app, then from the
-// service.
+// TestSettings_InheritDefaults checks that each setting is taken first from the tenant, then from the app, and then
+// from the service.
 func TestSettings_InheritDefaults(t *testing.T) {
 	t.Parallel()
 	upper := models.Settings{

@@ -23,13 +23,13 @@ type ConsoleUser struct {
 	OIDCSubject []byte `gorm:"column:oidc_subject"`
 }
 
-// AtProvider reports whether the user signs in at the OpenID provider instead of with a password.
+// AtProvider reports whether the user signs in through the OpenID provider rather than with a password.
 func (u *ConsoleUser) AtProvider() bool { return u.OIDCSubject != nil }
 
 // UserActor returns the actor of an event that is caused by a console user.
 func UserActor(id uuid.UUID) string { return "user:" + id.String() }
 
-// User returns the ID of the acting console user, or nil if an application, a signer or the service is acting.
+// User returns the ID of the acting console user, or nil if the actor is an application, a signer or the service.
 func (act ActionContext) User() *uuid.UUID {
 	text, ok := strings.CutPrefix(act.Actor, "user:")
 	if id, err := uuid.Parse(text); ok && err == nil {
@@ -41,7 +41,7 @@ func (act ActionContext) User() *uuid.UUID {
 // EmailKey returns an email address in the form used for comparisons.
 func EmailKey(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// Contact is an entry of an app's address book.
+// Contact is an entry in an app's address book.
 type Contact struct {
 	ID        uuid.UUID `gorm:"primaryKey"`
 	AppID     uuid.UUID

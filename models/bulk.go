@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits of a bulk send.
+// Limits for a bulk send.
 const (
 	MaxBulkRows      = 10_000
 	maxBulkName      = 200   // characters
@@ -122,7 +122,7 @@ func (b *BulkSend) Apply(action BulkAction, at time.Time) (changed bool, err err
 	return changed, nil
 }
 
-// Check adds the problems of the bulk send itself to p.
+// Check adds the problems with the bulk send itself to p.
 func (b *BulkSend) Check(p Problems) {
 	CheckText(p, "tenantId", b.TenantID, 1, 255)
 	CheckText(p, "name", b.Name, 0, maxBulkName)
@@ -157,8 +157,8 @@ type BulkRowData struct {
 	Signers   []SignerInput
 	Values    map[string]string `json:",omitempty"`
 	Variables map[string]string `json:",omitempty"`
-	// DefaultExpiryDays is the tenant's setting when the bulk send was accepted. It applies to a template without its
-	// own setting.
+	// DefaultExpiryDays is the tenant's setting at the time the bulk send was accepted. It applies if the template has
+	// no setting of its own.
 	DefaultExpiryDays *int `json:",omitempty"`
 }
 
@@ -213,5 +213,5 @@ func (c *BulkCounts) Add(s BulkRowStatus, n int) {
 	}
 }
 
-// BulkFairnessKey returns the fairness key of an app's bulk sends, which alternate with the app's other work.
+// BulkFairnessKey returns the fairness key of an app's bulk sends. They take turns with the app's other work.
 func BulkFairnessKey(app uuid.UUID) uuid.UUID { return uuid.NewSHA1(app, []byte("bulk")) }

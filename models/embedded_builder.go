@@ -15,12 +15,12 @@ type BuilderSession struct {
 	Features   BuilderFeatures `gorm:"serializer:json"`
 }
 
-// BuilderFeatures contains the permissions of a builder session beyond placing fields.
+// BuilderFeatures lists what a builder session permits in addition to placing fields.
 type BuilderFeatures struct {
 	Recipients bool        `json:"recipients"` // add, change and remove recipients
 	Documents  bool        `json:"documents"`  // add, reorder, prepare and remove documents
 	Send       bool        `json:"send"`       // set the subject, message and deadline, and send; rename a template
-	FieldTypes []FieldType `json:"fieldTypes"` // types of the fields that can be added or edited
+	FieldTypes []FieldType `json:"fieldTypes"` // the field types that can be added or edited
 }
 
 // BuilderFeature is a feature that a request can require.

@@ -17,7 +17,7 @@ import (
 	"countersign/seal/limits"
 )
 
-// Limits of an envelope. They apply to every request that creates one.
+// Limits for an envelope. They apply to every request that creates one.
 const (
 	MaxSigners   = 100
 	MaxFields    = 2000
@@ -73,9 +73,9 @@ type Envelope struct {
 	AuditSeq         int64  // Seq of the latest event
 	AuditHead        string // Hash of the latest event
 	Version          int64  // incremented by every saved change
-	// Used is the part of the sealed documents' capacity that is in use.
+	// Used is the used part of the sealed documents' capacity.
 	Used SealUse `gorm:"serializer:json"`
-	// AppearanceProfile is the version of the pages' appearance, fixed from sending to completion. Zero means the
+	// AppearanceProfile is the version of the pages' appearance. It is fixed from sending to completion. Zero means the
 	// current version.
 	AppearanceProfile int
 	// Archived reports whether audit events and values have been moved to a file (see store.Archive).
@@ -86,7 +86,7 @@ type Envelope struct {
 	Fields    []*Field    `gorm:"-"`
 	Documents []*Document `gorm:"-"`
 
-	// The records of the current change. The store saves and clears them.
+	// The records of the current change. The store saves and then clears them.
 	Events   []Event         `gorm:"-"`
 	Values   []FieldValue    `gorm:"-"`
 	Adopted  *SavedSignature `gorm:"-"`
@@ -112,7 +112,7 @@ func AppActor(id uuid.UUID) string { return "app:" + id.String() }
 // SignerActor returns the actor of an event that is caused by a signer.
 func SignerActor(id uuid.UUID) string { return "signer:" + id.String() }
 
-// Check adds the problems of the sender's input for a new envelope to p.
+// Check adds the problems with the sender's input for a new envelope to p.
 func (e *Envelope) Check(p Problems) {
 	if len(p["tenantId"]) == 0 {
 		CheckText(p, "tenantId", e.TenantID, 1, 255)
@@ -129,8 +129,8 @@ func (e *Envelope) Check(p Problems) {
 	checkLabels(p, e.Labels)
 }
 
-// NewEnvelope creates a draft with the values of e. By default, it generates the ID, and sets the field origin to
-// top-left.
+// NewEnvelope creates a draft with the values of e. If they are missing, it generates the ID and sets the field origin
+// to top-left.
 func NewEnvelope(act ActionContext, e Envelope) (*Envelope, error) {
 	p := Problems{}
 	e.Check(p)
@@ -169,8 +169,8 @@ func (e *Envelope) record(act ActionContext, name EventName, signer uuid.UUID, d
 	return &e.Events[len(e.Events)-1]
 }
 
-// Chain links the recorded events to the audit chain and updates its head. The store calls it once, in the transaction
-// that saves the events. It returns an error if the seal record has no capacity left for the events.
+// Chain links the recorded events to the audit chain and updates the chain's head. The store calls it once, in the
+// transaction that saves the events. It returns an error if the seal record has no capacity left for the events.
 func (e *Envelope) Chain() error {
 	for i := range e.Events {
 		ev := &e.Events[i]
@@ -190,8 +190,8 @@ func (e *Envelope) Chain() error {
 // hashMember is the length of the hash member in an event's JSON, plus the comma after the event.
 const hashMember = len(`"hash":"",`) + 64 + 1
 
-// check returns an error if the current state does not permit the action. Methods check first and change the state
-// last, so that a rejected action changes nothing.
+// check returns an error if the current state does not permit the action. Methods perform all checks before they change
+// the state, so that a rejected action changes nothing.
 func (e *Envelope) check(action Action) error {
 	_, err := e.Status.Next(action)
 	return err
@@ -220,7 +220,7 @@ func (e *Envelope) Signer(id uuid.UUID) *Signer {
 // Originals returns the uploaded documents in order.
 func (e *Envelope) Originals() []*Document { return e.documents(DocumentOriginal) }
 
-// Sealed returns the sealed documents in order. There are none before completion.
+// Sealed returns the sealed documents in order. There are none before the envelope is completed.
 func (e *Envelope) Sealed() []*Document { return e.documents(DocumentSealed) }
 
 func (e *Envelope) documents(kind DocumentKind) []*Document {
@@ -238,7 +238,7 @@ func (e *Envelope) Document(id uuid.UUID) *Document {
 	return find(e.Documents, func(d *Document) bool { return d.ID == id })
 }
 
-// Title returns the display name of the envelope: its subject, the name of the first document, or "Document".
+// Title returns the display name of the envelope, which is its subject, the name of its first document, or "Document".
 func (e *Envelope) Title() string {
 	if e.Subject != nil && strings.TrimSpace(*e.Subject) != "" {
 		return *e.Subject
@@ -250,8 +250,8 @@ func (e *Envelope) Title() string {
 }
 
 // CombineHashes returns the combined hash of several documents, which is the SHA-256 hash of their concatenated
-// lowercase hexadecimal hashes in document order. For a single document it returns the document's own hash, and for
-// none it returns nil.
+// lowercase hexadecimal hashes in document order. For a single document, it returns the document's own hash. For no
+// documents, it returns nil.
 func CombineHashes(docs []*Document) *string {
 	switch len(docs) {
 	case 0:

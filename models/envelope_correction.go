@@ -29,7 +29,7 @@ type PreviousSigner struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
-// Previous returns the people who were previously this signer, oldest first.
+// Previous returns the people whom this signer replaced, oldest first.
 func (s *Signer) Previous() []PreviousSigner {
 	var out []PreviousSigner
 	if s.PreviousJSON != nil {
@@ -38,7 +38,7 @@ func (s *Signer) Previous() []PreviousSigner {
 	return out
 }
 
-// Predecessor returns the last element of Previous, or the zero value if the signer was never replaced.
+// Predecessor returns the last element of Previous, or the zero value if the signer has not replaced anyone.
 func (s *Signer) Predecessor() PreviousSigner {
 	if previous := s.Previous(); len(previous) > 0 {
 		return previous[len(previous)-1]
@@ -56,7 +56,7 @@ type Replacement struct {
 }
 
 // Replace replaces a recipient with another person. The former recipient's link, code and consent are invalidated
-// immediately. If it is the recipient's turn, the new recipient is sent a link, or the notice of a copy.
+// immediately. If it is the recipient's turn, a link or a copy notice is sent to the new recipient.
 func (e *Envelope) Replace(act ActionContext, recipient uuid.UUID, in Replacement) (*Signer, error) {
 	s := e.Recipient(recipient)
 	if s == nil {
@@ -81,7 +81,8 @@ func (e *Envelope) Replace(act ActionContext, recipient uuid.UUID, in Replacemen
 	return s, nil
 }
 
-// Delegate lets a signer delegate signing to another person. This is possible once, if the sender permitted it.
+// Delegate lets a signer delegate signing to another person. This is possible only once, and only if the sender
+// permitted it.
 func (e *Envelope) Delegate(act ActionContext, l Link, in Replacement) (*Signer, error) {
 	s, err := e.authorizeConfirmed(l, act, ActionDelegate, Reject(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
 	if err != nil {
@@ -155,7 +156,7 @@ func (e *Envelope) recordSuccession(act ActionContext, name EventName, s *Signer
 }
 
 // Resend issues a new link, which the service sends to an awaited signer, up to ResendLimit times within resendWindow.
-// The old link is invalidated.
+// The old link becomes invalid.
 func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) {
 	s, err := e.awaitedSigner(ActionResend, signer)
 	if err != nil {
@@ -169,7 +170,7 @@ func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	return s, nil
 }
 
-// Remind requests that an awaited signer be sent a reminder by email, at most once per remindWindow. The link does not
+// Remind requests that a reminder be emailed to an awaited signer, at most once per remindWindow. The link does not
 // change.
 func (e *Envelope) Remind(act ActionContext, signer uuid.UUID) (*Signer, error) {
 	s, err := e.awaitedSigner(ActionRemind, signer)
@@ -191,8 +192,8 @@ func (e *Envelope) Remind(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	return s, nil
 }
 
-// appendWithinLimit appends at to the times within the preceding window, or returns an error if their number has reached the
-// limit.
+// appendWithinLimit appends at to the times that are within the preceding window. It returns an error if their number
+// has reached the limit.
 func appendWithinLimit(times []time.Time, at time.Time, window time.Duration, most int, code, message string) ([]time.Time, error) {
 	recent := within(times, at, window)
 	if len(recent) >= most {
@@ -223,7 +224,7 @@ func (e *Envelope) awaitedSigner(action Action, signer uuid.UUID) (*Signer, erro
 	return s, nil
 }
 
-// IssueLink returns the signing link of an awaited signer for the sender. It is the current link, or a new one if the
+// IssueLink returns the signing link of an awaited signer to the sender. It is the current link, or a new one if the
 // current link has expired or rotate is set. The signer keeps the progress made with the current link.
 func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (*Signer, error) {
 	s, err := e.awaitedSigner(ActionIssueLink, signer)
@@ -242,8 +243,8 @@ func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (
 }
 
 // LinkUntil ensures that an awaited signer has a link for an embedded page that is valid until the given time. Like
-// IssueLink, it issues a new link unless the current one is valid long enough. seen is the signer as loaded by the
-// caller.
+// IssueLink, it returns the current link if that is valid long enough, and otherwise issues a new one. seen is the
+// signer as loaded by the caller.
 func (e *Envelope) LinkUntil(act ActionContext, seen *Signer, until time.Time) error {
 	s, err := e.CheckEmbed(seen.ID, act.At)
 	switch {
@@ -263,8 +264,8 @@ func (s *Signer) linkLasts(until time.Time) bool {
 	return s.LinkID != nil && s.LinkExpiresAt != nil && !s.LinkExpiresAt.Before(until)
 }
 
-// LinkExpiry returns the time at which a signer's link expires, which is the link's own expiry or the deadline, whichever
-// is earlier.
+// LinkExpiry returns the time at which a signer's link expires, which is the earlier of the link's own expiry and the
+// deadline.
 func (e *Envelope) LinkExpiry(s *Signer) *time.Time {
 	if s.LinkExpiresAt != nil && e.ExpiresAt != nil && e.ExpiresAt.Before(*s.LinkExpiresAt) {
 		return e.ExpiresAt

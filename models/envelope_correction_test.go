@@ -44,8 +44,8 @@ func TestReplaceSigner_StartsFromTheInvitation(t *testing.T) {
 	require.Equal(t, models.EventSignerReplaced, newest(e).Name)
 	require.Equal(t, models.Detail{"signerId": s.ID.String(), "person": 2, "reason": "left the firm"}, newest(e).Detail)
 
-	// If the replacement names no method, the method does not change. A signer who is not awaited does not get a link
-	// yet.
+	// If the replacement specifies no method, the method does not change. A signer who is not awaited does not get a
+	// link yet.
 	s, err = e.Replace(act(later), e.Signers[2].ID, models.Replacement{Name: "Alan", Email: "alan@example.com", Reason: ptr("")})
 	require.NoError(t, err)
 	require.Equal(t, models.AuthNone, s.AuthMethod)
@@ -82,8 +82,8 @@ func TestReplaceSigner_StartsFromTheInvitation(t *testing.T) {
 	require.Equal(t, "envelope_draft", code(t, err))
 }
 
-// TestDelegate_OnceToAnotherPerson checks that a confirmed signer can delegate once, to a person who is not a recipient
-// yet, if the sender permits it.
+// TestDelegate_OnceToAnotherPerson checks that, if the sender permits it, a confirmed signer can delegate once to a
+// person who is not yet a recipient.
 func TestDelegate_OnceToAnotherPerson(t *testing.T) {
 	t.Parallel()
 	in := models.Replacement{Name: "Grace", Email: "grace@example.com", AuthMethod: models.AuthEmailOTP, Reason: ptr("away")}
@@ -199,7 +199,7 @@ func TestIssueLink_KeepsAValidLink(t *testing.T) {
 }
 
 // TestReschedule_DeadlineAndReminders checks that the deadline and the reminders of a sent envelope can be changed
-// independently.
+// independently of each other.
 func TestReschedule_DeadlineAndReminders(t *testing.T) {
 	t.Parallel()
 	e := sent(t, ptr(5), models.AuthNone, 1)

@@ -50,7 +50,7 @@ type Document struct {
 	Size           int64  // bytes
 	PageCount      int
 	Pages          []PageRun `gorm:"serializer:json"`
-	Order          int       `gorm:"column:document_order"` // from 1
+	Order          int       `gorm:"column:document_order"` // starts at 1
 	BlobKey        string
 	RetentionUntil *time.Time
 	PurgeStatus    PurgeStatus
@@ -67,7 +67,7 @@ type Document struct {
 	// the original is examined again when it is sealed.
 	SealFacts string
 	// The prepared file, which recipients read and sign instead of the original. It is the original without the removed
-	// parts. The members are empty if there is none.
+	// parts. The fields are empty if there is no prepared file.
 	PreparedSHA256    string `gorm:"column:prepared_sha256"`
 	PreparedSize      int64
 	PreparedKey       string
@@ -139,8 +139,8 @@ func (e *Envelope) CheckAddDocument(maxDocuments int) error {
 	return nil
 }
 
-// AddDocument adds an uploaded PDF to a draft. maxDocuments is the limit of the app's plan. Fields that were placed
-// before the first document was added must fit on its pages.
+// AddDocument adds an uploaded PDF to a draft. maxDocuments is the limit set by the app's plan. Fields that were placed
+// before the first document was added must fit on that document's pages.
 func (e *Envelope) AddDocument(act ActionContext, in DocumentInput, maxDocuments int) (*Document, error) {
 	if err := e.CheckAddDocument(maxDocuments); err != nil {
 		return nil, err
@@ -206,8 +206,8 @@ func (e *Envelope) DocumentName(d *Document) string {
 // unnamedDocument is the name of a file that was uploaded without a name.
 const unnamedDocument = "document"
 
-// fileStem converts text to a file name without extension of at most the given number of characters. The result is
-// empty if the text contains no usable character.
+// fileStem converts text to a file name without an extension and with at most the given number of characters. The
+// result is empty if the text contains no usable characters.
 func fileStem(text string, most int) string {
 	clean := strings.Map(func(r rune) rune {
 		if plaintext.Hidden(r) || strings.ContainsRune(`/\:*?"<>|`, r) {

@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestDocumentWarnings_AreAudited checks that warnings about differences in display are recorded in the audit trail,
-// and that the event for a document without warnings contains none.
+// TestDocumentWarnings_AreAudited checks that warnings about display differences are recorded in the audit trail, and
+// that the event for a document without warnings contains none.
 func TestDocumentWarnings_AreAudited(t *testing.T) {
 	t.Parallel()
 	for _, warnings := range [][]string{nil, {"font_not_embedded", "overprint"}} {
@@ -66,7 +66,7 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// TestFileNames_DistinguishDocuments checks that several documents have different names wherever users see the names.
+// TestFileNames_DistinguishDocuments checks that several documents have different names wherever users see them.
 func TestFileNames_DistinguishDocuments(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)

@@ -9,14 +9,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits of the sender's texts and settings.
+// Limits for the sender's texts and settings.
 const (
 	MaxExternalID     = 200 // characters
 	maxMetadata       = 20  // pairs
 	maxMetadataLength = 500 // characters of a name or a value
 )
 
-// Change is a member of an edit. It changes the value only if Given is true.
+// Change is a field of an edit. It changes the value only if Given is true.
 type Change[T any] struct {
 	Present bool
 	Value   T
@@ -180,7 +180,7 @@ func (e *Envelope) removeFields(which func(*Field) bool) {
 // DocumentEdit describes changes to a document in a draft.
 type DocumentEdit struct {
 	Name  Change[string]
-	Order Change[int] // from 1; the other documents move
+	Order Change[int] // starts at 1; the other documents move
 }
 
 // EditDocument renames or reorders a document in a draft.
@@ -258,14 +258,14 @@ func (e *Envelope) Delete(act ActionContext) (blobKeys []string, err error) {
 }
 
 // edited records the editor of the draft. The audit trail contains no events for individual edits, because sending
-// records their result.
+// records their combined result.
 func (e *Envelope) edited(act ActionContext) {
 	if !slices.Contains(e.Editors, act.Actor) {
 		e.Editors = append(slices.Clone(e.Editors), act.Actor)
 	}
 }
 
-// recordPreparation records the editors of an edited draft and the digest of its fields before the draft is sent.
+// recordPreparation records, before an edited draft is sent, the editors of the draft and the digest of its fields.
 func (e *Envelope) recordPreparation(act ActionContext) error {
 	if len(e.Editors) == 0 {
 		return nil
@@ -282,8 +282,8 @@ func (e *Envelope) recordPreparation(act ActionContext) error {
 }
 
 // FieldsDigest returns the SHA-256 hash, in lowercase hexadecimal, of the RFC 8785 canonical JSON of the list of
-// fields. Each entry contains the ID, document, signer, type, page, position and whether the field is required. If the
-// envelope uses more properties, each entry also contains the name, default value and attributes.
+// fields. Each entry contains the ID, document, signer, type, page and position, and whether the field is required. If
+// the envelope uses other properties, each entry also contains the name, default value and attributes.
 func (e *Envelope) FieldsDigest() (string, error) {
 	list := make([]map[string]any, 0, len(e.Fields))
 	for _, f := range e.Fields {

@@ -22,8 +22,8 @@ func metadata(n int) map[string]string {
 	return out
 }
 
-// TestSenderTexts_AreBounded checks that a new envelope and an edited draft have the same limits, and that a rejected
-// edit changes nothing.
+// TestSenderTexts_AreBounded checks that the same limits apply to a new envelope and an edited draft, and that a
+// rejected edit changes nothing.
 func TestSenderTexts_AreBounded(t *testing.T) {
 	t.Parallel()
 	x := func(n int) string { return strings.Repeat("é", n) }
@@ -97,7 +97,7 @@ func TestSenderTexts_AreBounded(t *testing.T) {
 	require.ErrorContains(t, e.Edit(act(start), models.EnvelopeEdit{Metadata: changed(metadata(21))}), "at most 20 members")
 }
 
-// TestEditSigners_Renumbers checks that mailboxes and positions are renumbered, and that a role belongs to only one
+// TestEditSigners_Renumbers checks that mailboxes and positions are renumbered, and that each role belongs to only one
 // signer.
 func TestEditSigners_Renumbers(t *testing.T) {
 	t.Parallel()
@@ -134,8 +134,8 @@ func TestEditSigners_Renumbers(t *testing.T) {
 	require.Equal(t, [2]int{0, 1}, [2]int{e.Fields[0].Position, e.Fields[1].Position})
 }
 
-// TestEditFields_KeepIDAndPosition checks that an edited field keeps its ID and position, and follows the same rules as
-// a new field.
+// TestEditFields_KeepIDAndPosition checks that an edited field keeps its ID and position, and that the same rules apply
+// to it as to a new field.
 func TestEditFields_KeepIDAndPosition(t *testing.T) {
 	t.Parallel()
 	e := unfilled(t)
@@ -257,7 +257,7 @@ func TestEditDocuments_Renumbers(t *testing.T) {
 	require.Empty(t, e.Fields)
 }
 
-// TestDeleteDraft_RemovesContents checks that a deleted draft keeps none of its contents.
+// TestDeleteDraft_RemovesContents checks that a deleted draft retains none of its contents.
 func TestDeleteDraft_RemovesContents(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)

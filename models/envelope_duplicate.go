@@ -3,8 +3,8 @@ package models
 import "github.com/google/uuid"
 
 // Duplicate returns a new draft with the documents, recipients and fields of the envelope, so that the sender can send
-// it again. The external ID and the values entered by signers are not copied. maxDocuments is the limit of the app's
-// plan.
+// it again. The external ID and the values entered by signers are not copied. maxDocuments is the limit set by the
+// app's plan.
 func (e *Envelope) Duplicate(act ActionContext, createdBy string, maxDocuments int) (*Envelope, error) {
 	if e.Purged() {
 		return nil, ErrPurged

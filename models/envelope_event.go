@@ -90,8 +90,8 @@ type Event struct {
 
 	// SignerID is the signer that the event concerns. It is used to route the event to webhooks and workflows.
 	SignerID uuid.UUID `gorm:"-"`
-	// MailID identifies the email that the event reports as sent or, if MailRefused contains a reason, as permanently
-	// rejected. It is empty for all other events.
+	// MailID identifies the email that the event reports as sent. If MailRefused contains a reason, the event reports
+	// that the email was permanently rejected. MailID is empty for all other events.
 	MailID      string `gorm:"-"`
 	MailRefused string `gorm:"-"`
 }
@@ -105,14 +105,14 @@ var ChainStart = strings.Repeat("0", 64)
 // timeFormat is RFC 3339 in UTC with exactly six decimal places.
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
-// FormatTime formats t in the same way as the audit chain.
+// FormatTime formats t in the format used by the audit chain.
 func FormatTime(t time.Time) string { return t.UTC().Format(timeFormat) }
 
 // Canonical returns the event as RFC 8785 canonical JSON, including Hash.
 func (e *Event) Canonical() ([]byte, error) { return e.canonical(true) }
 
-// Digest returns the event's hash, which is the SHA-256 hash in lowercase hexadecimal of its RFC 8785 canonical JSON
-// without the member "hash" but with "prevHash".
+// Digest returns the event's hash, which is the SHA-256 hash, in lowercase hexadecimal, of its RFC 8785 canonical JSON.
+// The JSON excludes the member "hash" but includes "prevHash".
 func (e *Event) Digest() (string, error) {
 	b, err := e.canonical(false)
 	if err != nil {
@@ -136,9 +136,9 @@ func (e *Event) canonical(withHash bool) ([]byte, error) {
 	return b, nil
 }
 
-// VerifyChain verifies a complete chain: the sequence numbers, which must start at 1 without gaps, each link to the
-// preceding event, and each hash. The chain must have n events and end with the hash head, which detects truncation.
-// The error identifies the first invalid event.
+// VerifyChain verifies a complete chain. It checks the sequence numbers, which must start at 1 without gaps, the link
+// from each event to the preceding one, and each hash. The chain must have n events and end with the hash head, which
+// detects truncation. The error identifies the first invalid event.
 func VerifyChain(events []Event, n int64, head string) error {
 	prev := ChainStart
 	for i := range events {

@@ -87,7 +87,8 @@ func TestCanonicalForm(t *testing.T) {
 }
 
 // TestRandomActions_KeepTheRules performs random actions in random order. It checks that at most one final status is
-// reached, that no action leaves it, that the chain verifies, and that webhooks report the events that occurred.
+// reached, that no action leaves that status, that the chain verifies, and that webhooks report the events that
+// occurred.
 func TestRandomActions_KeepTheRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -264,7 +265,7 @@ func TestEventHash_CoversEveryMember(t *testing.T) {
 	}
 }
 
-// TestVerifyChain_ChecksTheLength checks that a wrong number of events is detected.
+// TestVerifyChain_ChecksTheLength checks that an incorrect number of events is detected.
 func TestVerifyChain_ChecksTheLength(t *testing.T) {
 	t.Parallel()
 	e := chainedEvents(t)

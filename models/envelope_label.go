@@ -2,7 +2,7 @@ package models
 
 import "slices"
 
-// Limits of labels.
+// Limits for labels.
 const (
 	MaxLabels      = 20
 	MaxLabelLength = 50 // characters
@@ -22,7 +22,7 @@ func checkLabels(p Problems, labels []string) {
 }
 
 // label replaces the labels of an envelope in any status. It records no event, because labels only help users to find
-// the envelope.
+// envelopes.
 func (e *Envelope) label(labels []string) error {
 	p := Problems{}
 	checkLabels(p, labels)

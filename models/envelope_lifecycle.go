@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Send sends a draft for signing. The deadline starts to run, and the first routing group gets its links. If message is
-// nil, the message of the draft is kept.
+// Send sends a draft for signing. The deadline starts to run, and links are issued to the first routing group. If
+// message is nil, the message of the draft is kept.
 func (e *Envelope) Send(act ActionContext, message *string) error {
 	if err := e.check(ActionSend); err != nil {
 		return err
@@ -135,8 +135,8 @@ func (f *SealedFile) timestampEnd() *time.Time {
 	return new(f.TimestampedUntil.UTC())
 }
 
-// Timestamped replaces the file of a sealed document, whose hash must be was, with the same file including an added
-// document time-stamp.
+// Timestamped replaces the file of a sealed document with the same file including an additional document time-stamp.
+// The hash of the current file must be was.
 func (e *Envelope) Timestamped(act ActionContext, document uuid.UUID, was string, f SealedFile) error {
 	d := e.Document(document)
 	switch {
@@ -201,8 +201,8 @@ func (e *Envelope) Reinvite(act ActionContext, signer uuid.UUID) error {
 	return nil
 }
 
-// SetRetention schedules the purge of a completed envelope's files for the given number of days after its completion.
-// With zero days, it has no effect and the files are kept.
+// SetRetention schedules the purge of a completed envelope's files for the given number of days after completion. Zero
+// days has no effect, and the files are kept.
 func (e *Envelope) SetRetention(days int) {
 	if days <= 0 || e.CompletedAt == nil {
 		return
@@ -214,11 +214,11 @@ func (e *Envelope) SetRetention(days int) {
 	e.RetentionDueAt = new(RetentionStepAfter(until, *e.CompletedAt))
 }
 
-// deletionReminders lists the numbers of days before the end of the retention period at which recipients who have only
-// links to the files are reminded.
+// deletionReminders lists how many days before the end of the retention period reminders are sent to recipients who
+// have only links to the files.
 var deletionReminders = []int{14, 7, 1}
 
-// RetentionStepAfter returns the time of the first retention step after the given time, which is either a reminder or
+// RetentionStepAfter returns the time of the first retention step after the given time. A step is either a reminder or
 // the purge. until is the end of the files' retention period.
 func RetentionStepAfter(until, after time.Time) time.Time {
 	for _, days := range deletionReminders {
@@ -238,7 +238,8 @@ func (e *Envelope) RetainedUntil() *time.Time {
 }
 
 // Purge records the removal of the files, and removes the default values of the fields. The store removes the values
-// entered by signers in the same change. The envelope's record and audit chain are kept. Repeating Purge has no effect.
+// entered by signers in the same change. The envelope's record and audit chain are retained. Repeating Purge has no
+// effect.
 func (e *Envelope) Purge(act ActionContext) error {
 	until := e.RetainedUntil()
 	if until == nil || act.At.Before(*until) {
@@ -269,7 +270,7 @@ var ErrPurged = Reject(KindGone, "document_purged", "The document was deleted at
 // recipient are not recorded.
 const downloadWindow = time.Hour
 
-// Downloaded records that a recipient downloads a sealed document.
+// Downloaded records that a recipient has downloaded a sealed document.
 func (e *Envelope) Downloaded(act ActionContext, recipient, document uuid.UUID) error {
 	d := e.Document(document)
 	if d == nil || d.Kind != DocumentSealed {
@@ -303,7 +304,7 @@ func checkReason(reason *string) error {
 	return p.Err()
 }
 
-// addReason adds a reason, if there is one, to an event's detail, which can be nil.
+// addReason adds a reason, if there is one, to an event's detail, which may be nil.
 func addReason(d Detail, reason *string) Detail {
 	if Deref(reason, "") == "" {
 		return d
@@ -315,7 +316,7 @@ func addReason(d Detail, reason *string) Detail {
 	return d
 }
 
-// CanRestart returns an error if the envelope has no workflow to restart because it is a draft or has reached a final
+// CanRestart returns an error if the envelope has no workflow to restart, because it is a draft or has reached a final
 // status.
 func (e *Envelope) CanRestart() error {
 	switch {

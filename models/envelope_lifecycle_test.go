@@ -272,7 +272,7 @@ func TestPermissions(t *testing.T) {
 	require.Equal(t, app, models.OutboxRefs{AppID: app}.FairnessKey())
 }
 
-// TestTitle_FallsBack checks that the title is the subject, otherwise the file name, otherwise a generic word.
+// TestTitle_FallsBack checks that the title is the subject or, in its absence, the file name or else a generic word.
 func TestTitle_FallsBack(t *testing.T) {
 	t.Parallel()
 	e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "c"})
@@ -312,8 +312,8 @@ func TestComplete_RequiresSealedFiles(t *testing.T) {
 	assert.Len(t, e.Sealed(), 2)
 }
 
-// TestCanRestart_FromSendToEnd checks that an envelope's workflow can be restarted from sending until the envelope
-// reaches a final status.
+// TestCanRestart_FromSendToEnd checks that an envelope's workflow can be restarted from the time it is sent until the
+// envelope reaches a final status.
 func TestCanRestart_FromSendToEnd(t *testing.T) {
 	t.Parallel()
 	want := map[models.Status]string{"draft": "envelope_draft", "sent": "", "in_progress": "", "sealing": ""}

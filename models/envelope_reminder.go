@@ -12,8 +12,8 @@ func (e *Envelope) ReminderInterval(tenant time.Duration) time.Duration {
 }
 
 // ReminderAt returns the due time of an awaited signer's next reminder, which is one interval after the last invitation
-// or reminder. It returns nil if the signer gets no reminders, or if the audit trail has no capacity for another one.
-// mails contains the emails of the envelope.
+// or reminder. It returns nil if the signer receives no reminders, or if the audit trail has no capacity for another
+// one. mails contains the emails of the envelope.
 func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *time.Time {
 	if interval <= 0 || !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkIssuedAt == nil || !e.hasCapacity(2) {
 		return nil
@@ -58,8 +58,8 @@ func (m *Mail) settledAt() *time.Time {
 	return firstNonNil(m.SentAt, m.FailedAt)
 }
 
-// OpenSince returns the time at which the current routing group opened, which is the time of sending or of the last
-// signature in the previous groups.
+// OpenSince returns the time at which the current routing group opened, which is the time of sending or that of the
+// last signature in the previous groups.
 func (e *Envelope) OpenSince() time.Time {
 	var since time.Time
 	if e.SentAt != nil {

@@ -100,7 +100,7 @@ func TestGroup_IsAwaitedSince(t *testing.T) {
 	assert.Equal(t, second, e.OpenSince(), "a time that is not known counts for nothing")
 }
 
-// TestAwaitedGroup_IsTheLowest checks that the lowest group is awaited first, whatever the order of the signers.
+// TestAwaitedGroup_IsTheLowest checks that the lowest group is awaited first, regardless of the order of the signers.
 func TestAwaitedGroup_IsTheLowest(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 3, 1, 2)
@@ -112,7 +112,7 @@ func TestAwaitedGroup_IsTheLowest(t *testing.T) {
 	assert.Equal(t, models.SignerPending, e.Signers[1].Status)
 }
 
-// TestNextRenewal_IsOfTheOldestInvitation checks that the link of the signer invited first is renewed first.
+// TestNextRenewal_IsOfTheOldestInvitation checks that the link of the signer who was invited first is renewed first.
 func TestNextRenewal_IsOfTheOldestInvitation(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1, 2)

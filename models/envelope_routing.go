@@ -20,7 +20,7 @@ type RoutingPosition struct {
 // and for its workflow.
 type Routing []RoutingPosition
 
-// OpenGroup returns the lowest routing group with a missing signature, or zero if all have signed.
+// OpenGroup returns the lowest routing group in which a signature is missing, or zero if everyone has signed.
 func (r Routing) OpenGroup() int {
 	group := 0
 	for _, p := range r {
@@ -31,8 +31,8 @@ func (r Routing) OpenGroup() int {
 	return group
 }
 
-// Awaited returns the signers who can currently act, which are those in the open group who have not signed. A witness
-// can act only after the witnessed signer has signed.
+// Awaited returns the signers who can currently act. These are the signers in the open group who have not signed. A
+// witness can act only after the witnessed signer has signed.
 func (r Routing) Awaited() []uuid.UUID {
 	ids, group := []uuid.UUID{}, r.OpenGroup()
 	for _, p := range r {
@@ -92,8 +92,7 @@ func (e *Envelope) Routing() (signers, copies Routing) {
 	return signers, copies
 }
 
-// openGroup issues links to awaited signers who have none, and marks the recipients of copies whose group has been
-// reached.
+// openGroup issues links to awaited signers who have none, and marks the copy recipients whose group has been reached.
 func (e *Envelope) openGroup(act ActionContext) {
 	signers, copies := e.Routing()
 	awaited, reached := signers.Awaited(), copies.Reached(signers.OpenGroup())

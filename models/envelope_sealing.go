@@ -39,10 +39,10 @@ func (p SealingProblem) Message() string {
 	return "The documents cannot be sealed."
 }
 
-// Permanent reports whether retrying cannot succeed before an operator has fixed the cause.
+// Permanent reports whether retrying cannot succeed until an operator has fixed the cause.
 func (p SealingProblem) Permanent() bool { return p != SealingFailing }
 
-// SealingFailed records that the documents cannot be sealed. Repeating it for the same problem has no effect.
+// SealingFailed records that the documents cannot be sealed. Recording the same problem again has no effect.
 func (e *Envelope) SealingFailed(act ActionContext, problem SealingProblem) error {
 	if err := e.check(ActionFailSealing); err != nil {
 		return err

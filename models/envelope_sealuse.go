@@ -6,8 +6,8 @@ import (
 	"countersign/seal/limits"
 )
 
-// SealUse is the part of a sealed document's capacity that is in use. Every new entry must fit together with the
-// reserve for the awaited signers, so that sealing never fails because of size.
+// SealUse is the used part of a sealed document's capacity. Every new entry must fit together with the reserve for the
+// awaited signers, so that sealing never fails because of size.
 type SealUse struct {
 	Trail    int `json:"trail,omitempty"`    // audit trail, and attachments listed in the record, in bytes of JSON
 	Texts    int `json:"texts,omitempty"`    // entered values, in bytes of JSON

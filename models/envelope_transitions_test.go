@@ -180,8 +180,8 @@ func TestErrors_AreComparedByCode(t *testing.T) {
 	assert.False(t, models.IsRejection(models.Reject(models.KindUnavailable, "later", "")), "what may go away is retried")
 }
 
-// TestClosedEnvelope_RejectsByAudience checks that actions on a closed envelope are rejected with an error about the
-// link for signers, and with an error about the envelope for senders.
+// TestClosedEnvelope_RejectsByAudience checks that actions on a closed envelope are rejected. For signers, the error is
+// about the link, and for senders, it is about the envelope.
 func TestClosedEnvelope_RejectsByAudience(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)

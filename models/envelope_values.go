@@ -101,8 +101,8 @@ func (e *Envelope) NamedValues(values []FieldValue) NamedValues {
 	return out
 }
 
-// writtenLanguage returns the language in which the signer read the page, which is the language of the disclosure or,
-// by default, the signer's own language.
+// writtenLanguage returns the language in which the signer read the page. This is the language of the disclosure or, by
+// default, the signer's own language.
 func (s *Signer) writtenLanguage() string {
 	if d, ok := DisclosureOf(s.ConsentVersion); ok {
 		return d.Language

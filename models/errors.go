@@ -34,7 +34,7 @@ type Error struct {
 	Kind    Kind
 	Code    string
 	Message string
-	// Fields maps JSON paths to problems, as in {"signers[0].email": ["must be an e-mail address"]}.
+	// Fields maps JSON paths to problems, for example {"signers[0].email": ["must be an e-mail address"]}.
 	Fields map[string][]string
 	// RetryAfter is the time to wait before retrying, or zero if waiting does not help.
 	RetryAfter time.Duration
@@ -64,7 +64,7 @@ func Reject(kind Kind, code, format string, args ...any) *Error {
 }
 
 // IsRejection reports whether err is an *Error of any kind other than KindUnavailable. Retrying the same request cannot
-// succeed, unless the kind says otherwise.
+// succeed unless the kind indicates otherwise.
 func IsRejection(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Kind != KindUnavailable
@@ -112,5 +112,5 @@ func InvalidField(path, format string, args ...any) error {
 	return p.Err()
 }
 
-// ErrNotFound is returned for resources that do not exist, and for resources of another owner.
+// ErrNotFound is returned for resources that do not exist or that belong to another owner.
 var ErrNotFound = Reject(KindNotFound, "not_found", "Not found, or not accessible with this credential.")

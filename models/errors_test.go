@@ -23,7 +23,7 @@ func TestProblems_AreBounded(t *testing.T) {
 	require.Error(t, p.Err())
 }
 
-// TestInvalidFields_SummarizesProblems checks that the message contains the first problem and the number of other
+// TestInvalidFields_SummarizesProblems checks that the message contains the first problem and the number of further
 // problems.
 func TestInvalidFields_SummarizesProblems(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ type Field struct {
 	SignerID   uuid.UUID `json:"-"`
 	Position   int       `json:"-"`
 	Type       FieldType `json:"type"`
-	Page       int       `json:"page"` // from 1
+	Page       int       `json:"page"` // starts at 1
 	X          float64   `json:"x"`
 	Y          float64   `json:"y"`
 	W          float64   `json:"w"`
@@ -56,8 +56,8 @@ const (
 )
 
 // FieldInput is the input for a field. SignerRef is a signer's ID, zero-based index, or email address. Alternatively,
-// Role names a signer's role. If DocumentID is nil, the field belongs to the first document. If Name is empty, the name
-// is generated from the type and a number. The attribute Named is derived from Name.
+// Role specifies a signer's role. If DocumentID is nil, the field belongs to the first document. If Name is empty, the
+// name is generated from the type and a number. The attribute Named is derived from Name.
 type FieldInput struct {
 	DocumentID   *uuid.UUID
 	SignerRef    string
@@ -70,17 +70,17 @@ type FieldInput struct {
 	Name         string
 	DefaultValue string
 	Attributes   FieldAttributes
-	// Anchor is the text at which the field is positioned. The text is located before the field is created.
+	// Anchor is the text at which the field is placed. The text is located before the field is created.
 	Anchor *Anchor
 	Source FieldSource
 }
 
-// edgeTolerance is the distance, in points, by which a field may extend beyond the edge of the page, because clients
-// round page sizes.
+// edgeTolerance is the distance, in points, by which a field may extend beyond the edge of the page. It is needed
+// because clients round page sizes.
 const edgeTolerance = 0.5
 
-// AddFields adds all fields to a draft, or none if any is invalid. path returns the prefix of an input's problems (""
-// or "fields[0].") for its index.
+// AddFields adds all fields to a draft, or none if any is invalid. path returns the path prefix ("" or "fields[0].")
+// for the problems of the input with a given index.
 func (e *Envelope) AddFields(act ActionContext, ins []FieldInput, path func(int) string) ([]*Field, error) {
 	if err := e.check(ActionAddField); err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func IndexedPath(i int) string { return fmt.Sprintf("fields[%d].", i) }
 // NoPrefix returns the empty prefix, for a request with a single field.
 func NoPrefix(int) string { return "" }
 
-// check records the problems of a field that do not depend on its document, and reports whether the field can be
-// positioned on a page.
+// check records the problems of a field that do not depend on its document, and reports whether the field can be placed
+// on a page.
 func (in FieldInput) check(p Problems, path string) bool {
 	in.checkAttributes(p, path)
 	switch in.Origin {
@@ -233,8 +233,8 @@ const (
 	noSuchRole   = "is the role of no signer of this envelope"
 )
 
-// checkSigner records a problem if the field refers to a recipient who does not exist (kind is nil) or who cannot have
-// fields. shared reports whether several recipients have the referenced address.
+// checkSigner records a problem if the field refers to a nonexistent recipient (kind is nil) or to a recipient who
+// cannot have fields. shared reports whether several recipients have the referenced address.
 func (in FieldInput) checkSigner(p Problems, path string, kind *RecipientKind, shared bool) {
 	member, missing := "signerId", noSuchSigner
 	if shared {
@@ -271,7 +271,7 @@ const sharedIndex = -2
 
 // signerIndex returns the index of the signer with the field's role among n signers. If the field has no role, it
 // resolves the reference, which is an index or an address that belongs to only one signer. The result is negative if
-// there is no such signer. of returns the role and address of a signer.
+// there is no such signer. of returns the role and the address of a signer.
 func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int {
 	if in.Role != "" {
 		for i := range n {
@@ -299,7 +299,7 @@ func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int
 	return found
 }
 
-// Anchor specifies a text in a document at which a field is positioned.
+// Anchor specifies text in a document at which a field is placed.
 type Anchor struct {
 	Text       string  `json:"text"`
 	Match      string  `json:"match,omitempty"` // first, last, all or a number; default first

@@ -30,7 +30,7 @@ type FieldAttributes struct {
 
 // FieldValidation contains the rules for a value. Min and Max are decimal numbers, or dates such as 2026-01-31.
 type FieldValidation struct {
-	Pattern string `json:"pattern,omitempty"` // RE2 expression that must match the whole value
+	Pattern string `json:"pattern,omitempty"` // RE2 expression that must match the complete value
 	Min     string `json:"min,omitempty"`
 	Max     string `json:"max,omitempty"`
 	Message string `json:"message,omitempty"` // shown to the signer
@@ -61,7 +61,7 @@ const (
 
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// checkAttributes records the problems of the type, name and attributes of a single field.
+// checkAttributes records the problems with the type, name and attributes of a single field.
 func (in FieldInput) checkAttributes(p Problems, path string) {
 	if !in.Type.Valid() {
 		p.addFirst(path+"type", fieldTypeNames)
@@ -192,7 +192,7 @@ func (v FieldValidation) check(p Problems, path string, t FieldType) {
 	}
 }
 
-// bound parses a bound of a number or date field as a comparable number.
+// bound parses the minimum or maximum of a number or date field as a comparable number.
 func (v FieldValidation) bound(p Problems, path, text string, t FieldType) (*big.Rat, bool) {
 	if text == "" {
 		return nil, false
@@ -214,8 +214,8 @@ func (v FieldValidation) bound(p Problems, path, text string, t FieldType) (*big
 	return nil, false
 }
 
-// compilePattern compiles a pattern that must match whole values. It limits the size of the pattern, so that matching a
-// value takes at most a few milliseconds.
+// compilePattern compiles a pattern that must match complete values. It limits the size of the pattern, so that
+// matching a value takes at most a few milliseconds.
 func compilePattern(pattern string) (*regexp.Regexp, error) {
 	if _, err := regexp.Compile(pattern); err != nil { // an unbalanced ")" must not close the group below
 		return nil, err
@@ -235,7 +235,7 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(whole)
 }
 
-// Extended reports whether the field has properties that the interface does not support.
+// Extended reports whether the field has properties that the original interface does not support.
 func (f *Field) Extended() bool {
 	a := f.Attributes
 	return f.Type.isExtension() || f.DefaultValue != "" || a.Named || a.Label != "" || a.Placeholder != "" || a.ReadOnly ||

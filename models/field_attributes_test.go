@@ -96,8 +96,8 @@ func TestExtended_DetectsEachAddition(t *testing.T) {
 	require.Equal(t, []any{3, "n", true, false}, []any{f.Cells(), f.ChosenName(), f.Checked("true"), f.Checked("false")})
 }
 
-// TestFieldLimits_AtTheirEdges checks that a value at a limit is accepted, and that a value beyond it is rejected with
-// a single path.
+// TestFieldLimits_AtTheirEdges checks that a value at a limit is accepted, and that a value beyond the limit is
+// rejected with a single path.
 func TestFieldLimits_AtTheirEdges(t *testing.T) {
 	t.Parallel()
 	options := func(n int) func(*models.FieldInput) {
@@ -185,7 +185,7 @@ func entered(e *models.Envelope, pairs ...any) models.Submission {
 }
 
 // TestSubmission_StoredValues checks that fields with the same name share a value, that known values are not
-// overwritten, and that hidden fields have no value. says is part of the expected error.
+// overwritten, and that hidden fields have no value. says is a part of the expected error.
 func TestSubmission_StoredValues(t *testing.T) {
 	t.Parallel()
 	readOnly := with(func(a *models.FieldAttributes) { a.ReadOnly = true })
@@ -240,8 +240,8 @@ func TestSubmission_StoredValues(t *testing.T) {
 	}
 }
 
-// TestSubmission_ErrorsNameFieldAndRule checks that each invalid value results in one problem, with the sender's
-// message if there is one, and that the error details identify the field and the rule.
+// TestSubmission_ErrorsNameFieldAndRule checks that each invalid value results in one problem, which contains the
+// sender's message if there is one, and that the error details identify the field and the rule.
 func TestSubmission_ErrorsNameFieldAndRule(t *testing.T) {
 	t.Parallel()
 	limited := with(func(a *models.FieldAttributes) { a.MaxLength = 5 })

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// Condition makes a field visible if all, or any, of its clauses are true. Exactly one of the two lists has clauses.
+// Condition makes a field visible if all, or any, of its clauses are true. Exactly one of the two lists contains
+// clauses.
 type Condition struct {
 	All []Clause `json:"all,omitempty"`
 	Any []Clause `json:"any,omitempty"`
 }
 
-// Clause compares the value of the field or group of radio fields named Field. Exactly one of the other members is not
-// nil.
+// Clause compares the value of a field or of a group of radio fields, whose name is Field. Exactly one of the other
+// fields is not nil.
 type Clause struct {
 	Field  string  `json:"field"`
 	Is     *string `json:"is,omitempty"`
@@ -31,7 +32,7 @@ func (c *Condition) clauses() ([]Clause, string) {
 	return c.Any, "any"
 }
 
-// check records the problems of a condition, without considering the fields it refers to.
+// check records the problems of a condition without considering the fields to which it refers.
 func (c *Condition) check(p Problems, path string) {
 	list, name := c.clauses()
 	switch {
@@ -63,7 +64,7 @@ func (c *Condition) check(p Problems, path string) {
 	}
 }
 
-// ConditionField is the part of a field that conditions use. ID is any unique key chosen by the caller.
+// ConditionField contains the part of a field that conditions use. ID is any unique key chosen by the caller.
 type ConditionField struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
@@ -73,12 +74,13 @@ type ConditionField struct {
 	Condition *Condition `json:"condition,omitempty"`
 }
 
-// VisibleFields returns the IDs of the visible fields of one signer. entered maps field IDs to their contents: the
-// text, "true" for a selected checkbox or option, and any non-empty text for a picture or file. earlier maps field
-// names to the values of earlier signers.
+// VisibleFields returns the IDs of the visible fields of one signer. entered maps field IDs to their contents, which
+// are the text, "true" for a selected checkbox or option, or any non-empty text for a picture or file. earlier maps
+// field names to the values of earlier signers.
 //
 // A hidden field counts as empty. The value of a radio group is the chosen option, and the value of a checkbox is
-// "true" or "false". The signing page implements the same function, and both are tested with testdata/conditions.json.
+// "true" or "false". The signing page implements the same function, and both implementations are tested with
+// testdata/conditions.json.
 func VisibleFields(fields []ConditionField, entered, earlier map[string]string) map[string]bool {
 	v := visibility{entered: entered, earlier: earlier, byName: make(map[string][]int), fields: fields, known: make([]bool, len(fields)), shown: make([]bool, len(fields))}
 	for i, f := range fields {

@@ -128,8 +128,8 @@ func (s conditionSet) evaluate() []string {
 	return shown
 }
 
-// TestVisibleFields_DoNotDependOnOrder checks that the result for fields in any order is the same as evaluating the
-// fields from first to last.
+// TestVisibleFields_DoNotDependOnOrder checks that the result for fields in any order is the same as when the fields
+// are evaluated from first to last.
 func TestVisibleFields_DoNotDependOnOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

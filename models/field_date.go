@@ -10,7 +10,7 @@ import (
 
 // Dates as stored and displayed in fields.
 
-// isoDate is the layout of bounds, and of dates that have a bound but no format.
+// isoDate is the layout of minimum and maximum dates, and of dates that have a minimum or maximum but no format.
 const isoDate = time.DateOnly
 
 // signedDateFormat is the default pattern of signed_date fields.
@@ -85,7 +85,7 @@ var dateLayouts = []string{
 }
 
 // isoDay converts a date in one of dateLayouts to yyyy-MM-dd. The language determines how ambiguous dates such as
-// 03/04/2026 are read. If the date remains ambiguous, or the text is not a date, isoDay returns the text unchanged.
+// 03/04/2026 are read. If the date remains ambiguous, or if the text is not a date, isoDay returns the text unchanged.
 func isoDay(text, language string) string {
 	var days []string
 	for _, layout := range dateLayouts {
@@ -107,7 +107,7 @@ func isoDay(text, language string) string {
 	return text
 }
 
-// dayFirst contains the languages in which 03/04/2026 is the third of April. English uses both orders.
+// dayFirst contains the languages in which 03/04/2026 is April 3. English uses both orders.
 var dayFirst = map[string]bool{
 	"ar": true, "cs": true, "de": true, "es": true, "fr": true, "he": true, "it": true, "nl": true, "pl": true, "pt": true, "tr": true,
 }
@@ -124,7 +124,8 @@ func (f *Field) dateLayout() string {
 	return ""
 }
 
-// signedDate returns the value of a signed_date field: the time in the signer's time zone, with its offset from UTC.
+// signedDate returns the value of a signed_date field, which is the time in the signer's time zone with its offset from
+// UTC.
 func (f *Field) signedDate(at time.Time, zone *time.Location) string {
 	layout, err := dateLayout(cmp.Or(f.Attributes.Format, signedDateFormat), true)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxMisfits limits the number of texts for which the fitting length is computed.
+// maxMisfits limits the number of texts for which the length that fits is computed.
 const maxMisfits = 10
 
 // checkFit rejects a text that would fit into its field only at an illegible size. It does not check prefilled text,
@@ -26,8 +26,8 @@ func (f *Field) mustFit() bool {
 	return !f.Attributes.ReadOnly && (f.Type.written() || f.Type == FieldNumber || f.Type == FieldDate)
 }
 
-// CheckFit checks texts that a signer is about to enter, by field. It returns the fields whose texts do not fit, with
-// the number of characters that do.
+// CheckFit checks texts that a signer is about to enter, by field. It returns the fields whose texts do not fit, each
+// with the number of characters that do fit.
 func (e *Envelope) CheckFit(s *Signer, texts map[uuid.UUID]string, fit func(f *Field, text string) (int, bool)) map[uuid.UUID]int {
 	misfits := make(map[uuid.UUID]int)
 	for _, f := range e.Fields {

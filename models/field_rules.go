@@ -15,7 +15,7 @@ func (f *Field) checkText(text string) []ruleProblem {
 		out = append(out, ruleProblem{rule, fmt.Sprintf(format, args...)})
 	}
 	most := maxLineValue
-	switch f.Type { //nolint:exhaustive // other types have the limit of a line
+	switch f.Type { //nolint:exhaustive // other types have the length limit of a single line
 	case FieldText:
 		most = MaxTextValue
 	case FieldDate, FieldNumber, FieldSignedDate:

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Names of an envelope's fields, and references in conditions.
+// Names of an envelope's fields, and references to them in conditions.
 
 // newFieldNames returns the names of new fields in a draft. By default, a name consists of the type and a number, such
 // as text_2.
@@ -47,7 +47,7 @@ func (e *Envelope) nextFieldPosition() int {
 	return next
 }
 
-// CheckFields records the problems of a draft's fields as a set, which concern names, groups and conditions.
+// CheckFields records the problems of a draft's fields as a set. They concern names, groups and conditions.
 func (e *Envelope) CheckFields(p Problems) {
 	checkFieldSet(p, e.Signers, e.Fields, func(*Field) string { return "" })
 	for _, f := range e.Fields {
@@ -120,7 +120,7 @@ func (s *fieldSet) add(f *Field, member, format string, args ...any) {
 	s.p.addFirst(path+member, text)
 }
 
-// checkName compares a field with the first field of the same name.
+// checkName compares a field with the first field that has the same name.
 func (s *fieldSet) checkName(f *Field) {
 	first := s.names[f.Name][0]
 	if first == f {
@@ -241,11 +241,10 @@ func (s *fieldSet) checkCycles() {
 	}
 }
 
-// Extended reports whether the fields of the envelope have properties that the interface does not support.
+// Extended reports whether any field of the envelope has properties that the original interface does not support.
 func (e *Envelope) Extended() bool { return slices.ContainsFunc(e.Fields, (*Field).Extended) }
 
-// EarlierNames returns the names of fields or groups of other signers that the conditions of a signer's fields refer
-// to.
+// EarlierNames returns the names of other signers' fields or groups to which the conditions of a signer's fields refer.
 func (e *Envelope) EarlierNames(signer uuid.UUID) []string {
 	own := make(map[string]bool)
 	var names []string

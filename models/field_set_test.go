@@ -60,7 +60,7 @@ func prefilled(text string) func(*models.FieldInput) {
 }
 
 // TestFieldAttributes_RejectMisuse checks that every attribute is rejected with its own path if it does not apply or
-// exceeds its limits, and is accepted otherwise.
+// exceeds its limits, and that it is accepted otherwise.
 func TestFieldAttributes_RejectMisuse(t *testing.T) {
 	t.Parallel()
 	validation := func(v models.FieldValidation) func(*models.FieldInput) {
@@ -270,8 +270,8 @@ func TestFieldSets_NamesAndGroups(t *testing.T) {
 		require.ElementsMatch(t, c.paths, problemsOf(t, err), name)
 	}
 
-	// A generated name is not used for another field. Sending a draft detects a condition that became invalid when the
-	// signers were edited.
+	// A generated name is not used for another field. When a draft is sent, a condition that became invalid when the
+	// signers were edited is detected.
 	e := unfilled(t)
 	made, err := e.AddFields(act(start), []models.FieldInput{
 		of("A", models.FieldText, "a"), of("A", models.FieldText, ""), of("C", models.FieldText, "c", when(filled("a"))), of("C", models.FieldRadio, "", radio("g", "x"), required, with(func(a *models.FieldAttributes) { a.ReadOnly = true }), prefilled("true")),
@@ -365,7 +365,7 @@ func TestConditionValues_ByFieldType(t *testing.T) {
 		}
 	}
 
-	// Evaluating conditions that form a cycle, which no draft has, still terminates.
+	// Evaluating conditions that form a cycle, which never occurs in a draft, still terminates.
 	circle := []models.ConditionField{{ID: "a", Name: "a", Type: models.FieldText, Condition: ptr(filled("b"))}, {ID: "b", Name: "b", Type: models.FieldText, Condition: ptr(filled("a"))}}
 	require.Empty(t, models.VisibleFields(circle, map[string]string{"a": "x", "b": "x"}, nil))
 

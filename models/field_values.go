@@ -163,7 +163,7 @@ func (c *valueCheck) shareNames() {
 	}
 }
 
-// fill adds the values known to the service: prefilled values of omitted fields, read-only values, and the time of
+// fill adds the values that the service knows: prefilled values of omitted fields, read-only values, and the time of
 // signing.
 func (c *valueCheck) fill(s *Signer, at time.Time, zone *time.Location) {
 	for _, v := range c.entries {
@@ -362,8 +362,8 @@ func (c *valueCheck) note(v *entry, rule, text string) {
 	c.broken = append(c.broken, map[string]any{"fieldId": v.field.ID, "name": v.field.Name, "rule": rule, "message": text})
 }
 
-// err returns an error with all recorded problems. If the envelope uses features beyond the interface, the error
-// details contain the fields and the violated rules.
+// err returns an error with all recorded problems. If the envelope uses features beyond the original interface, the
+// error details contain the fields and the violated rules.
 func (c *valueCheck) err(extended bool) error {
 	err := c.p.Err()
 	if refused, ok := errors.AsType[*Error](err); ok && extended && len(c.broken) > 0 {

@@ -38,8 +38,8 @@ func submit(e *models.Envelope, values submission) models.Submission {
 	return sub
 }
 
-// signing returns a sent envelope with the given fields whose signer number i can sign next. The earlier signers have
-// signed without values.
+// signing returns a sent envelope with the given fields in which the signer with the index i can sign next. The earlier
+// signers have signed without values.
 func signing(t require.TestingT, i int, ins ...models.FieldInput) *models.Envelope {
 	e := unfilled(t)
 	_, err := e.AddFields(act(start), ins, models.IndexedPath)
@@ -56,8 +56,8 @@ func signing(t require.TestingT, i int, ins ...models.FieldInput) *models.Envelo
 	return e
 }
 
-// signedValues returns the signed values by field name. If several fields have the same name, an apostrophe is appended to the
-// name for each further field.
+// signedValues returns the signed values by field name. If several fields have the same name, one apostrophe per
+// repetition is appended to the names of the later fields.
 func signedValues(e *models.Envelope) map[string]string {
 	out := map[string]string{}
 	for _, v := range e.Values {
@@ -321,8 +321,8 @@ func TestSignedValues_FollowTheRules(t *testing.T) {
 	})
 }
 
-// TestFieldOfAnotherSigner_IsNamed checks that a field of another signer is rejected even if it is submitted with valid
-// fields.
+// TestFieldOfAnotherSigner_IsNamed checks that a value for another signer's field is rejected even if it is submitted
+// together with valid values.
 func TestFieldOfAnotherSigner_IsNamed(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1)

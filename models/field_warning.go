@@ -11,15 +11,15 @@ const (
 	FieldCoversText FieldWarning = "field_covers_text"
 )
 
-// expectedText is the number of characters that should fit into a field, unless the sender specifies a length.
+// expectedText is the number of characters that should fit into a field if the sender does not specify a length.
 const expectedText = 10
 
 // sampleText is repeated to determine how much text fits.
 const sampleText = "average length of words "
 
 // Warnings returns the warnings about a field in its current position. fit returns the number of characters of a text
-// that fit legibly, and reports whether all of them do. covers specifies whether the field is for a picture that would
-// cover text on its page.
+// that fit legibly, and reports whether all of them do. covers indicates that the field is for a picture that would
+// cover text on the page.
 func (e *Envelope) Warnings(f *Field, fit func(f *Field, text string) (int, bool), covers bool) (out []FieldWarning) {
 	if d := e.Document(f.DocumentID); d != nil {
 		if w, h, ok := d.PageSize(f.Page); ok && f.W*f.H > w*h/4 {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// OutboxKind specifies the workflow or signal that an outbox row requests.
+// OutboxKind specifies which workflow to start or signal for an outbox row.
 type OutboxKind string
 
 // The kinds of outbox rows. A signal is sent to the workflow of the envelope that the row refers to.
@@ -44,8 +44,8 @@ type OutboxRow struct {
 // TableName returns the name of the database table.
 func (OutboxRow) TableName() string { return "outbox" }
 
-// ListedBy returns the ID by which rows that start lost workflows are listed. It is the row's own ID for copies,
-// reminders and notifications, because an envelope can have several of each.
+// ListedBy returns the ID by which rows that start lost workflows are listed. For copies, reminders and notifications,
+// this is the row's own ID, because an envelope can have several of each.
 func (r OutboxRow) ListedBy() uuid.UUID {
 	if r.Kind == OutboxCopies || r.Kind == OutboxNotify || r.Refs.Reminder {
 		return r.ID
@@ -68,19 +68,19 @@ type OutboxRefs struct {
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
 	// Resend is the number of a delivery's resend, or zero for the first delivery.
 	Resend int `json:"resend,omitempty"`
-	// Reminder specifies that OutboxReinvite sends a reminder with the current link.
+	// Reminder indicates that OutboxReinvite sends a reminder with the current link.
 	Reminder bool `json:"reminder,omitempty"`
 	// Days is the number of days left before the files are deleted, for OutboxDeletion.
 	Days int `json:"days,omitempty"`
-	// Restart specifies that the workflow is started again even if it has completed successfully.
+	// Restart indicates that the workflow is started again even if it has completed successfully.
 	Restart bool `json:"restart,omitempty"`
 	// Trace is the W3C traceparent of the step that wrote the row, or "" without tracing.
 	Trace string `json:"trace,omitempty"`
 }
 
-// FairnessKey returns the owner of the row's work. It is the endpoint of a delivery, an app's bulk sends for the
-// envelopes they send, and the app for all other work. Claims from the outbox and Temporal's task queues are
-// distributed equally among the keys, so that no key waits for the backlog of another.
+// FairnessKey returns the owner of the row's work. For a delivery, the owner is the endpoint. For an envelope sent by a
+// bulk send, it is the app's bulk sends. For all other work, it is the app. Claims from the outbox and Temporal's task
+// queues are distributed equally among the keys, so that no key waits for the backlog of another.
 func (r OutboxRefs) FairnessKey() uuid.UUID {
 	if r.WebhookID != nil {
 		return *r.WebhookID

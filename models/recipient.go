@@ -54,7 +54,7 @@ func RecipientKinds() []RecipientKind {
 // RecipientKindNames lists the kinds in error messages.
 var RecipientKindNames = alternatives(RecipientKinds())
 
-// rules returns the rules for a kind, where "" means a signer. It returns false if the kind does not exist.
+// rules returns the rules for a kind. An empty kind means a signer. It returns false if the kind does not exist.
 func (k RecipientKind) rules() (recipientRules, bool) {
 	k = cmp.Or(k, RecipientSigner)
 	for _, r := range recipientKinds {
@@ -111,8 +111,8 @@ func (s *Signer) Invitee() (name, email string) {
 	return s.Name, s.Email
 }
 
-// InvitedByMail reports whether the service emails the signer's current link. If the sender delivers links, it does so
-// only at the sender's request.
+// InvitedByMail reports whether the service emails the signer's current link. If the sender delivers links, the service
+// emails it only at the sender's request.
 func (s *Signer) InvitedByMail() bool { return !s.Silent || s.resent() }
 
 // resent reports whether the sender requested that the current link be sent.
@@ -121,7 +121,7 @@ func (s *Signer) resent() bool {
 	return n > 0 && s.LinkIssuedAt != nil && s.Resends[n-1].Equal(*s.LinkIssuedAt)
 }
 
-// HasOwnInvitation reports whether the current link was issued by a resend or a replacement, which causes its own
+// HasOwnInvitation reports whether the current link was issued by a resend or a replacement, which sends its own
 // invitation. The invitation of the routing group then omits the signer, so that the invitation is sent only once.
 func (s *Signer) HasOwnInvitation() bool {
 	return s.resent() || s.LinkIssuedAt != nil && s.Predecessor().Until.Equal(*s.LinkIssuedAt)
@@ -171,7 +171,7 @@ func (e *Envelope) alignWitnesses() {
 	}
 }
 
-// checkRecipient records the problems of the recipient's kind and of the members that depend on it.
+// checkRecipient records the problems of the recipient's kind and of the input values that depend on it.
 func (in SignerInput) checkRecipient(p Problems, path string) {
 	rules, ok := in.Kind.rules()
 	if !ok {
@@ -270,7 +270,7 @@ func (e *Envelope) checkWitnesses(p Problems) {
 	}
 }
 
-// checkOwnWitness checks a recipient that was added or changed in the same way as checkWitnesses. The witnessed signer
+// checkOwnWitness checks a recipient that was added or changed, in the same way as checkWitnesses. The witnessed signer
 // can be added later.
 func (e *Envelope) checkOwnWitness(p Problems, in SignerInput) {
 	witness := &Signer{}
@@ -298,8 +298,8 @@ func (e *Envelope) witnessedAddress(s *Signer, email string) bool {
 	})
 }
 
-// RequestedAction returns the action requested from a recipient: the recipient's kind, "witness", or "" for an ordinary
-// signature.
+// RequestedAction returns the action requested from a recipient, which is the recipient's kind, "witness", or "" for an
+// ordinary signature.
 func (e *Envelope) RequestedAction(s *Signer) string {
 	if s.WitnessFor != "" {
 		return "witness"

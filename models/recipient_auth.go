@@ -1,6 +1,6 @@
 package models
 
-// AuthMethod is the way in which a signer is authenticated in addition to the link.
+// AuthMethod is the method that authenticates a signer in addition to the link.
 type AuthMethod string
 
 // The authentication methods.

@@ -5,7 +5,7 @@ import "time"
 // LinkLifetime is the lifetime of a link, unless the deadline is earlier.
 const LinkLifetime = 30 * 24 * time.Hour
 
-// RenewBefore is the time before a link's expiry at which it is renewed, if the envelope remains open longer.
+// RenewBefore is how long before its expiry a link is renewed if the envelope remains open longer.
 const RenewBefore = 3 * 24 * time.Hour
 
 // RenewLinkAt returns the time at which the link of an awaited signer is due for renewal. It returns nil if the link is
@@ -22,7 +22,7 @@ func (e *Envelope) NextRenewal() *time.Time {
 	return e.firstTime(e.RenewLinkAt)
 }
 
-// firstTime returns the earliest time that of returns for any signer, or nil if it returns none.
+// firstTime returns the earliest time that of returns for any signer, or nil if of returns no time.
 func (e *Envelope) firstTime(of func(*Signer) *time.Time) *time.Time {
 	var first *time.Time
 	for _, s := range e.Signers {
@@ -34,7 +34,8 @@ func (e *Envelope) firstTime(of func(*Signer) *time.Time) *time.Time {
 }
 
 // issueLink issues a new link to the signer. The old link, its code and its verification are invalidated immediately.
-// The deadline is not part of the link, because it can change. It is read from the envelope whenever a link is used.
+// The deadline is not part of the link, because the deadline can change. It is read from the envelope whenever a link
+// is used.
 func (e *Envelope) issueLink(act ActionContext, s *Signer) {
 	s.LinkID, s.LinkIssuedAt, s.LinkExpiresAt = new(act.NewID()), new(act.At), new(act.At.Add(LinkLifetime))
 	s.OTPHash, s.OTPExpiresAt, s.OTPVerifiedAt, s.OTPRequests = nil, nil, nil, nil

@@ -30,12 +30,12 @@ const (
 type Signer struct {
 	ID           uuid.UUID `gorm:"primaryKey"`
 	EnvelopeID   uuid.UUID
-	Position     int // order of creation, from 0
+	Position     int // order of creation, starting at 0
 	Name         string
 	Email        string
 	Phone        *string // E.164
 	Mailbox      int     // position of the first signer with the same address
-	RoutingOrder int     // from 1; signers with the same value form a routing group
+	RoutingOrder int     // starts at 1; signers with the same value form a routing group
 	Role         string  // name that the sender assigned to the signer's role, or ""
 	Kind         RecipientKind
 	Language     string // BCP 47 language of pages and messages; "" for the tenant's
@@ -89,8 +89,8 @@ type Signer struct {
 
 	// ValuesHash is the valuesSha256 of the signer's signed values, or "" before signing.
 	ValuesHash string
-	// Values of other signers that were delivered to the link: the latest digest, and the signers it covers. After
-	// signing, they are the values recorded with the signature.
+	// The values of other signers that were delivered to the link, which are the latest digest and the signers it
+	// covers. After signing, they are the values recorded with the signature.
 	Shown          string
 	ShownSigners   []uuid.UUID `gorm:"serializer:json"`
 	ShownConfirmed bool        // whether the request to sign contained the digest
@@ -193,8 +193,8 @@ func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error)
 	return s, nil
 }
 
-// mailbox returns the position of the first signer with an address, or position if there is none yet. It makes it
-// possible to count people without reading their addresses.
+// mailbox returns the position of the first signer with an address, or position if there is none yet. This allows
+// people to be counted without reading their addresses.
 func (e *Envelope) mailbox(email string, position int) int {
 	if s := find(e.Recipients(), func(s *Signer) bool { return EmailKey(s.Email) == EmailKey(email) }); s != nil {
 		return s.Mailbox
@@ -211,7 +211,7 @@ func (s *Signer) HasActed() bool { return s.Status == SignerSigned || s.Status =
 // Awaited reports whether the signer can act and has not acted yet.
 func (s *Signer) Awaited() bool { return s.Status == SignerSent || s.Status == SignerViewed }
 
-// MaskedEmail returns the address in a recognizable but masked form, such as "a***@example.com".
+// MaskedEmail returns the address in a masked but recognizable form, such as "a***@example.com".
 func (s *Signer) MaskedEmail() string {
 	name, domain, ok := strings.Cut(s.Email, "@")
 	if !ok || name == "" {
@@ -229,7 +229,7 @@ func (s *Signer) MaskedPhone() string {
 	return "***" + (*s.Phone)[len(*s.Phone)-2:]
 }
 
-// CheckEmail records the problems of an email address at path.
+// CheckEmail records the problems with an email address at path.
 func CheckEmail(p Problems, path, s string) {
 	a, err := mail.ParseAddress(s)
 	if err != nil || a.Address != s || len(s) > 254 || strings.ContainsFunc(s, plaintext.Hidden) {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestRoutingOrder_IsBounded checks that the routing order must be between 1 and 1000, and that only a witness may omit
-// it, because it follows from the witnessed signer.
+// it, because it is derived from the witnessed signer.
 func TestRoutingOrder_IsBounded(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[int][2]bool{-1: {}, 0: {false, true}, 1: {true, true}, 1000: {true, true}, 1001: {}} {
@@ -23,8 +23,8 @@ func TestRoutingOrder_IsBounded(t *testing.T) {
 	}
 }
 
-// TestRecipients_OfOneGroup checks that copies are announced with their group, that nobody can witness their own
-// signature even after a replacement, and that codes depend on the kind of recipient.
+// TestRecipients_OfOneGroup checks that copies are announced together with their group, that nobody can witness their
+// own signature even after a replacement, and that codes depend on the kind of recipient.
 func TestRecipients_OfOneGroup(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t,

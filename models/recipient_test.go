@@ -90,7 +90,7 @@ func TestRecipientRules_ByKind(t *testing.T) {
 }
 
 // TestSend_RequiresAnActiveRecipient checks that an envelope must have a recipient who acts, and that it waits for all
-// such recipients and no others.
+// such recipients and for no others.
 func TestSend_RequiresAnActiveRecipient(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, kind(models.RecipientCopy)))
@@ -239,8 +239,8 @@ func TestWitnesses_FollowTheirSigner(t *testing.T) {
 	require.ErrorContains(t, d.Send(act(start), nil), "the role Tenant, which no signer has")
 }
 
-// TestInvitee_IsHostOrNobody checks that the host of an in-person signer receives the email. If the sender delivers the
-// links, an email is sent only on request.
+// TestInvitee_IsHostOrNobody checks that the host of an in-person signer receives the email, and that, if the sender
+// delivers the links, an email is sent only on request.
 func TestInvitee_IsHostOrNobody(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, func(in *models.SignerInput) { in.Kind, in.Host = models.RecipientInPerson, host("h@example.com") }),
@@ -280,7 +280,8 @@ func TestSavedSignature_NotOnAnotherDevice(t *testing.T) {
 	}
 }
 
-// TestEditSigner_ChangesKind checks that a recipient in a draft can be changed to another kind and keeps its position.
+// TestEditSigner_ChangesKind checks that a recipient in a draft can be changed to another kind, and that the recipient
+// keeps its position.
 func TestEditSigner_ChangesKind(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, func(*models.SignerInput) {}), recipient(1, kind(models.RecipientCopy)), recipient(2, kind(models.RecipientApprover)))

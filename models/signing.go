@@ -15,8 +15,8 @@ const (
 	OTPTries         = 3 // wrong attempts that invalidate a code
 	OTPRequestLimit  = 5 // codes per OTPRequestWindow and link
 	OTPRequestWindow = 10 * time.Minute
-	// OTPWrongLimit is the maximum number of wrong codes per link. After that, no more codes can be requested until the
-	// sender issues a new link.
+	// OTPWrongLimit is the maximum number of wrong codes per link. Once it is reached, no more codes can be requested
+	// until the sender issues a new link.
 	OTPWrongLimit = 30
 	maxDwell      = 24 * 60 * 60 * 1000
 )
@@ -128,9 +128,9 @@ func (e *Envelope) RequestCode(act ActionContext, l Link, hash []byte) (*Signer,
 	return s, nil
 }
 
-// VerifyCode reports whether hash matches the current code. For a wrong code it returns false rather than an error,
+// VerifyCode reports whether hash matches the current code. For a wrong code, it returns false rather than an error,
 // because the increased failure count must be saved. The confirmation applies to the session whose token hashes to
-// session, or, if session is nil, to clients with the same address and user agent.
+// session. If session is nil, it applies to clients with the same address and user agent.
 func (e *Envelope) VerifyCode(act ActionContext, l Link, hash, session []byte) (bool, error) {
 	s, err := e.authorizeLink(l, act.At, ActionVerifyCode, ErrLinkInvalid)
 	if err != nil {
@@ -178,8 +178,8 @@ func (e *Envelope) Consent(act ActionContext, l Link, shown Disclosure) (*Signer
 }
 
 // ViewPage records that the signer viewed a page for dwellMs milliseconds. The first view of a page is recorded as an
-// event, and further views in the signer's PageLog. delivered is the best picture of the page that was delivered to the
-// signer, or nil if there was none.
+// event, and further views are counted in the signer's PageLog. delivered is the best picture of the page that was
+// delivered to the signer, or nil if there was none.
 func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page int, dwellMs int64, delivered *Appearance) error {
 	s, err := e.authorizeLink(l, act.At, ActionViewPage, ErrLinkInvalid)
 	if err != nil {

@@ -106,8 +106,8 @@ func (s *Signer) DeliveredLevels(document uuid.UUID) []int {
 	return slices.Sorted(maps.Keys(s.Pages.Delivered[document]))
 }
 
-// deliveredCount returns an upper bound for the number of pages in Delivered. If the result exceeds limits.Hashes, it
-// is exact.
+// deliveredCount returns an upper bound on the number of pages in Delivered. If the result exceeds limits.Hashes, it is
+// exact.
 func (e *Envelope) deliveredCount() int {
 	pages := 0
 	for _, d := range e.Originals() {

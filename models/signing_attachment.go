@@ -13,15 +13,15 @@ const (
 	MaxAttachmentSize      = 10 << 20 // bytes per file
 	MaxAttachmentsPerField = 3
 	MaxSignerAttachments   = 20 << 20 // bytes per signer
-	// MaxEnvelopeAttachments is the maximum total size, in bytes, of the attachments of all signers, because a sealed
-	// document contains all of them.
+	// MaxEnvelopeAttachments is the maximum total size, in bytes, of the attachments of all signers. It is limited
+	// because a sealed document contains all of them.
 	MaxEnvelopeAttachments = 60 << 20
 	// UnusedAttachmentAge is the age at which an attachment that was not used in a signature is removed.
 	UnusedAttachmentAge = 24 * time.Hour
 )
 
 // Attachment is a file uploaded by a signer, which is a PDF or a re-encoded picture. It becomes part of the envelope
-// when the signer signs with it.
+// when the signer uses it in a signature.
 type Attachment struct {
 	ID         uuid.UUID `gorm:"primaryKey"`
 	EnvelopeID uuid.UUID
@@ -33,7 +33,7 @@ type Attachment struct {
 	Size       int64  // bytes
 	BlobKey    string
 	Encrypted  bool // whether the file is stored encrypted
-	Used       bool // whether the signer has signed with it
+	Used       bool // whether the signer has used it in a signature
 	Withdrawn  bool // whether the signer was replaced before using it
 	CreatedAt  time.Time
 	PurgedAt   *time.Time // time at which the file was removed
@@ -95,8 +95,8 @@ func FindAttachment(all []*Attachment, id uuid.UUID) *Attachment {
 //nolint:gochecknoglobals // a constant table
 var attachmentExtensions = map[string]string{"application/pdf": ".pdf", "image/jpeg": ".jpg", "image/png": ".png"}
 
-// AttachmentName converts the name of the signer's file to the name of the attachment. It is valid on any file system,
-// and has the extension of its type.
+// AttachmentName converts the name of the signer's file to the name of the attachment. The result is valid on any file
+// system, and has the extension of the file's type.
 func AttachmentName(given, mimeType string) string {
 	stem := given
 	for _, ending := range []string{".pdf", ".jpg", ".jpeg", ".png"} {
@@ -129,7 +129,7 @@ func (c *valueCheck) attachment(v *entry) bool {
 	return false
 }
 
-// recordAttachments records the files that a signer signs with in the audit trail.
+// recordAttachments records in the audit trail the files that a signer signs with.
 func (e *Envelope) recordAttachments(act ActionContext, signer uuid.UUID) {
 	for _, a := range e.Attached {
 		e.record(act, EventAttachmentAdded, signer, Detail{

@@ -69,8 +69,8 @@ func TestCheckAttach_Limits(t *testing.T) {
 	require.Nil(t, models.FindAttachment(all, uuid.New()))
 }
 
-// TestAttachmentName_HasOneExtension checks that the name ends with the extension of its type in place of the original
-// extension.
+// TestAttachmentName_HasOneExtension checks that the name ends with the extension of the file's type, which replaces
+// the original extension.
 func TestAttachmentName_HasOneExtension(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
@@ -140,8 +140,8 @@ func TestSign_WithAttachments(t *testing.T) {
 	}, e.Events[i].Detail)
 }
 
-// TestPrepare_ReplacesFoundContents checks that preparing a document again replaces the prepared file and the fields
-// detected in it.
+// TestPrepare_ReplacesFoundContents checks that preparing a document again replaces both the prepared file and the
+// fields detected in it.
 func TestPrepare_ReplacesFoundContents(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone)

@@ -43,8 +43,8 @@ func (s *Signer) Confirmed(act ActionContext) bool {
 	return age < UnboundConfirmationLifetime && bytes.Equal(s.ConfirmedBy, act.client())
 }
 
-// SessionExpiry returns the time at which a session confirmed at the given time ends, which is a day later or when the
-// link expires.
+// SessionExpiry returns the time at which a session that was confirmed at the given time ends. This is one day later,
+// or when the link expires if that is earlier.
 func (s *Signer) SessionExpiry(at time.Time) time.Time {
 	end := at.Add(SessionLifetime)
 	if s.LinkExpiresAt != nil && s.LinkExpiresAt.Before(end) {
@@ -58,7 +58,7 @@ func (e *Envelope) ConfirmedReader(act ActionContext, l Link) (*Signer, error) {
 	return e.authorizeConfirmed(l, act, ActionRead, ErrLinkInvalid)
 }
 
-// codeResendDelay is the delay that pages suggest before a signer requests another code. The limit that the service
+// codeResendDelay is how long pages advise a signer to wait before requesting another code. The limit that the service
 // enforces is OTPRequestLimit.
 const codeResendDelay = 30 * time.Second
 
@@ -66,7 +66,7 @@ const codeResendDelay = 30 * time.Second
 type CodeState struct {
 	LiveUntil     *time.Time // expiry of the current code; nil if no code is valid
 	TriesLeft     *int       // attempts left for the current code; nil if no code is valid
-	RequestableAt *time.Time // earliest sensible time for another request; nil for now
+	RequestableAt *time.Time // earliest reasonable time for another request; nil for now
 	Locked        bool       // whether a new link is required
 }
 

@@ -24,7 +24,7 @@ func confirmed(t *testing.T, session []byte, groups ...int) *models.Envelope {
 	return e
 }
 
-// TestConfirmation_BySessionOrClient checks that a confirmation is valid for a day in a session, and for half an hour
+// TestConfirmation_BySessionOrClient checks that a confirmation is valid for one day in a session, and for half an hour
 // for an address and user agent, and that neither can be used in place of the other.
 func TestConfirmation_BySessionOrClient(t *testing.T) {
 	t.Parallel()
@@ -161,7 +161,7 @@ func TestShownDigest_CoversAllSigned(t *testing.T) {
 	values := sha256Hex(e.Fields[1].ID.String() + " " + sha256Hex("yes") + "\n")
 	assert.Equal(t, sha256Hex(`{"envelopeId":"`+e.ID.String()+`","signers":[{"signerId":"`+e.Signers[1].ID.String()+`","valuesSha256":"`+values+`"}]}`), one)
 
-	// A submission whose digest does not cover every signer who has signed is rejected, and changes nothing.
+	// A submission whose digest does not cover every signer who has signed is rejected and changes nothing.
 	sub := text(e, 0, "mine")
 	for _, stale := range []string{none, sha256Hex("made up")} {
 		sub.Shown = &stale
@@ -210,7 +210,7 @@ func TestShownDigest_CoversAllSigned(t *testing.T) {
 	}
 }
 
-// TestCodeState_MatchesRejections checks that the reported state of codes is consistent with the rejection of requests.
+// TestCodeState_MatchesRejections checks that the reported code state agrees with whether requests are rejected.
 func TestCodeState_MatchesRejections(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
@@ -250,7 +250,7 @@ func TestCodeWithoutExpiry_IsInvalid(t *testing.T) {
 	assert.Equal(t, &models.CodeState{}, s.CodeState(start))
 }
 
-// TestSession_EndsAfterADayOrWithTheLink checks that a session ends after a day, or when the link expires.
+// TestSession_EndsAfterADayOrWithTheLink checks that a session ends after one day, or earlier if the link expires.
 func TestSession_EndsAfterADayOrWithTheLink(t *testing.T) {
 	t.Parallel()
 	s := &models.Signer{}
@@ -308,7 +308,7 @@ func TestOneTimeCodes(t *testing.T) {
 	_, err = e.Consent(act(at), l, new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 
-	for range models.OTPRequestLimit - 2 { // two were requested in this window
+	for range models.OTPRequestLimit - 2 { // two codes were requested in this window
 		require.NoError(t, request())
 	}
 	err = request()

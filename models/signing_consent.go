@@ -6,7 +6,7 @@ import (
 	"countersign/locales"
 )
 
-// disclosureEdition is the edition of the texts in consent.txt and consent_answer.txt in locales. Changing any of the
+// disclosureEdition is the edition of the texts in consent.txt and consent_answer.txt in locales. Changing any of these
 // texts requires a new edition.
 const disclosureEdition = "2026-11"
 
@@ -28,7 +28,7 @@ func (s *Signer) Disclosure(tag string) Disclosure {
 	return d
 }
 
-// Shows reports whether d is a text that the signer is shown.
+// Shows reports whether d is a text that is shown to the signer.
 func (s *Signer) Shows(d Disclosure) bool { return d.answers == !s.rules().signs }
 
 // DisclosureOf returns the disclosure with the given version, if it belongs to the current edition.

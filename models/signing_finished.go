@@ -10,7 +10,8 @@ import (
 	"countersign/seal/limits"
 )
 
-// FinishedPages contains the pages with all values that a signer was shown before signing with these values.
+// FinishedPages contains the pages, with all values, that were shown to a signer before the signer signed with these
+// values.
 type FinishedPages struct {
 	Values string         `json:"values"` // hash of the signer's values, as in the signer.signed event
 	Shown  string         `json:"shown"`  // digest of the other signers' values
@@ -37,7 +38,7 @@ func (p FinishedPage) compare(o FinishedPage) int {
 }
 
 // Preview returns the values that a submission would sign, and the digest of the other signers' values. It performs the
-// same checks as Sign and changes nothing.
+// same checks as Sign, but changes nothing.
 func (e *Envelope) Preview(act ActionContext, l Link, sub Submission) (values []FieldValue, shown string, err error) {
 	s, err := e.authorizeSign(act, l)
 	if err != nil {
@@ -76,9 +77,9 @@ func (e *Envelope) RecordFinished(act ActionContext, l Link, values []FieldValue
 	return nil
 }
 
-// finishedDetail adds to a signer.signed event the number of finished pages that the signer was shown, and their
-// digest, which is the SHA-256 hash of "<document id> <page> <level> <hash>\n" for each. Pages with other values are
-// discarded.
+// finishedDetail adds to a signer.signed event the number of finished pages that were shown to the signer, and their
+// digest. The digest is the SHA-256 hash of "<document id> <page> <level> <hash>\n" for each page. Pages with other
+// values are discarded.
 func (s *Signer) finishedDetail(shown string, d Detail) Detail {
 	f := s.Pages.Finished
 	if f == nil || f.Values != s.ValuesHash || f.Shown != shown || len(f.Pages) == 0 {

@@ -22,7 +22,7 @@ type LinkOutcome struct {
 	Awaiting        []*Signer  // signers who have not signed yet
 }
 
-// OutcomeOf returns the outcome of the link, which must be the signer's latest.
+// OutcomeOf returns the outcome of the link, which must be the signer's latest one.
 func (e *Envelope) OutcomeOf(l Link, at time.Time) (LinkOutcome, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {
@@ -56,7 +56,8 @@ func (e *Envelope) OutcomeOf(l Link, at time.Time) (LinkOutcome, error) {
 }
 
 // IsSameClient reports whether the acting client is the one that signed, declined, or was confirmed as the signer. Only
-// that client may see the receipt. A signer without a code is recognized by address and user agent for a limited time.
+// that client may see the receipt. If the signer needs no code, the client is recognized by its address and user agent
+// for a limited time.
 func (s *Signer) IsSameClient(act ActionContext) bool {
 	if s.NeedsCode() {
 		return s.Confirmed(act)

@@ -9,8 +9,8 @@ import (
 )
 
 // PageLog records a signer's page views. The first view of a page is an event in the audit trail. Further views are
-// counted here, and are recorded as one event when the signer signs or declines. The size of the log is limited by the
-// number of pages with a recorded first view.
+// counted here, and are recorded as a single event when the signer signs or declines. The size of the log is limited by
+// the number of pages with a recorded first view.
 type PageLog struct {
 	// Seen lists the pages with a recorded first view by document, as sorted ranges that include both ends.
 	Seen    map[uuid.UUID][][2]int `json:"seen,omitempty"`
@@ -22,11 +22,11 @@ type PageLog struct {
 	// page.
 	Delivered map[uuid.UUID]map[int][][2]int `json:"delivered,omitempty"`
 	// Finished lists the pages that were delivered with all values. It is nil if there are none, or if the signer's
-	// values have changed since.
+	// values have since changed.
 	Finished *FinishedPages `json:"finished,omitempty"`
 }
 
-// note returns the log with the first view of another page added.
+// note returns a copy of the log to which the first view of another page was added.
 func (l PageLog) note(document uuid.UUID, page int) PageLog {
 	l.Seen = maps.Clone(l.Seen) // the store compares the row with the loaded map
 	if l.Seen == nil {
@@ -76,7 +76,7 @@ func (e *Envelope) logsPage(s *Signer, document uuid.UUID, page int) bool {
 	return !s.Pages.has(document, page) && s.Pages.count() < max(minPageLog, maxPageLog/len(e.Signers)) && e.hasCapacity(1)
 }
 
-// recordRepeats records a single event for the page views that are not events themselves.
+// recordRepeats records a single event for all page views that were not recorded as events of their own.
 func (e *Envelope) recordRepeats(act ActionContext, s *Signer) {
 	if s.Pages.Repeats == 0 {
 		return

@@ -12,8 +12,8 @@ import (
 	"countersign/seal/limits"
 )
 
-// TestPageLog_DoesNotModifyTheLoadedOne checks that a page view creates a new log, so that it differs from the loaded
-// row.
+// TestPageLog_DoesNotModifyTheLoadedOne checks that a page view creates a new log, so that the store can detect the
+// difference from the loaded row.
 func TestPageLog_DoesNotModifyTheLoadedOne(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// DisplayedValues identifies the values of other signers that a signer was shown.
+// DisplayedValues identifies the values of other signers that were shown to a signer.
 type DisplayedValues struct {
 	// Digest is the SHA-256 hash, in lowercase hexadecimal, of the RFC 8785 canonical JSON of
 	//
@@ -50,8 +50,8 @@ func newDisplayedValues(envelope uuid.UUID, entries []signerValuesHash) (Display
 	return out, nil
 }
 
-// RecordDisplayedValues records that the link's holder is shown the values of all signers who have signed. A client that is not
-// confirmed is not shown any.
+// RecordDisplayedValues records that the values of all signers who have signed are shown to the link's holder. No
+// values are shown to a client that is not confirmed.
 func (e *Envelope) RecordDisplayedValues(act ActionContext, l Link) (*Signer, error) {
 	s, err := e.ConfirmedReader(act, l)
 	if err != nil {
@@ -65,13 +65,13 @@ func (e *Envelope) RecordDisplayedValues(act ActionContext, l Link) (*Signer, er
 	return s, nil
 }
 
-// ErrValuesChanged is returned for a signature that does not cover the values of all signers, because another signer
-// has signed since the values were shown.
+// ErrValuesChanged is returned if a signature does not cover the values of all signers, because another signer has
+// signed since the values were shown.
 var ErrValuesChanged = Reject(KindConflict, "values_changed",
 	"Somebody else has signed since the document was shown; look at what they entered and sign again.")
 
-// recordSignedDigest records the values shown to s at signing. It uses the digest in the request, which must cover all current
-// values, or by default the digest that was last delivered to the link.
+// recordSignedDigest records the values that were shown to s at signing. It uses the digest in the request, which must
+// cover all current values. If the request contains none, it uses the digest that was last delivered to the link.
 func (e *Envelope) recordSignedDigest(s *Signer, named *string) error {
 	if named == nil {
 		return nil
@@ -87,8 +87,8 @@ func (e *Envelope) recordSignedDigest(s *Signer, named *string) error {
 	return nil
 }
 
-// addDisplayedDigest adds to a signer.signed event the digest shown to the signer, or null if it is unknown, the signers whose
-// values it covers, and whether the request contained it.
+// addDisplayedDigest adds to a signer.signed event the digest that was shown to the signer, or null if it is unknown,
+// the signers whose values it covers, and whether the request contained it.
 func (s *Signer) addDisplayedDigest(d Detail) Detail {
 	d["shown"] = nil
 	if s.Shown != "" {
@@ -102,9 +102,9 @@ func (s DisplayedValues) names() string {
 	return strings.Join(mapSlice(s.Signers, uuid.UUID.String), ",")
 }
 
-// CheckDisplayedDigests verifies the digest recorded with each signature in a chain against the preceding signatures. The digest
-// must cover the values of the listed signers, all of whom must have signed before. If the signer's request contained
-// the digest, it must cover all earlier signers.
+// CheckDisplayedDigests verifies the digest recorded with each signature in a chain against the preceding signatures.
+// The digest must cover the values of the listed signers, all of whom must have signed earlier. If the signer's request
+// contained the digest, it must cover all earlier signers.
 func CheckDisplayedDigests(events []Event) error {
 	var before []signerValuesHash
 	for i := range events {

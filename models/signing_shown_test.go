@@ -11,7 +11,7 @@ import (
 )
 
 // TestShown_IsOrderedByID checks that the digest does not depend on the order of the signers, and that values do not
-// count as completely shown if only some were shown and the request contained no digest.
+// count as completely shown if only some of them were shown and the request contained no digest.
 func TestShown_IsOrderedByID(t *testing.T) {
 	t.Parallel()
 	last := byte(255)

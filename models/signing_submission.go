@@ -21,7 +21,7 @@ type Submission struct {
 	Fit func(f *Field, text string) (length int, fits bool)
 }
 
-// FieldSubmission is the value of one field. Members that are absent from the request are nil.
+// FieldSubmission is the value of one field. Fields that correspond to members absent from the request are nil.
 type FieldSubmission struct {
 	FieldID uuid.UUID
 	Image   []byte
@@ -68,8 +68,8 @@ type FieldValue struct {
 
 // SavedSignature is the latest signature that a person adopted, which is offered for reuse.
 //
-// It belongs to one tenant and one authentication method. It is not offered to a signer who is authenticated by another
-// method.
+// It belongs to one tenant and one authentication method, and is not offered to a signer who is authenticated by
+// another method.
 type SavedSignature struct {
 	AppID      uuid.UUID `gorm:"primaryKey"`
 	EmailKey   string    `gorm:"primaryKey"` // keyed hash of TenantID, AuthMethod and Email
@@ -81,7 +81,7 @@ type SavedSignature struct {
 	UpdatedAt  time.Time
 }
 
-// rememberSignature sets the signature to be saved for the person's next envelope.
+// rememberSignature sets the signature that will be saved for the person's next envelope.
 func (e *Envelope) rememberSignature(s *Signer, values []FieldValue, fontLabel *string, at time.Time) {
 	if !s.KeepsSignature() {
 		return
@@ -102,8 +102,8 @@ func (e *Envelope) rememberSignature(s *Signer, values []FieldValue, fontLabel *
 	}
 }
 
-// valuesHash returns the hash that binds the audit trail to the signed values. It is the SHA-256 hash of "<field id>
-// <SHA-256 of the value>\n" for each value in field order. The value of an attachment field is the file.
+// valuesHash returns the hash that binds the audit trail to the signed values. It is the SHA-256 hash over the line
+// "<field id> <SHA-256 of the value>\n" for each value, in field order. The value of an attachment field is the file.
 func valuesHash(values []FieldValue) string {
 	var lines bytes.Buffer
 	for _, v := range values {

@@ -159,8 +159,8 @@ func TestFontName_IsBounded(t *testing.T) {
 	}
 }
 
-// TestSign_StoresTheFirstSignature checks that the signer's first signature is saved for reuse rather than another
-// picture or text, and that values have the time of signing.
+// TestSign_StoresTheFirstSignature checks that the signer's first signature, rather than another picture or text, is
+// saved for reuse, and that values have the time of signing.
 func TestSign_StoresTheFirstSignature(t *testing.T) {
 	t.Parallel()
 	e := consented(t, models.FieldInitial, models.FieldText, models.FieldSignature, models.FieldSignature)

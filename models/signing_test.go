@@ -33,8 +33,8 @@ func TestLink_ExpiresAfterThirtyDays(t *testing.T) {
 	}
 }
 
-// TestUsedLink_RejectsActions checks that signers who have signed or declined can no longer view pages, or request or
-// enter codes.
+// TestUsedLink_RejectsActions checks that signers who have signed or declined can no longer view pages, request codes
+// or enter codes.
 func TestUsedLink_RejectsActions(t *testing.T) {
 	t.Parallel()
 	spend := map[string]func(*models.Envelope){
@@ -63,7 +63,7 @@ func TestUsedLink_RejectsActions(t *testing.T) {
 	}
 }
 
-// TestPageViews_AreBounded checks the limits of the page number, the duration, and the number of recorded views.
+// TestPageViews_AreBounded checks the limits for the page number, the duration, and the number of recorded views.
 func TestPageViews_AreBounded(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -92,7 +92,7 @@ func TestPageViews_AreBounded(t *testing.T) {
 }
 
 // TestRepeatedPageViews_AreOneEvent checks that the first view of a page is recorded as an event, and that further
-// views are counted and recorded as one event when the signer signs or declines.
+// views are counted and recorded as a single event when the signer signs or declines.
 func TestRepeatedPageViews_AreOneEvent(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -182,8 +182,8 @@ func TestNewLink_ResetsState(t *testing.T) {
 	require.NoError(t, err, "the window is the link's")
 }
 
-// TestLink_RequiresAnAwaitedSigner checks that no link is issued to signers in a later group or to signers who have
-// acted.
+// TestLink_RequiresAnAwaitedSigner checks that no link is issued to signers who are in a later group or who have
+// already acted.
 func TestLink_RequiresAnAwaitedSigner(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 2)

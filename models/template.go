@@ -18,7 +18,7 @@ type Template struct {
 	ExternalID *string
 	Name       string
 	Labels     []string `gorm:"serializer:json"`
-	Version    int      // number of the latest version, from 1
+	Version    int      // number of the latest version, starting at 1
 	CreatedBy  string
 	CreatedAt  time.Time
 	UpdatedAt  time.Time `gorm:"autoUpdateTime:false"`
@@ -29,7 +29,7 @@ type Template struct {
 type TemplateVersion struct {
 	ID         uuid.UUID `gorm:"primaryKey"`
 	TemplateID uuid.UUID
-	Number     int    // from 1
+	Number     int    // starts at 1
 	Content    string // TemplateContent as JSON
 	CreatedBy  string
 	CreatedAt  time.Time
@@ -106,7 +106,7 @@ const (
 	maxTemplateText = 4000
 )
 
-// Check records the problems of a template's name, external ID and labels.
+// Check records the problems with a template's name, external ID and labels.
 func (t *Template) Check(p Problems) {
 	if len(p["name"]) == 0 {
 		CheckText(p, "name", t.Name, 1, maxTemplateName)
@@ -118,8 +118,8 @@ func (t *Template) Check(p Problems) {
 // ErrTemplateArchived is returned for a change to an archived template.
 var ErrTemplateArchived = Reject(KindConflict, "template_archived", "The template is archived and can no longer be changed.")
 
-// Check records the problems of a template's texts and roles. It sets the routing order of witness roles to that of the
-// witnessed role.
+// Check records the problems with a template's texts and roles. It sets the routing order of each witness role to that
+// of the witnessed role.
 func (c *TemplateContent) Check(p Problems) {
 	checkTemplateText(p, "subject", c.Subject, checkSubject)
 	checkTemplateText(p, "message", c.Message, checkMessage)
@@ -213,7 +213,7 @@ func (c *TemplateContent) Placeholders() []SignerInput {
 }
 
 // FieldsFor returns the input for the fields in a version with the given documents. If the document of a field was
-// replaced, the field is dropped if it was detected in that document, and otherwise is moved to the first document.
+// replaced, the field is moved to the first document, or is dropped if it was detected in the replaced document.
 func (c *TemplateContent) FieldsFor(documents []*TemplateDocument) []FieldInput {
 	var out []FieldInput
 	for _, f := range c.Fields {
@@ -278,7 +278,7 @@ func TemplateDocuments(e *Envelope) []*TemplateDocument {
 	return mapSlice(e.Originals(), func(d *Document) *TemplateDocument { return &TemplateDocument{Document: *d} })
 }
 
-// ShareFiles makes documents refer to the identical files that the template already has.
+// ShareFiles makes documents refer to identical files that the template already has.
 func (t *LoadedTemplate) ShareFiles(documents []*TemplateDocument) {
 	for _, d := range documents {
 		for _, was := range t.Documents {

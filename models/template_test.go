@@ -14,7 +14,7 @@ import (
 	"countersign/models"
 )
 
-// lease returns a template with two roles. The second one has fields of many types.
+// lease returns a template with two roles. The second role has fields of many types.
 func lease(t *testing.T) *models.LoadedTemplate {
 	t.Helper()
 	c := models.TemplateContent{
@@ -142,8 +142,8 @@ func TestUseTemplate_RejectedRequests(t *testing.T) {
 	assert.Equal(t, "plan_documents", code(t, err))
 }
 
-// TestTemplateTexts_Braces checks that braces without a variable are rejected, as well as texts that would be invalid
-// in an envelope.
+// TestTemplateTexts_Braces checks that braces without a variable are rejected, as are texts that would be invalid in an
+// envelope.
 func TestTemplateTexts_Braces(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{
@@ -159,7 +159,7 @@ func TestTemplateTexts_Braces(t *testing.T) {
 	assert.Equal(t, []string{"b", "a", "c"}, c.Variables())
 }
 
-// TestTemplateRoles_AreUnique checks that the rules for signers apply to roles, and that role names are unique.
+// TestTemplateRoles_AreUnique checks that the rules for signers also apply to roles, and that role names are unique.
 func TestTemplateRoles_AreUnique(t *testing.T) {
 	t.Parallel()
 	p := models.Problems{}
@@ -177,7 +177,7 @@ func TestTemplateRoles_AreUnique(t *testing.T) {
 	}
 }
 
-// TestNewTemplate_SetsTheRest checks that the creator specifies the name, and that the service sets the other members.
+// TestNewTemplate_SetsTheRest checks that the creator specifies the name, and that the service sets the other fields.
 func TestNewTemplate_SetsTheRest(t *testing.T) {
 	t.Parallel()
 	for days, ok := range map[int]bool{-1: false, 0: true, 1: true, 3650: true, 3651: false} {

@@ -31,7 +31,8 @@ func (c *TemplateContent) Variables() []string {
 	return names
 }
 
-// checkTemplateText records the problems of a template's text. A text without variables must be valid for an envelope.
+// checkTemplateText records the problems with a template's text. A text without variables must be valid for an
+// envelope.
 func checkTemplateText(p Problems, path string, text *string, check func(Problems, *string)) {
 	switch {
 	case text == nil:
@@ -68,7 +69,7 @@ func (s substitution) text(of string, text *string) *string {
 	return new(plaintext.Visible(out))
 }
 
-// check records the problems of the values, regardless of the texts they are used in.
+// check records the problems with the values, regardless of the texts in which they are used.
 func (s substitution) check(known []string) {
 	names := make(map[string]bool, len(known))
 	for _, name := range known {

@@ -11,8 +11,8 @@ import (
 
 // TemplateUse contains the input for an envelope that a template does not provide.
 type TemplateUse struct {
-	Envelope Envelope // members that are nil are taken from the template
-	// Expiry replaces ExpiresInDays if it is Given. Its value can be nil for no deadline.
+	Envelope Envelope // nil fields are taken from the template
+	// Expiry replaces ExpiresInDays if Expiry is given. Its value can be nil for no deadline.
 	Expiry Change[*int]
 	// DefaultExpiryDays is the tenant's setting, which applies if the template has none.
 	DefaultExpiryDays *int
@@ -23,8 +23,8 @@ type TemplateUse struct {
 	Variables map[string]string
 }
 
-// NewEnvelope creates a draft from the loaded version. maxDocuments is the limit of the app's plan. The error contains
-// all problems of the input.
+// NewEnvelope creates a draft from the loaded version. maxDocuments is the limit set by the app's plan. The error
+// contains all problems with the input.
 func (t *LoadedTemplate) NewEnvelope(act ActionContext, in TemplateUse, maxDocuments int) (*Envelope, error) {
 	p := Problems{}
 	if t.TenantID != "" && t.TenantID != in.Envelope.TenantID {

@@ -7,8 +7,9 @@ import (
 	"countersign/internal/plaintext"
 )
 
-// CheckText records a problem at path if s is shorter than minLen or longer than maxLen characters, is not valid UTF-8,
-// or contains control characters or invisible characters, which can be used to disguise text.
+// CheckText records a problem at path if s is shorter than minLen or longer than maxLen characters, or is not valid
+// UTF-8. It also records a problem if s contains control characters or invisible characters, which can be used to
+// disguise text.
 func CheckText(p Problems, path, s string, minLen, maxLen int) {
 	checkText(p, path, s, minLen, maxLen, plaintext.Hidden)
 }

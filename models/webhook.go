@@ -49,7 +49,8 @@ const (
 	DisabledFailing = "failing" // no delivery has succeeded for days
 )
 
-// SubscribesTo reports whether the endpoint is active and subscribes to the event, and its app may access the tenant.
+// SubscribesTo reports whether the endpoint is active and subscribes to the event, and whether its app may access the
+// tenant.
 func (w *Webhook) SubscribesTo(n EventName, tenant string) bool {
 	return w.Active && slices.Contains(w.Events, n) && allowsTenant(w.Tenants, tenant)
 }
@@ -68,7 +69,7 @@ func (w *Webhook) GetsValues(n EventName) bool {
 	return (n == EventSignerSigned || n == EventEnvelopeCompleted) && slices.Contains(w.Include, IncludeValues)
 }
 
-// WebhookEvent is an event as delivered to the app's endpoints and listed in its event feed.
+// WebhookEvent is an event as delivered to the app's endpoints and listed in the app's event feed.
 type WebhookEvent struct {
 	ID         uuid.UUID `gorm:"primaryKey"` // ID of the audit event, which consumers use for deduplication
 	AppID      uuid.UUID
@@ -108,7 +109,7 @@ func (w *Webhook) SetActive(active bool) {
 // resetFailures resets the recorded failures.
 func (w *Webhook) resetFailures() { w.FailingSince, w.LastError = nil, "" }
 
-// WebhookChange describes a change of an endpoint. Members that are nil are not changed.
+// WebhookChange describes the changes to an endpoint. Nil fields are left unchanged.
 type WebhookChange struct {
 	URL    *string
 	Events []EventName
@@ -116,7 +117,7 @@ type WebhookChange struct {
 	Include []WebhookInclude
 }
 
-// Change applies a change to the endpoint. A new address resets the recorded failures, because they belong to the
+// Change applies the changes to the endpoint. A new address resets the recorded failures, because they belong to the
 // previous address.
 func (w *Webhook) Change(c WebhookChange) {
 	if c.URL != nil && *c.URL != w.URL {
@@ -131,8 +132,8 @@ func (w *Webhook) Change(c WebhookChange) {
 	}
 }
 
-// RotateSecret replaces the secret, where nil means the client secret. The previous secret also signs until the given
-// time.
+// RotateSecret replaces the secret. A nil secret means the client secret. The previous secret also signs until the
+// given time.
 func (w *Webhook) RotateSecret(secret, previous []byte, until time.Time) {
 	w.Secret, w.PreviousSecret, w.PreviousUntil = secret, previous, &until
 }
@@ -142,8 +143,8 @@ func (w *Webhook) PreviousSigns(at time.Time) bool {
 	return w.PreviousSecret != nil && w.PreviousUntil != nil && at.Before(*w.PreviousUntil)
 }
 
-// UpdateHealth records the result of an attempt, and disables an endpoint that is gone or has failed for too long. It
-// returns the reason, or "" if the endpoint is not disabled.
+// UpdateHealth records the result of an attempt, and disables an endpoint that is gone or has been failing for too
+// long. It returns the reason, or "" if the endpoint is not disabled.
 func (w *Webhook) UpdateHealth(a *DeliveryAttempt, o DeliveryOutcome) (disabled string) {
 	if o.Delivered {
 		w.resetFailures()

@@ -49,7 +49,7 @@ func (d *Delivery) SettledBefore(at time.Time) bool {
 type DeliveryAttempt struct {
 	ID         uuid.UUID `gorm:"primaryKey"`
 	DeliveryID uuid.UUID
-	Number     int // from 1, across all runs of the delivery
+	Number     int // starts at 1 and counts across all runs of the delivery
 	At         time.Time
 	Status     int    // HTTP status, or 0 if there was no response
 	LatencyMS  int64  `gorm:"column:latency_ms"`
@@ -70,7 +70,7 @@ func (a *DeliveryAttempt) Failure() string {
 // DeliveryOutcome is the outcome of a delivery attempt.
 type DeliveryOutcome struct {
 	WebhookID uuid.UUID
-	Run       int // run of the delivery that the attempt belongs to
+	Run       int // the run of the delivery to which the attempt belongs
 	Delivered bool
 	Last      bool // whether this was the last attempt
 	Gone      bool // whether the endpoint no longer exists
@@ -79,8 +79,8 @@ type DeliveryOutcome struct {
 // MaxRuns is the maximum number of times that a delivery can be resent.
 const MaxRuns = 100
 
-// Record numbers an attempt and updates the status of the delivery. The delivery is delivered if the attempt succeeded.
-// It has failed if this was the last attempt of its run and the delivery was not resent in the meantime.
+// Record numbers an attempt and updates the status of the delivery. The status is delivered if the attempt succeeded.
+// It is failed if this was the last attempt of its run and the delivery was not resent in the meantime.
 func (d *Delivery) Record(a *DeliveryAttempt, o DeliveryOutcome) {
 	d.Attempts++
 	a.Number = d.Attempts
@@ -96,8 +96,8 @@ func (d *Delivery) Record(a *DeliveryAttempt, o DeliveryOutcome) {
 	}
 }
 
-// Resend starts a new run that delivers the event to the endpoint w again. If w is nil, the endpoint was deleted. A
-// pending delivery is attempted immediately, and its previous run ends.
+// Resend starts a new run that delivers the event to the endpoint w again. If w is nil, the endpoint was deleted. If
+// the delivery is pending, it is attempted immediately, and its previous run ends.
 func (d *Delivery) Resend(w *Webhook) error {
 	if w == nil {
 		return Reject(KindConflict, "webhook_deleted", "The endpoint was deleted.")

@@ -125,7 +125,7 @@ func TestGetsValues_OnRequest(t *testing.T) {
 	}
 }
 
-// TestEndpoint_GetsSubscribedEvents checks that an active endpoint receives the events it subscribes to, for the
+// TestEndpoint_GetsSubscribedEvents checks that an active endpoint receives the events to which it subscribes, for the
 // tenants that its app may access.
 func TestEndpoint_GetsSubscribedEvents(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,8 @@ func (w *blockReader) read(off, n int64) ([]byte, error) {
 }
 
 // readAhead returns n bytes at off that are probably far from everything read before, such as the pages of a document.
-// It does not cache a block for them. If successive requests are close to each other, it reads more than requested.
+// It does not cache a block for them. If successive requests are close to each other, it reads more bytes than
+// requested.
 func (w *blockReader) readAhead(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off+n > w.size {
 		return nil, damaged("read beyond the end")
@@ -102,7 +103,7 @@ const (
 	aheadSize = 64 << 10 // number of bytes read at a time
 )
 
-// copyAhead fills b with the bytes at off, if possible from the buffer of readAhead.
+// copyAhead fills b with the bytes at off, using the buffer of readAhead if possible.
 func (w *blockReader) copyAhead(b []byte, off int64) error {
 	if d := off - w.aheadAt; d >= 0 && d+int64(len(b)) <= int64(len(w.ahead)) {
 		copy(b, w.ahead[d:])

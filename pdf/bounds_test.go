@@ -26,8 +26,8 @@ func opened(t *testing.T, lim pdf.Limits, objects ...string) *pdf.File {
 	return f
 }
 
-// TestObjectsReadTooOften checks that the total number of bytes read as objects is limited, counting each object every
-// time it is read.
+// TestObjectsReadTooOften checks that the total number of bytes read as objects is limited, and that an object counts
+// each time it is read.
 func TestObjectsReadTooOften(t *testing.T) {
 	t.Parallel()
 	const large = 100_000
@@ -60,7 +60,7 @@ func TestObjectsReadTooOften(t *testing.T) {
 	}
 }
 
-// TestCompressedObjectsReadTooOften checks that white space before an object in an object stream counts towards the
+// TestCompressedObjectsReadTooOften checks that white space before an object in an object stream counts toward the
 // limit.
 func TestCompressedObjectsReadTooOften(t *testing.T) {
 	t.Parallel()
@@ -88,7 +88,7 @@ func TestCompressedObjectsReadTooOften(t *testing.T) {
 	require.LessOrEqual(t, times, 10)
 }
 
-// TestKeysOfNameTrees checks that keys that are indirect objects count towards the limit each time they are referenced.
+// TestKeysOfNameTrees checks that keys that are indirect objects count toward the limit each time they are referenced.
 func TestKeysOfNameTrees(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20

@@ -9,7 +9,7 @@ import (
 
 // Content describes the content of a page for a caller that draws on top of it.
 type Content struct {
-	// Dark reports for each box whether dark ink might be illegible on the painted content.
+	// Dark reports, for each box, whether dark ink might be illegible on the painted content.
 	Dark []bool
 	// Free reports whether nothing except white is painted in the last box.
 	Free bool
@@ -168,7 +168,7 @@ const whiteThreshold = 0.99
 // darkThreshold is the lightness below which a color counts as dark.
 const darkThreshold = 0.55
 
-// paint records the effect of filling a path on the points within it.
+// paint records the effect of filling a path on the points inside the path.
 func (r *contentReader) paint(g *graphics, in func(x, y float64) bool) {
 	isDark := math.IsNaN(g.light) || g.light < darkThreshold
 	if !isDark && !g.exact {
@@ -182,8 +182,8 @@ func (r *contentReader) paint(g *graphics, in func(x, y float64) bool) {
 	}
 }
 
-// run interprets one stream. It writes to the spare capacity of b. For a form only its painting matters, because a form
-// cannot restore graphics states of the page.
+// run interprets one stream. It writes to the spare capacity of b. For a form, only the painting matters, because a
+// form cannot restore graphics states of the page.
 func (r *contentReader) run(b []byte, own *resources, g graphics, level int) error {
 	s := &stream{reader: r, resources: own, level: level, g: g}
 	_ = tokens(context.Background(), b, s.operand, func(op string) bool {

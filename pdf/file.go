@@ -136,8 +136,8 @@ func (f *File) objectAhead(ref Ref) (Object, error) {
 // Resolve follows references until it reaches a direct value. For a stream it returns the dictionary.
 func (f *File) Resolve(v Value) (Value, error) { return f.follow(v, true) }
 
-// ResolvePlain is like Resolve, but fails for a stream. Programs differ in whether they accept a stream as a
-// dictionary. Rewriting it would turn it into a dictionary for all of them.
+// ResolvePlain is like Resolve, but fails for a stream. Some programs accept a stream as a dictionary and others do
+// not. Rewriting the stream would turn it into a dictionary for all of them.
 func (f *File) ResolvePlain(v Value) (Value, error) { return f.follow(v, false) }
 
 func (f *File) follow(v Value, streams bool) (Value, error) {
@@ -217,8 +217,8 @@ func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 	}
 }
 
-// spend counts the bytes of an object that was read, because a file can refer to one large object, or to many small
-// ones, any number of times.
+// spend counts the bytes of an object that was read. Reading must be limited, because a file can refer to one large
+// object, or to many small ones, any number of times.
 func (f *File) spend(n int) error {
 	const each = 64 // accounts for the time to find the object
 	if f.parsed += int64(n) + each; f.parsed > f.lim.MaxParsed {
@@ -227,7 +227,7 @@ func (f *File) spend(n int) error {
 	return nil
 }
 
-// peekSize is the number of bytes read to see the beginning of an object.
+// peekSize is the number of bytes that are read to examine the beginning of an object.
 const peekSize = 48
 
 // startsArray reports whether an object is an array. It usually reads only the beginning of an uncompressed object.

@@ -13,8 +13,8 @@ import (
 	"unicode/utf16"
 )
 
-// Increment builds an incremental update (7.5.6), which is appended to a file, or, if created by NewDocument, a
-// complete document.
+// Increment builds an incremental update (7.5.6), which is appended to a file. If created by NewDocument, it builds a
+// complete document instead.
 type Increment struct {
 	base     int64 // offset of buf in the file
 	buf      []byte
@@ -38,7 +38,7 @@ func NewIncrement(f *File) (*Increment, error) {
 	}
 	w := &Increment{base: f.size, prev: f.start, stream: f.UsesXRefStream(), original: f.trailer}
 	w.next = int(size)
-	// A Size that is too small must not cause the reuse of a number.
+	// A Size that is too small must not cause an object number to be reused.
 	for i := range f.sections {
 		for _, s := range f.sections[i].parts() {
 			for _, r := range s.ranges {
@@ -329,16 +329,16 @@ func AppendHex(b, s []byte) []byte {
 	return fmt.Appendf(b, "<%X>", s)
 }
 
-// StructureWords contains keywords that a program that scans a file could mistake for its structure, and the beginning
-// of the seal's mark. Entered text is written so that it does not contain them.
+// StructureWords contains keywords that a program that scans a file could mistake for the file's structure, and the
+// beginning of the seal's mark. Entered text is written so that it contains none of them.
 var StructureWords = []string{" obj", "endobj", "endstream", "xref", "trailer", "%%EOF", "%PDF-", "_Seal<<"}
 
 func holdsStructureWord(s string) bool {
 	return slices.ContainsFunc(StructureWords, func(word string) bool { return strings.Contains(s, word) })
 }
 
-// AppendText appends a text string (7.9.2.2). It writes ASCII text unchanged unless it contains a structure word, and
-// other text in UTF-16.
+// AppendText appends a text string (7.9.2.2). It writes ASCII text unchanged unless the text contains a structure word,
+// and other text in UTF-16.
 func AppendText(b []byte, s string) []byte {
 	if !holdsStructureWord(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		b = append(b, '(')

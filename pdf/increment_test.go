@@ -8,8 +8,8 @@ import (
 	"countersign/pdf"
 )
 
-// TestMemoryIsUsedAgain checks that an increment does not depend on the content of a reused buffer, whichever increment
-// is larger.
+// TestMemoryIsUsedAgain checks that an increment does not depend on the content of a reused buffer, regardless of which
+// increment is larger.
 func TestMemoryIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	write := func(objects, room int) (*pdf.Increment, string) {

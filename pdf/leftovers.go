@@ -7,11 +7,11 @@ import (
 	"fmt"
 )
 
-// Leftovers determines the state in which content leaves the renderer for annotations painted after it. It matters in
-// programs that keep one state for a whole page, such as pdf.js. Marked-content sequences (14.6) can remain open, and a
-// hidden one hides everything that follows. If an unbalanced Q (8.4.2) restores a state with a soft mask, or, in a
-// form, a state without a font for the text that follows, the program stops there. The counts are upper bounds: if
-// programs may interpret content differently, no sequence counts as closed.
+// Leftovers determines the state that content leaves for the annotations painted after it. This matters in programs
+// that keep one state for a whole page, such as pdf.js. Marked-content sequences (14.6) can remain open, and a hidden
+// one hides everything that follows. An unbalanced Q (8.4.2) can restore a state with a soft mask, or, in a form, a
+// state without a font for the text that follows. In either case, the program stops there. The counts are upper bounds:
+// if programs may interpret content differently, no sequence counts as closed.
 type Leftovers struct {
 	f *File
 	// layered reports whether the document has layers. If it has none, nothing is hidden, and sequences need not be
@@ -47,7 +47,7 @@ func NewLeftovers(f *File, most int64, layered bool) *Leftovers {
 	return &Leftovers{f: f, data: most, layered: layered, known: map[Ref]*leftovers{}, fonts: map[Ref]bool{}, state: map[Ref]Value{}}
 }
 
-// Page returns the number of marked-content sequences left open by the content of a page and the appearances of its
+// Page returns the number of marked-content sequences left open by a page's content and by the appearances of its
 // annotations (AP), including the forms that they paint. It returns ErrLimit if the number cannot be determined, or if
 // nothing can be drawn after the content.
 func (s *Leftovers) Page(ctx context.Context, contents []Value, resources Value, looks []Value) (int, error) {
@@ -237,7 +237,7 @@ func (s *Leftovers) painted(ctx context.Context, res *resources, name Value, lev
 	return s.stream(ctx, v, res.value, level+1)
 }
 
-// mostOfForms returns the maximum number of sequences left open by any form in the resources.
+// mostOfForms returns the maximum number of sequences that any form in the resources leaves open.
 func (s *Leftovers) mostOfForms(ctx context.Context, res *resources, level int) (int, error) {
 	most := 0
 	err := s.each(res.value, "XObject", func(v Value) error {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// LinearizationProblem returns the reason that programs could read other pages from a linearized file (Annex F) as long
+// LinearizationProblem returns the reason why programs could read other pages from a linearized file (Annex F) as long
 // as nothing is appended to it, or "" if there is none. pages lists the pages of the page tree, in order. As long as
 // the length in the file's first object equals the length of the file, pdf.js and Poppler start with the section after
 // this object. pdf.js reads the first page from it, and Poppler reads all pages from the hint tables.
@@ -125,8 +125,8 @@ func (f *File) hintProblem(d Dict, pages []Ref, first int) (string, error) {
 }
 
 // hintData returns the data of the hint stream (F.4). Poppler reads the stream with a more lenient parser that does not
-// read beyond the length in H. Data that the two parsers could read differently is an error. If H specifies two parts,
-// these are two streams. The first must be complete, because it begins with the page offset table.
+// read beyond the length in H. Data that the two parsers could read differently causes an error. If H specifies two
+// parts, these are two streams. The first stream must be complete, because it begins with the page offset table.
 func (f *File) hintData(hints []Value) ([]byte, error) {
 	unclear := damaged("the hint stream is not clear")
 	at, ok1 := hints[0].Int()
@@ -183,8 +183,8 @@ func (f *File) isPlainFlate(o Object) (bool, error) {
 	return len(names) == 0 || len(names) == 1 && (names[0] == "FlateDecode" || names[0] == "Fl"), err
 }
 
-// objectCounts returns the number of objects of each page from a page offset hint table, which is the least number plus
-// a difference. The sums have 32 bits, as in other programs.
+// objectCounts returns the number of objects of each page from a page offset hint table. Each number is the sum of the
+// minimum number and a difference. The sums are 32-bit numbers, as in other programs.
 func objectCounts(data []byte, pages int) ([]uint32, error) {
 	const header = 36
 	if len(data) < header {

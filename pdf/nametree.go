@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// InsertNames inserts entries into a name tree (ISO 32000-2, 7.9.6) and returns the new root node. Changed nodes that
-// are indirect objects are rewritten only once, so all entries must be inserted in one call.
+// InsertNames inserts entries into a name tree (ISO 32000-2, 7.9.6) and returns the new root node. Each changed node
+// that is an indirect object is rewritten only once, so all entries must be inserted in one call.
 func InsertNames(f *File, w *Increment, root Value, entries []Entry) (Value, error) {
 	t := treeWriter{changed: map[Ref]Dict{}}
 	if v, err := ResolveIn(f, root); err != nil {
@@ -175,7 +175,7 @@ func WalkNames(f *File, root Value, visit func(key, v Value) error) error {
 	return t.walk(root, visit, 0)
 }
 
-// treeReader reads name trees with limited cost. It reads each node only once, and limits the total size of nodes and
+// treeReader reads name trees at a limited cost. It reads each node only once, and limits the total size of nodes and
 // keys.
 type treeReader struct {
 	f    *File

@@ -8,7 +8,7 @@ import (
 // bitset is a set of object numbers with one bit per number.
 type bitset []uint64
 
-// add adds a number and reports whether it was absent.
+// add adds a number and reports whether it was absent before.
 func (s *bitset) add(num int) bool {
 	word, bit := num/64, uint64(1)<<(num%64)
 	if len(*s) <= word {
@@ -119,8 +119,7 @@ func (f *File) compressedObjects(all []compressed, visit func(Object) error) err
 	return nil
 }
 
-// Changed calls visit for each object number listed by increments after the first end bytes, whether they replace, free
-// or add the object.
+// Changed calls visit for the number of each object that increments after the first end bytes replace, free or add.
 func (f *File) Changed(end int64, visit func(num int) error) error {
 	for i := range f.sections {
 		if f.sections[i].at < end {
@@ -148,8 +147,9 @@ func (f *File) Newer(num int) (Object, error) {
 	return f.Object(Ref{num, e.gen})
 }
 
-// Newest calls visit for each object that the newest cross-reference section lists as in use, with its offset. It
-// rejects sections that Increment does not write: hybrid ones, and those with objects in object streams.
+// Newest calls visit for each object that the newest cross-reference section lists as in use, and passes its offset. It
+// rejects sections that Increment does not write, which are hybrid sections and sections with objects in object
+// streams.
 func (f *File) Newest(visit func(ref Ref, at int64) error) error {
 	s := &f.sections[0]
 	if s.hybrid != nil {

@@ -45,7 +45,7 @@ func (f *File) objectStream(num int) (*objectStream, error) {
 			return s, nil
 		}
 	}
-	// The length of an object stream can be in another object stream, recursively.
+	// The length of an object stream can itself be stored in another object stream, recursively.
 	if f.nesting++; f.nesting > 8 {
 		return nil, damaged("object streams need each other in a circle")
 	}

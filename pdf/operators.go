@@ -30,9 +30,9 @@ func isOperator(word string) bool {
 const afterTokens = " endobj "
 
 // tokens splits a content stream (7.8.2) into operands and operators. It stops when operator returns false. It writes
-// into the capacity after b. It calls broken where programs may continue differently: an object open at the end
-// includes everything after it, and tokens continues inside an array or dictionary that cannot be parsed. It examines
-// each byte only a few times. It returns only the context's error.
+// into the capacity after b. It calls broken where programs may continue differently. An object that is still open at
+// the end includes everything after its start, and tokens continues inside an array or dictionary that cannot be
+// parsed. It examines each byte only a few times. It returns no error other than the context's.
 func tokens(ctx context.Context, b []byte, operand func(Value), operator func(string) bool, inlineImage, broken func()) error {
 	end := len(b)
 	b = append(b, afterTokens...)
@@ -125,7 +125,7 @@ func (s *stream) operand(v Value) {
 	}
 }
 
-// numbers returns the last n operands, of which there may be at most six. They are valid until the next call.
+// numbers returns the last n operands. n may be at most six. The result is valid until the next call.
 func (s *stream) numbers(n int) ([]float64, bool) {
 	if len(s.operands) < n || n > len(s.nums) {
 		return nil, false
@@ -296,15 +296,15 @@ func (s *stream) resource(kind string) Value {
 	return v
 }
 
-// reads accounts for n bytes of dictionaries that were read, or for equivalent work.
+// reads counts n bytes of dictionaries that were read, or an equivalent amount of work.
 func (r *contentReader) reads(n int) { r.work -= n / bytesPerWork }
 
 const (
-	bytesPerWork = 6    // bytes of a dictionary that are read in the time of one comparison
+	bytesPerWork = 6    // number of dictionary bytes that are read in the time of one comparison
 	readForm     = 4096 // cost of reading an empty form, in bytes
 )
 
-// extGState records whether paint is transparent (11.6).
+// extGState records whether painting is transparent (11.6).
 func (s *stream) extGState() {
 	v, err := s.reader.f.Resolve(s.resource("ExtGState"))
 	if err != nil || !v.IsDict() {

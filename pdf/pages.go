@@ -35,8 +35,8 @@ func (f *File) Catalog() (Dict, Ref, error) {
 // retained.
 func (f *File) Walk(visit func(*Page) error) (int, error) { return f.WalkTree(nil, visit) }
 
-// WalkTree is like Walk, but also calls enter, if not nil, for every node of the page tree, including pages, before the
-// nodes below it.
+// WalkTree is like Walk, but if enter is not nil, it also calls enter for every node of the page tree, including pages,
+// before the nodes below it.
 func (f *File) WalkTree(enter func(Ref) error, visit func(*Page) error) (int, error) {
 	cat, _, err := f.Catalog()
 	if err != nil {
@@ -146,8 +146,8 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	if err != nil {
 		return err
 	}
-	// Reject an object that some programs interpret as a page and others as a node, because some check the type and
-	// others the kids.
+	// Reject an object that some programs interpret as a page and others as a node. Some programs check its type, and
+	// others check whether it has kids.
 	if leaf && (depth == 0 || kind.IsName("Pages")) || !leaf && !kind.IsName("Pages") {
 		return damaged("page tree: object %d is neither page nor node", ref.Num)
 	}
@@ -260,8 +260,8 @@ func (m Matrix) Apply(x, y float64) (float64, float64) {
 	return m[0]*x + m[2]*y + m[4], m[1]*x + m[3]*y + m[5]
 }
 
-// Geometry reads the boxes of a page. Like PDF readers, it uses US Letter if there is no MediaBox, and the MediaBox if
-// the CropBox does not overlap it.
+// Geometry reads the boxes of a page. Like PDF readers, it assumes US Letter if there is no MediaBox, and uses the
+// MediaBox if the CropBox does not overlap it.
 func (f *File) Geometry(p *Page) (Geometry, error) {
 	g := Geometry{UserUnit: 1}
 	media, err := f.box(p.MediaBox)

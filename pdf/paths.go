@@ -5,7 +5,7 @@ import "math"
 // maxSubpaths is the maximum number of subpaths in a path. Further subpaths are ignored.
 const maxSubpaths = 100_000
 
-// subpath is part of a path. Its last point is connected to its first.
+// subpath is a part of a path. Its last point is connected to its first.
 type subpath [][2]float64
 
 // construct executes a path construction operator (8.5.2).
@@ -50,7 +50,7 @@ func (s *stream) construct(op string) {
 	}
 }
 
-// bounds returns the bounding box of the path, and whether the path is exactly that box.
+// bounds returns the bounding box of the path, and reports whether the path is exactly that box.
 func (s *stream) bounds() (b Box, exact bool) {
 	b = Box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 	for _, sub := range s.path {
@@ -110,7 +110,7 @@ func winding(path []subpath, x, y float64) int {
 	return n
 }
 
-// filled records that a path is filled. White paint does not occupy space, and it can clear the space that it covers.
+// filled records that a path is filled. White paint does not occupy space, and can free the space that it covers.
 func (s *stream) filled(b Box, exact bool) {
 	r := s.reader
 	if s.g.light >= whiteThreshold {

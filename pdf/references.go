@@ -66,8 +66,8 @@ func skipToken(v Value, i int) (int, error) {
 }
 
 // RepeatedKey returns a key, with #xx decoded, that occurs twice with different values in the dictionary v itself, or
-// "" if there is none. Programs differ in which of the values they use. Old versions of pdfTeX repeat keys with the
-// same value.
+// "" if there is none. Programs differ in which of the values they use. Old versions of pdfTeX repeat keys, but with
+// the same value.
 func (v Value) RepeatedKey() (string, error) {
 	if !v.IsDict() {
 		return "", nil

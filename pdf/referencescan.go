@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// ReferenceScan finds the objects that a file refers to and determines which of them are missing. A caller that reads
-// the file anyway can pass its bytes to Scan, so that they are read only once. Bytes not passed to Scan are read at the
-// end.
+// ReferenceScan finds the objects that a file refers to, and determines which of them are missing. A caller that reads
+// the file anyway can pass its bytes to Scan, so that they are read only once. Bytes that were not passed to Scan are
+// read at the end.
 type ReferenceScan struct {
 	f          *File
 	u          undefined
@@ -75,7 +75,7 @@ func (m *ReferenceScan) Scan(b []byte) {
 		o, err := parseIndirect(b[p.offset-at:], p.offset)
 		switch {
 		case errors.Is(err, errEnd):
-			// The object continues in the next piece. Objects that begin later in this piece overlap with it.
+			// The object continues in the next piece. Objects that begin later in this piece would overlap with it.
 			for len(m.places) > 0 && m.places[0].offset < end {
 				m.deferred, m.places = append(m.deferred, m.places[0]), m.places[1:]
 			}
@@ -129,8 +129,8 @@ func (m *ReferenceScan) Find(ctx context.Context) (Mentioned, error) {
 // mentioned in any object or trailer. Such references mean null (7.3.10), but an object that is appended later, or
 // found by a program that scans for objects, would define them.
 //
-// It examines the newest version of every object, whether referenced or not, and all trailers. It is an error if a
-// number occurs with two generations, because at most one of them can be defined.
+// Undefined examines the newest version of every object, whether referenced or not, and all trailers. It returns an
+// error if a number occurs with two generations, because at most one of them can be defined.
 func (m *ReferenceScan) Undefined(ctx context.Context) ([]Ref, int, error) {
 	count := 0
 	visit := func(o Object, err error) error {
@@ -165,8 +165,8 @@ func (m *ReferenceScan) Undefined(ctx context.Context) ([]Ref, int, error) {
 	return refs, m.u.highest, nil
 }
 
-// HighestHeader returns the highest number in any text that looks like the header of an object ("12 0 obj"), whether
-// the object is listed or not, because a program that scans for objects also finds these.
+// HighestHeader returns the highest number in any text that looks like the header of an object ("12 0 obj"), whether or
+// not the object is listed, because a program that scans for objects finds unlisted ones as well.
 func (m *ReferenceScan) HighestHeader(ctx context.Context) (int, error) {
 	const piece = 256 << 10
 	var buf []byte

@@ -7,8 +7,8 @@ import (
 )
 
 // Rewrite writes the newest version of every object to a new document with a single revision. edit returns the new
-// value of an object, without the data of a stream, and whether to keep the object. id becomes both parts of the file
-// identifier.
+// value of an object, without the data of a stream, and reports whether to keep the object. id becomes both parts of
+// the file identifier.
 func Rewrite(f *File, id []byte, edit func(o Object) (Value, bool, error)) ([]byte, error) {
 	w := NewDocument()
 	err := f.Objects(func(o Object) error {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Character classes (7.2.3). Regular characters have none.
+// Character classes (7.2.3). Regular characters belong to none of them.
 const (
 	classSpace = 1 << iota
 	classDelimiter
@@ -122,7 +122,7 @@ func skipValue(b []byte, i, depth int) (int, error) {
 	return i, errors.New("pdf: unexpected delimiter")
 }
 
-// endOfToken rejects a token that extends to the end of the buffer, because it may continue.
+// endOfToken rejects a token that extends to the end of the buffer, because the token may continue.
 func endOfToken(b []byte, i int) (int, error) {
 	if i >= len(b) {
 		return 0, errEnd

@@ -8,13 +8,13 @@ import (
 )
 
 // fileEnd matches a valid end of a file. Programs read a section at the end of a file differently from the same section
-// followed by an update. A violation makes them scan the entire file for objects in the first case, and is ignored in
-// the second. A section must therefore have a form that all programs accept.
+// followed by an update. In the first case, a violation causes them to scan the entire file for objects. In the second
+// case, they ignore it. A section must therefore have a form that all programs accept.
 
 var fileEnd = regexp.MustCompile(`^startxref[ \t\r\n]+[0-9]+[ \t\r\n]+%%EOF`)
 
-// SectionProblem returns the reason that programs could interpret the cross-reference sections of the file differently
-// once it is extended, or "" if there is none.
+// SectionProblem returns the reason why programs could interpret the cross-reference sections of the file differently
+// once the file is extended, or "" if there is none.
 func (f *File) SectionProblem() (string, error) {
 	const near = 1024 // number of bytes that Poppler and MuPDF search
 	n := min(f.size, near)
@@ -213,8 +213,8 @@ func (f *File) xrefStreamProblem(s *section) (string, error) {
 
 func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
-// firstNumber returns the number of the first object in the file, or -1 if that is far from the beginning. If the
-// object is listed at byte 0, Poppler skips the header, which is a comment, and finds the object.
+// firstNumber returns the number of the first object in the file, or -1 if that object is far from the beginning. If
+// the object is listed at byte 0, Poppler skips the header, which is a comment, and finds the object.
 func (f *File) firstNumber() (int, error) {
 	const near = 1 << 16
 	b, err := f.in.read(0, min(near, f.size))
@@ -228,7 +228,7 @@ func (f *File) firstNumber() (int, error) {
 	return num, nil
 }
 
-// hybridProblem checks the stream that a table refers to in XRefStm. Some programs follow a Prev entry in it.
+// hybridProblem checks the stream to which a table refers in XRefStm. Some programs follow a Prev entry in that stream.
 func hybridProblem(s *section) string {
 	at := s.hybrid.at
 	if _, ok := s.trailer.Get("XRefStm").Int(); !ok || !s.hybrid.isStream {

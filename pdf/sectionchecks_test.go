@@ -42,7 +42,7 @@ func TestHiddenSectionThatPassesOver(t *testing.T) {
 	}
 }
 
-// TestFirstObject checks that the first object does not matter in a file that is not linearized.
+// TestFirstObject checks that the first object has no effect in a file that is not linearized.
 func TestFirstObject(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ object, want string }{
@@ -77,7 +77,7 @@ func firstProblem(t *testing.T, object string) string {
 	return problem
 }
 
-// TestEntryBeyondItsStream checks that an index beyond the end of an object stream is an error in the file.
+// TestEntryBeyondItsStream checks that an index beyond the end of an object stream is reported as an error in the file.
 func TestEntryBeyondItsStream(t *testing.T) {
 	t.Parallel()
 	b := []byte("%PDF-1.5\n1 0 obj\n<</Type/Catalog>>\nendobj\n")

@@ -162,7 +162,7 @@ func (f *File) filters(o Object) (names []string, params []Dict, err error) {
 }
 
 // decodeParms reads the parameters of a filter. It rejects real numbers, because some programs interpret 12.0 as 12 and
-// others ignore it, so they would decode different data.
+// others ignore it, and would therefore decode different data.
 func (f *File) decodeParms(v Value) (Dict, error) {
 	d, err := OptionalDict(f, v)
 	if err != nil {

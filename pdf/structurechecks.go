@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// LengthIsRight reports whether a stream's data ends where its Length indicates. Otherwise, programs that search for
-// "endstream" instead would read different data.
+// LengthIsRight reports whether a stream's data ends where its Length indicates. If it does not, programs that search
+// for "endstream" instead would read different data.
 func (f *File) LengthIsRight(o Object) (bool, error) {
 	n, err := f.StreamLength(o)
 	if errors.Is(err, ErrDamaged) {
@@ -27,7 +27,7 @@ func (f *File) LengthIsRight(o Object) (bool, error) {
 }
 
 // DecodesBeyond reports whether a stream's decoded data exceeds most bytes. If the data cannot be decoded completely,
-// the decoded part counts.
+// only the decoded part is counted.
 func (f *File) DecodesBeyond(o Object, most int64) (bool, error) {
 	n, err := f.StreamLength(o)
 	if err != nil {
@@ -68,8 +68,8 @@ func (f *File) countDecoded(o Object, most int64) (int64, error) {
 	return n, nil
 }
 
-// ObjectStreamProblem returns the reason that the objects in an object stream could be interpreted in two ways, or ""
-// if there is none.
+// ObjectStreamProblem returns the reason why the objects in an object stream could be interpreted in two ways, or "" if
+// there is none.
 func (f *File) ObjectStreamProblem(o Object) (string, error) {
 	s, err := f.objectStream(o.Ref.Num)
 	if err != nil {

@@ -1,7 +1,7 @@
 package pdf
 
-// textOperator tracks the position of text (9.4) from its start to its farthest possible end, as far as it can be
-// determined without the fonts. It returns false for other operators.
+// textOperator tracks the range of text positions (9.4), from the start of the text to its farthest possible end, as
+// far as this can be determined without the fonts. It returns false for other operators.
 func (s *stream) textOperator(op string) bool {
 	n, ok := s.numbers(min(len(s.operands), len(s.nums)))
 	if !ok {

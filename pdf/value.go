@@ -23,8 +23,8 @@ var (
 	errDepth = errors.New("pdf: objects are nested too deeply")
 )
 
-// Value is one object in its written form (7.3), without leading white space. A nil Value is the null object; it also
-// results from a missing dictionary key.
+// Value is one object in its written form (7.3), without leading white space. A nil Value is the null object, which is
+// also the result for a missing dictionary key.
 type Value []byte
 
 // Ref is an indirect reference (7.3.10).
@@ -181,8 +181,8 @@ func (v Value) IsDict() bool { return len(v) >= 2 && v[0] == '<' && v[1] == '<' 
 // IsArray reports whether v is an array.
 func (v Value) IsArray() bool { return len(v) >= 1 && v[0] == '[' }
 
-// Dict returns the entries of a dictionary. Of a repeated key, the last value counts if the key is among the first 64,
-// and otherwise the first value. Uploads with a repeated key are rejected (see RepeatedKey).
+// Dict returns the entries of a dictionary. If a key is repeated, the last value counts if the key is among the first
+// 64, and otherwise the first value counts. Uploads with a repeated key are rejected (see RepeatedKey).
 func (v Value) Dict() (Dict, error) { return v.DictInto(make(Dict, 0, 12)) }
 
 // DictInto is like Dict, but appends to d, which must be empty, to reuse its memory.
@@ -310,8 +310,8 @@ var commonNames = func() map[string]string {
 	return m
 }()
 
-// keyName decodes the next key of d. The memory of d previously contained another dictionary, and successive pages
-// mostly have the same keys, so keyName reuses the string there if it is equal.
+// keyName decodes the next key of d. The memory of d previously contained another dictionary. Successive pages mostly
+// have the same keys, so keyName reuses the string there if it is equal.
 func keyName(b []byte, d Dict) string {
 	if n := len(d); n < cap(d) && d[:n+1][n].Key == string(b) && bytes.IndexByte(b, '#') < 0 {
 		return d[:n+1][n].Key

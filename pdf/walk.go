@@ -1,7 +1,7 @@
 package pdf
 
-// Dicts calls visit for every dictionary in v, at any depth, outer ones first. repeated is the dictionary's result of
-// RepeatedKey.
+// Dicts calls visit for every dictionary in v, at any depth, starting with the outer ones. repeated is the result of
+// RepeatedKey for the dictionary.
 func (v Value) Dicts(visit func(d Dict, repeated string) error) error {
 	return v.walk(visit, func(Value) {}, 0)
 }

@@ -119,8 +119,8 @@ func (f *File) readSections() error {
 	return nil
 }
 
-// sectionReader reads each cross-reference section only once, however often it is referred to, and limits the total
-// cost.
+// sectionReader reads each cross-reference section only once, regardless of how often it is referenced, and limits the
+// total cost.
 type sectionReader struct {
 	f                    *File
 	read                 map[int64]*section // by offset of the first token
@@ -220,7 +220,8 @@ func (f *File) readTable(at, pos int64) (section, error) {
 }
 
 // measureEntries determines the size of entries at the beginning of a table's subsection. All programs tolerate entries
-// of 19 or 21 bytes, and a table that begins with the head of the free list but states that it begins with object 1.
+// of 19 or 21 bytes. They also tolerate a table that begins with the head of the free list but states that it begins
+// with object 1.
 func (f *File) measureEntries(r *subsection, isFirst bool) error {
 	var b []byte
 	if r.count > 1 || isFirst {
@@ -316,7 +317,7 @@ func (f *File) readXRefStream(at int64) (section, error) {
 		if !ok1 || !ok2 || first < 0 || count < 0 || first > maxObjectNum || count > maxObjectNum {
 			return s, damaged("bad Index in the cross-reference stream at byte %d", at)
 		}
-		// A section can declare more entries than it contains. Missing entries are free.
+		// A section can declare more entries than it contains. The missing entries are treated as free.
 		count = min(count, (int64(len(s.data))-pos)/int64(width))
 		s.ranges = append(s.ranges, subsection{int(first), int(count), pos, width})
 		pos += count * int64(width)
@@ -426,8 +427,8 @@ func (s *section) sortRanges() error {
 	return nil
 }
 
-// parseEntry parses "nnnnnnnnnn ggggg n". It treats an object in use at offset 0, where only the header can be, as
-// free, as all programs do.
+// parseEntry parses "nnnnnnnnnn ggggg n". Only the header can be at offset 0, so it treats an object in use at that
+// offset as free, as all programs do.
 func parseEntry(b []byte) (entry, bool) {
 	offset, i, ok1 := scanUint(b, 0)
 	gen, j, ok2 := scanUint(b, min(i+1, len(b)))
@@ -445,8 +446,8 @@ func parseEntry(b []byte) (entry, bool) {
 	return entry{}, false
 }
 
-// Maximum values in an entry. Some programs truncate larger numbers to 32 bits, and find an object where others find
-// none.
+// Maximum values in an entry. Some programs truncate larger numbers to 32 bits, and then find an object where other
+// programs find none.
 const (
 	maxEntryOffset = 1<<31 - 1
 	maxEntryGen    = 65_535

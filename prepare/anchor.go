@@ -1,8 +1,8 @@
-// Package prepare finds content that the author of a PDF prepared for the sender: texts next to which fields are
-// placed, and text tags that describe fields.
+// Package prepare finds content that the author of a PDF has prepared for the sender. This is text next to which fields
+// are placed, and text tags that describe fields.
 //
-// It maps bytes to values and has no knowledge of envelopes or signers. Boxes are in points from the top left corner of
-// the displayed page, and pages are numbered from 1, as in the HTTP API.
+// It maps bytes to values and does not depend on envelopes or signers. As in the HTTP API, boxes are in points from the
+// top left corner of the displayed page, and pages are numbered from 1.
 package prepare
 
 import (
@@ -20,7 +20,7 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// Which selects among the occurrences of an anchor's text.
+// Which selects occurrences of an anchor's text.
 type Which int
 
 // First, Last and All are the values of Which that have names in JSON. A positive number selects an occurrence, counted
@@ -31,7 +31,7 @@ const (
 	All   Which = -2
 )
 
-// maxWhich is the highest number of an occurrence that can be selected.
+// maxWhich is the highest occurrence number that can be selected.
 const maxWhich = 10_000
 
 // UnmarshalJSON accepts "first", "last", "all" or a number starting at 1.
@@ -68,9 +68,9 @@ func (w Which) MarshalJSON() ([]byte, error) {
 
 // Values of Anchor.At, the position of a field relative to its anchor's text.
 const (
-	After = "after" // after the text, centered on its last line; to its left in right-to-left text
-	Over  = "over"  // the top left corners of field and text coincide
-	Below = "below" // below the last line of the text, aligned left
+	After = "after" // after the text, centered on its last line; to its left for right-to-left text
+	Over  = "over"  // the top left corners of the field and the text coincide
+	Below = "below" // below the last line of the text, left-aligned
 )
 
 // Values of Anchor.IfMissing, the behavior if the text is missing.
@@ -133,7 +133,7 @@ type AnchorError struct {
 	Field   int // index of the field
 	Text    string
 	Page    int      // page that was searched; 0 for all pages
-	Found   int      // number of occurrences, which is fewer than requested or more than permitted
+	Found   int      // number of occurrences, which is lower than requested or higher than permitted
 	Similar []string // similar texts in the document, most similar first
 	Scanned bool     // whether the pages contain images and no text
 }
@@ -166,7 +166,7 @@ func (e *AnchorError) Error() string {
 	return text
 }
 
-// PageError reports that a field's anchor specifies a page that does not exist.
+// PageError reports that a field's anchor specifies a nonexistent page.
 type PageError struct {
 	Field       int // index of the field
 	Page, Pages int

@@ -162,7 +162,7 @@ func TestMiss(t *testing.T) {
 			_, err := resolve(t, c.anchor, c.pages...)
 			require.ErrorContains(t, err, c.want)
 			c.anchor.IfMissing = prepare.Skip
-			if _, known := err.(*prepare.AnchorError); known { //nolint:errorlint // exactly this one
+			if _, known := err.(*prepare.AnchorError); known { //nolint:errorlint // exactly this occurrence
 				places, err := resolve(t, c.anchor, c.pages...)
 				require.NoError(t, err)
 				require.Empty(t, places)
@@ -171,7 +171,7 @@ func TestMiss(t *testing.T) {
 	}
 }
 
-// TestTooMany checks that an anchor creates a limited number of fields.
+// TestTooMany checks that the number of fields that an anchor creates is limited.
 func TestTooMany(t *testing.T) {
 	t.Parallel()
 	page := "BT /F1 1 Tf 1 TL 10 790 Td " + strings.Repeat("(a) Tj 5 0 Td ", 100) + "ET"

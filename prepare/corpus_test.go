@@ -105,9 +105,9 @@ func inUseAtZero(t *testing.T, b []byte) []byte {
 	return out.Bytes()
 }
 
-// TestCorpusTags checks that every tag is found in files created by other programs, however they are written, and that
-// each begins where pdftotext finds it. After removal of the tags, two renderers must show the same pages, and
-// pdftotext must find no tag.
+// TestCorpusTags checks that every tag is found in files created by other programs, regardless of how the files are
+// written, and that each tag begins where pdftotext finds it. After removal of the tags, two renderers must show the
+// same pages, and pdftotext must find no tag.
 func TestCorpusTags(t *testing.T) {
 	t.Parallel()
 	for name, want := range corpus {
@@ -180,12 +180,12 @@ func beginWherePopplerHasThem(t *testing.T, b []byte, tags []prepare.FoundTag) {
 	}
 }
 
-// TestCorpusForms checks that forms created by other programs result in the same fields that other parsers find (see
+// TestCorpusForms checks that forms created by other programs yield the same fields that other parsers find (see
 // TestFormsAsQPDF, TestFormsAsMuPDF and TestFormsAsPDFJS, which use the same files). Importing the forms must leave the
 // pages unchanged except for the widgets.
 func TestCorpusForms(t *testing.T) {
 	t.Parallel()
-	const red = `\376\377\000r\000e\000d` // hyperref escapes the text twice, and all programs read it like this
+	const red = `\376\377\000r\000e\000d` // hyperref escapes the text twice, and all programs read it in this way
 	for name, want := range map[string][]string{
 		"libreoffice-form": {
 			"1 text name 30 Ada", "1 text notes 0 Two lines", "1 checkbox agree 0 Yes", "1 checkbox news 0 ", "1 radio colour 0 red", "1 radio colour 0 red",

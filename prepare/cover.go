@@ -9,8 +9,8 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// leastCovered is the minimum number of letters and digits for a place to count as covering text. Fewer can belong to a
-// label that the place touches, or to a short anchor text below it.
+// leastCovered is the minimum number of letters and digits that a place must contain to count as covering text. Fewer
+// of them can belong to a label that the place touches, or to a short anchor text below it.
 const leastCovered = 5
 
 // coveredPart is the minimum fraction of a glyph's box that must be within a place.
@@ -23,8 +23,8 @@ const maxCoverPages = 20
 var errPagesRead = errors.New("prepare: all pages are read")
 
 // Covered reports for each place whether it covers visible text on its page. Lines of dots or underscores do not count
-// as text. Pages without text, and pages beyond the first 20 with places, are treated as having none. Covered returns
-// pagetext.ErrLimit, pdf.ErrLimit, the context's error, or an error from reading the file.
+// as text. On pages without text, and on pages beyond the first 20 with places, no place is reported as covering text.
+// Covered returns pagetext.ErrLimit, pdf.ErrLimit, the context's error, or an error from reading the file.
 func Covered(ctx context.Context, f *pdf.File, places []Place) ([]bool, error) {
 	onPage := make(map[int][]int)
 	for i, p := range places {

@@ -12,8 +12,8 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// errFormUses reports that an appearance that contains part of a tag is shared with another annotation, where it shows
-// something else.
+// errFormUses reports that an appearance that contains part of a tag is also used by another annotation, where it shows
+// different content.
 var errFormUses = errors.New("several annotations share an appearance that contains part of it")
 
 // useKey is one painting of a form XObject, or the content of a page.
@@ -30,7 +30,7 @@ type cutter struct {
 	out    []revision1.Cut        // cuts of clones
 }
 
-// cuts converts tags to the cuts of pages and forms. Glyphs are removed from a form itself if every painting of it
+// cuts converts tags to cuts of pages and forms. Glyphs are removed from a form itself if every painting of the form
 // shows the same tags. Otherwise the paintings that show tags use a clone.
 func cuts(found foundTags) ([]revision1.Cut, error) {
 	c := cutter{
@@ -58,7 +58,7 @@ func cuts(found foundTags) ([]revision1.Cut, error) {
 	return slices.Concat(out, c.out, forms), nil
 }
 
-// formsInPlace returns the cuts of forms for which every painting loses the same glyphs.
+// formsInPlace returns the cuts of forms from which every painting loses the same glyphs.
 func (c *cutter) formsInPlace(painted map[pdf.Ref]int) []revision1.Cut {
 	type losses struct {
 		uses int

@@ -11,7 +11,7 @@ import (
 )
 
 // TestCutsOfUses checks that a form stays unchanged and is cloned if different parts are removed from its uses, even if
-// a further use has no tag, and that uses from which the same parts are removed share a clone.
+// another use contains no tag. It also checks that uses from which the same parts are removed share a clone.
 func TestCutsOfUses(t *testing.T) {
 	t.Parallel()
 	form := pdf.Ref{Num: 6}
@@ -35,7 +35,7 @@ func TestCutsOfUses(t *testing.T) {
 	require.Equal(t, []revision1.Cut{{Page: 1, Tags: 1}, {Page: 2, Tags: 1}, {Form: 6, Codes: [][4]float64{{1, 0, 1, 500}}}}, got)
 }
 
-// TestCutsRefuse checks that an appearance shared by annotations that lose different parts results in an error that
+// TestCutsRefuse checks that, if annotations that lose different parts share an appearance, the result is an error that
 // contains the tag.
 func TestCutsRefuse(t *testing.T) {
 	t.Parallel()

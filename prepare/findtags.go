@@ -43,10 +43,10 @@ func (e *TagError) Unwrap() error { return e.Err }
 
 // Other problems with a tag.
 var (
-	// errInvisibleTag reports a tag in text that is not painted, such as text that text recognition adds to a scanned
-	// page. If the text were removed, the image would still show the tag.
+	// errInvisibleTag reports a tag in text that is not painted, such as the text that text recognition adds to a
+	// scanned page. If the text were removed, the image would still show the tag.
 	errInvisibleTag = errors.New("its text is invisible, perhaps because it lies over an image of the tag")
-	// errUnclosedTag reports a tag without an end.
+	// errUnclosedTag reports a tag that is not closed.
 	errUnclosedTag = errors.New(`expected "}}" after it`)
 	// ErrFormTag reports a tag in the value of a form field, which programs redraw.
 	ErrFormTag = errors.New("it is the value of a form field; import the form, or clear the field")
@@ -56,7 +56,7 @@ var (
 )
 
 const (
-	maxTags     = 5000 // tags in a document
+	maxTags     = 5000 // maximum number of tags in a document
 	maxTagStart = 32   // maximum length of a match of tagStart, in bytes
 )
 
@@ -66,8 +66,9 @@ const (
 var tagStart = regexp.MustCompile(`\{\{|(?i:\[\s?(?:sig|signature|init|initials?|date|text|check|checkbox|name|fullname|email|company|title|` +
 	`signed_date|number|select|dropdown|radio|attachment|stamp)\s?\|)`)
 
-// FindTags returns the tags in a document in reading order, except for those in form widgets. A tag that cannot be read
-// results in a *TagError. Other errors are pagetext.ErrLimit, the context's error, and errors from reading the file.
+// FindTags returns the tags in a document in reading order, except those in form widgets. If a tag cannot be read, it
+// returns a *TagError. Other possible errors are pagetext.ErrLimit, the context's error, and errors from reading the
+// file.
 func FindTags(ctx context.Context, f *pdf.File) ([]FoundTag, error) {
 	found, err := findTags(ctx, f)
 	return found.tags, err
@@ -165,7 +166,7 @@ func passageTags(page *pagetext.Page, q *pagetext.Passage) (all []FoundTag, sure
 	}
 }
 
-// bracesAt reports whether there are two braces at an index, even if a line ends between them.
+// bracesAt reports whether there are two braces at an index, even if they are on different lines.
 func bracesAt(q *pagetext.Passage, at int, brace byte) bool {
 	text := q.Text[at:]
 	switch {

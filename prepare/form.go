@@ -18,8 +18,8 @@ type FormField struct {
 	Label string // alternate field name (TU); "" if absent
 	// Type is text, date, checkbox, radio, select or signature. Push buttons are omitted.
 	Type string
-	// Value and Default are texts. For a checkbox or group, they are the name of the selected state, or "" if there is
-	// none. If several options are selected, they are the first one.
+	// Value and Default are texts. For a checkbox or group, each is the name of the selected state, or "" if no state
+	// is selected. If several options are selected, each is the first of them.
 	Value, Default     string
 	Required, ReadOnly bool
 	Multiline, Comb    bool
@@ -89,7 +89,7 @@ func ReadForm(ctx context.Context, f *pdf.File) ([]FormField, error) {
 	return r.fields, nil
 }
 
-// stray reads a widget that is not part of the field tree, because programs display it anyway.
+// stray reads a widget that is not part of the field tree. Programs display such widgets nevertheless.
 func (r *formReader) stray(ref pdf.Ref, base inherited) {
 	r.seen[ref] = true
 	var chain []pdf.Dict // from the widget upwards
@@ -121,7 +121,7 @@ type formReader struct {
 	seen   map[pdf.Ref]bool
 	nodes  int
 	texts  int // total size of texts so far, in bytes
-	// options contains the options of fields that share a list, so that they are stored only once.
+	// options caches the options of fields that share a list, so that they are stored only once.
 	options map[pdf.Ref][]FormOption
 	fields  []FormField
 }
@@ -250,10 +250,10 @@ func (r *formReader) inherit(in inherited, d pdf.Dict) inherited {
 	return in
 }
 
-// text returns the text of a text string, a stream or a name. It limits the total size, because all fields can refer to
+// text returns the text in a text string, a stream or a name. It limits the total size, because all fields can refer to
 // the same long text.
 func (r *formReader) text(v pdf.Value) string {
-	const each = 16 // accounts for the memory of an option without a text
+	const each = 16 // accounts for the memory of an option without text
 	text := r.textOf(v)
 	if r.texts += len(text) + each; r.texts > maxFormTexts && r.Err == nil {
 		r.Err = fmt.Errorf("%w: the texts of the form have more than %d MB", pagetext.ErrLimit, maxFormTexts>>20)

@@ -90,8 +90,8 @@ func TestReadForm(t *testing.T) {
 	}, fields)
 }
 
-// TestShownStates checks that a checkbox counts as selected if Poppler and MuPDF display it as selected, which depends
-// on the widget's state, with and without appearances.
+// TestShownStates checks that a checkbox counts as selected if Poppler and MuPDF display it as selected. This depends
+// on the widget's state, whether or not it has appearances.
 func TestShownStates(t *testing.T) {
 	t.Parallel()
 	for entries, ticked := range map[string]bool{
@@ -131,7 +131,7 @@ func TestFormPlaces(t *testing.T) {
 	}
 }
 
-// TestStrangeForms checks that cyclic forms terminate, and that widgets that are not on a page are omitted.
+// TestStrangeForms checks that reading a cyclic form terminates, and that widgets that are not on a page are omitted.
 func TestStrangeForms(t *testing.T) {
 	t.Parallel()
 	objects := formObjects("", "<<"+at+"/FT/Tx/T(a)/Kids[5 0 R 6 0 R 6 0 R]>>", "<<"+at+"/Parent 5 0 R/Kids[5 0 R]>>", "<<"+at+"/Parent 5 0 R>>")
@@ -280,9 +280,8 @@ func FuzzReadForm(f *testing.F) {
 	})
 }
 
-// TestFormsThatTakeLong checks that the total size of a form's texts is limited, including repeated references to the
-// same text, and that shared options are stored only once. The context must be checked for each annotation and each
-// text.
+// TestFormsThatTakeLong checks that the total size of a form's texts is limited, even if many fields refer to the same
+// text, and that shared options are stored only once. The context must be checked for each annotation and each text.
 func TestFormsThatTakeLong(t *testing.T) {
 	t.Parallel()
 	const choice = "<<" + at + "/FT/Ch/T(a)/Opt "

@@ -64,7 +64,7 @@ func formFiles(t *testing.T) []formFile {
 	return files
 }
 
-// otherWidget contains the properties of a widget that both programs report.
+// otherWidget contains the widget properties that both programs report.
 type otherWidget struct {
 	Object             int
 	Page               int
@@ -224,8 +224,8 @@ func asPDFJS(t *testing.T, hint string, w pdfjsWidget, f prepare.FormField) {
 	switch f.Type {
 	case "checkbox", "radio":
 		require.Equal(t, w.State, f.Option, hint)
-		// Compare only whether the state is selected. For a value without an appearance, pdf.js reports Off, and
-		// ReadForm the value in the file. LibreOffice 7.4 writes Yes for the state named yes.
+		// Compare only whether the state is selected. For a value without an appearance, pdf.js reports Off, whereas
+		// ReadForm returns the value in the file. LibreOffice 7.4 writes Yes for the state named yes.
 		require.Equal(t, w.Value == w.State, f.Value == f.Option, hint)
 	default:
 		require.Equal(t, w.Value, f.Value, hint)

@@ -64,7 +64,7 @@ func findBothWays(ctx context.Context, b []byte) (quick, whole string) {
 	return quick, outcome(tags, err)
 }
 
-// TestTagsNearBraces checks that the text near braces results in the same tags as the complete text, for any layout of
+// TestTagsNearBraces checks that the text near braces yields the same tags as the complete text, for any layout of
 // lines: in columns, close together and far apart, in several sizes and directions, and with tags that span many lines.
 func TestTagsNearBraces(t *testing.T) {
 	t.Parallel()

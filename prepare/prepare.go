@@ -10,7 +10,7 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// Values for the members of Options. For each member, the first value is the default.
+// Values for the fields of Options. The first value for each field is the default.
 const (
 	TagsIgnore   = "ignore"
 	TagsDetect   = "detect"

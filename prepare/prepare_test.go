@@ -41,7 +41,7 @@ func active() []byte {
 	})
 }
 
-// TestResourcesCalledLikeActions checks that an image and a font named AA stay, and that the appearance of the page
+// TestResourcesCalledLikeActions checks that an image and a font named AA are kept, and that the appearance of the page
 // does not change.
 func TestResourcesCalledLikeActions(t *testing.T) {
 	t.Parallel()
@@ -63,7 +63,7 @@ func TestResourcesCalledLikeActions(t *testing.T) {
 }
 
 // TestActiveContent checks that scripts and actions are removed and counted on their pages, and that links and pages
-// stay.
+// are kept.
 func TestActiveContent(t *testing.T) {
 	t.Parallel()
 	b := active()
@@ -138,8 +138,8 @@ func TestFormImport(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestReplacementTexts checks that the replacement text of a tag is removed from its structure element, and that other
-// elements keep theirs.
+// TestReplacementTexts checks that the replacement text of a tag is removed from the tag's structure element, and that
+// other elements keep theirs.
 func TestReplacementTexts(t *testing.T) {
 	t.Parallel()
 	content := "/P<</MCID 0/ActualText(Sign {{a}})>>BDC BT /F1 12 Tf 72 700 Td (Sign {{a}}) Tj ET EMC"

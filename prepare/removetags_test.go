@@ -74,8 +74,8 @@ func glyphs(t *testing.T, b []byte, tags []prepare.FoundTag) []string {
 	return all
 }
 
-// TestRemoveTags checks that the revision is appended to the file, is reproducible, and shows no tag, also in other
-// programs, and that everything else keeps its position.
+// TestRemoveTags checks that the revision is appended to the file and is reproducible, and that neither this package
+// nor other programs find a tag in it. Everything else must keep its position.
 func TestRemoveTags(t *testing.T) {
 	t.Parallel()
 	original := shared()

@@ -10,8 +10,8 @@ import (
 	"countersign/pdf"
 )
 
-// replacementTexts plans the removal of other copies of a tag's text: ActualText, Alt and E of structure elements and
-// property lists (14.9), and Contents and RC of the annotations that show the tag.
+// replacementTexts plans the removal of other copies of a tag's text. These are the entries ActualText, Alt and E of
+// structure elements and property lists (14.9), and Contents and RC of the annotations that show the tag.
 func (r *Revision) replacementTexts(ctx context.Context, f *pdf.File) error {
 	cat, _, err := f.Catalog()
 	if err != nil {
@@ -116,7 +116,7 @@ func textOf(f *pdf.File, v pdf.Value) (string, error) {
 	return pdf.DecodeText(b), nil
 }
 
-// holdsTag reports whether a text contains one of the tags. It ignores spaces.
+// holdsTag reports whether a text contains one of the tags, ignoring spaces.
 func holdsTag(text string, tags []FoundTag) bool {
 	if !tagStart.MatchString(text) {
 		return false

@@ -63,7 +63,7 @@ func fieldType(word string) (string, bool) {
 func expected(format string, args ...any) error { return fmt.Errorf("expected "+format, args...) }
 
 const (
-	maxTag     = 600 // maximum length of a tag in characters
+	maxTag     = 600 // maximum length of a tag, in characters
 	maxOptions = 100
 	maxSide    = 14_400 // points, the largest page size
 	minFont    = 4      // points
@@ -276,7 +276,7 @@ func decimal(name, value string) (string, error) {
 	return value, nil
 }
 
-// check checks that the parts are consistent.
+// check checks that the parts are consistent with each other.
 func (t *Tag) check() error {
 	if (t.Min != "" || t.Max != "") && t.Type != "number" {
 		return expected("minValue and maxValue only of a number, not of a field of the type %s", t.Type)

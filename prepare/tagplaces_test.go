@@ -36,7 +36,7 @@ func textOf(t *testing.T, b []byte) []string {
 	return pages
 }
 
-// TestTagsInSharedForms checks that, if only some uses of a form show a tag, the tag is removed only from these uses,
+// TestTagsInSharedForms checks that, if only some uses of a form show a tag, the tag is removed only from those uses,
 // and the form stays unchanged for the others.
 func TestTagsInSharedForms(t *testing.T) {
 	t.Parallel()
@@ -159,7 +159,7 @@ func TestTagsInAnnotations(t *testing.T) {
 }
 
 // TestAnnotationsWithoutTags checks that annotations that are not displayed, or that belong to a form, are not searched
-// for tags, and that comments stay.
+// for tags, and that comments are kept.
 func TestAnnotationsWithoutTags(t *testing.T) {
 	t.Parallel()
 	const appearance = "BT /F1 10 Tf 2 4 Td ({{a}}) Tj ET"
@@ -179,8 +179,8 @@ func TestAnnotationsWithoutTags(t *testing.T) {
 	require.Len(t, revision(t, b, prepare.Options{Tags: prepare.TagsDetect}).Tags, 1)
 }
 
-// TestTagsThatCannotLeave checks that a tag that programs redraw from another source is rejected with its text and
-// page.
+// TestTagsThatCannotLeave checks that a tag that programs redraw from another source is rejected, and that the error
+// contains its text and page.
 func TestTagsThatCannotLeave(t *testing.T) {
 	t.Parallel()
 	undrawn := annotated("<</Subtype/FreeText/Rect[100 500 140 700]/DA(/F1 9 Tf)/Contents(Sign {{a}})>>", "", false)
@@ -198,7 +198,7 @@ func TestTagsThatCannotLeave(t *testing.T) {
 }
 
 // TestTagsInPropertyLists checks that a property list with a tag's text no longer applies to the tag but still applies
-// to other text, and that layers, which contain no text, stay unchanged.
+// to other text. Layers, which contain no text, must stay unchanged.
 func TestTagsInPropertyLists(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -23,7 +23,7 @@ import (
 	"countersign/models"
 )
 
-// Outbox is the dispatcher's interface to the store.
+// Outbox is the part of the store that the dispatcher uses.
 type Outbox interface {
 	Wake() <-chan struct{}
 	ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error)
@@ -31,8 +31,8 @@ type Outbox interface {
 	RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error
 }
 
-// Dispatcher delivers outbox rows to Temporal. Several dispatchers can run at the same time: each row is leased to one
-// of them, and delivering a row twice is harmless.
+// Dispatcher delivers outbox rows to Temporal. Several dispatchers can run at the same time, because each row is leased
+// to one of them, and delivering a row twice is harmless.
 type Dispatcher struct {
 	Outbox    Outbox
 	Client    client.Client
@@ -89,7 +89,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	}
 }
 
-// claim waits for a free slot, claims a row for each free slot, and starts delivering the rows. It returns the number
+// claim waits for a free slot, claims one row for each free slot, and starts delivering the rows. It returns the number
 // of claimed rows.
 func (d *Dispatcher) claim(ctx context.Context, slots chan struct{}) (int, error) {
 	select {
@@ -170,7 +170,8 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 		return d.signal(ctx, row, SignalRescheduled)
 	case models.OutboxDeliver:
 		opts := options(row, DeliveryWorkflowID(row.Key, row.Refs.Resend), "Delivery to webhook "+webhook.String())
-		// A resend has its own ID, and may run again. It has no effect if the delivery is settled.
+		// Each resend has its own workflow ID, and may run again. Running it again has no effect if the delivery is
+		// settled.
 		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 		return d.start(ctx, opts, WorkflowDelivery, DeliveryInput{DeliveryID: row.Key, WebhookID: webhook, Delays: d.Delays, Resend: row.Refs.Resend})
 	case models.OutboxBulk:
@@ -247,7 +248,7 @@ func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptio
 	if row.Refs.TenantID != "" {
 		attributes = append(attributes, AttrTenantID.ValueSet(row.Refs.TenantID))
 	}
-	switch row.Kind { //nolint:exhaustive // an envelope's own workflow has the envelope in its id
+	switch row.Kind { //nolint:exhaustive // an envelope's own workflow has the envelope ID in its workflow ID
 	case models.OutboxDeliver:
 		if row.Refs.EnvelopeID != nil {
 			attributes = append(attributes, AttrEnvelopeID.ValueSet(row.Refs.EnvelopeID.String()))
@@ -263,7 +264,7 @@ func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptio
 	}
 }
 
-// signal sends a fact to the envelope's workflow. The row's ID is the request ID, which the server uses to ignore
+// signal sends a fact to the envelope's workflow. The row's ID serves as the request ID, so that the server ignores
 // repeated requests. If the workflow does not exist, it is started with the signal. If it has ended, it does not need
 // the signal.
 func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name string) error {

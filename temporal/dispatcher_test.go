@@ -37,7 +37,7 @@ type fakeOutbox struct {
 
 func (b *fakeOutbox) Wake() <-chan struct{} { return b.wake }
 
-// dispatch runs the dispatcher until it has tried each existing row once or has removed every row.
+// dispatch runs the dispatcher until it has tried to deliver each existing row once, or has removed every row.
 func (b *fakeOutbox) dispatch(t *testing.T, d *temporal.Dispatcher) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -265,7 +265,7 @@ func (quiet) Warn(string, ...any)  {}
 func (quiet) Error(string, ...any) {}
 
 // TestRun_OneKeyStalls_DelaysNoOther checks that a hanging call occupies only one slot, and that the rows of all other
-// keys are claimed and delivered meanwhile.
+// keys are claimed and delivered in the meantime.
 func TestRun_OneKeyStalls_DelaysNoOther(t *testing.T) {
 	t.Parallel()
 	const others = 60 // more than the number of slots

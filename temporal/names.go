@@ -12,9 +12,9 @@ import (
 	"countersign/models"
 )
 
-// Task queues. Sealing has its own queue because it is limited by the processor. Webhooks and email have their own
-// queues because a slow endpoint or a hanging mail server must not delay other work. Bulk sends have their own queue
-// because only a few of their batches run concurrently.
+// Task queues. Sealing has its own queue because it is CPU-bound. Webhooks and email have their own queues because a
+// slow endpoint or a hanging mail server must not delay other work. Bulk sends have their own queue because only a few
+// of their batches run concurrently.
 const (
 	QueueMain     = "countersign"
 	QueueSeal     = "countersign-seal"
@@ -66,11 +66,11 @@ var (
 	AttrAppID    = sdktemporal.NewSearchAttributeKeyKeyword("AppId")
 	AttrTenantID = sdktemporal.NewSearchAttributeKeyKeyword("TenantId")
 	// AttrEnvelopeID contains the ID of the envelope that a delivery or another workflow belongs to. An envelope's own
-	// workflow does not have it, because the workflow ID already contains the envelope ID.
+	// workflow lacks this attribute, because its workflow ID already contains the envelope ID.
 	AttrEnvelopeID = sdktemporal.NewSearchAttributeKeyKeyword("EnvelopeId")
 	// AttrEnvelopeStatus is the status returned by StatusAttribute, or sealing_failed.
 	AttrEnvelopeStatus = sdktemporal.NewSearchAttributeKeyKeyword("EnvelopeStatus")
-	// AttrStuck names a task that a workflow has been retrying for minutes. It is unset while all tasks succeed.
+	// AttrStuck identifies a task that a workflow has been retrying for minutes. It is unset while all tasks succeed.
 	AttrStuck = sdktemporal.NewSearchAttributeKeyKeyword("Stuck")
 )
 
@@ -159,8 +159,9 @@ type Plan struct {
 	RenewAt *time.Time `json:"renewAt,omitempty"`
 }
 
-// StatusAttribute returns the value of AttrEnvelopeStatus for a status: "open" while signers can act, otherwise the status
-// itself. A workflow receives no signal when a link is opened, so it cannot distinguish sent from in_progress.
+// StatusAttribute returns the value of AttrEnvelopeStatus for a status. It is "open" while signers can act, and
+// otherwise the status itself. A workflow receives no signal when a link is opened, so it cannot distinguish sent from
+// in_progress.
 func StatusAttribute(s models.Status) string {
 	if s.Open() {
 		return "open"
@@ -189,10 +190,10 @@ type InviteInput struct {
 	EnvelopeInput
 
 	SignerID uuid.UUID `json:"signerId"`
-	// LinkID is the renewed link to send, unless another link has replaced it, or the ID of a repeated notice of a
-	// copy. If it is nil, the signer's current link is sent.
+	// LinkID is the renewed link to send, unless another link has replaced it, or the ID of a repeated copy notice. If
+	// it is nil, the signer's current link is sent.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
-	// Reminder is the ID of a request for a reminder, which is sent with the current link instead of an invitation. It
+	// Reminder is the ID of a reminder request. The reminder is sent with the current link instead of an invitation. It
 	// is nil for an invitation.
 	Reminder *uuid.UUID `json:"reminder,omitempty"`
 }
@@ -222,7 +223,7 @@ type DigestInput struct {
 	Until time.Time `json:"until"`
 }
 
-// DeletionInput is the input of the workflow that sends a reminder that the files of an envelope will be deleted in
+// DeletionInput is the input of the workflow that reminds recipients that the files of an envelope will be deleted in
 // Days days.
 type DeletionInput struct {
 	EnvelopeInput

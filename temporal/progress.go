@@ -10,7 +10,7 @@ import (
 )
 
 // Steps of an envelope's workflow, as reported in Progress. StepExpiring is reported while an expiry is running, and
-// StepSealingFailed while sealing has a problem.
+// StepSealingFailed while there is a sealing problem.
 const (
 	StepWaiting       = "waiting"
 	StepExpiring      = "expiring"
@@ -22,11 +22,11 @@ const (
 )
 
 // ErrNoWorkflow means that an envelope has no workflow to query. The workflow has not started yet, has failed, was
-// terminated by an operator, or was removed some time after its end.
+// terminated by an operator, or was removed some time after it ended.
 var ErrNoWorkflow = errors.New("no workflow runs for the envelope")
 
-// ProgressOf returns the progress of a sent envelope according to the database, for an envelope without a workflow.
-// nextReminder is the result of models.Envelope.NextReminder.
+// ProgressOf returns the progress of a sent envelope according to the database. It is used for an envelope without a
+// workflow. nextReminder is the result of models.Envelope.NextReminder.
 func ProgressOf(e *models.Envelope, nextReminder *time.Time) Progress {
 	p := Progress{Step: StepDone, Awaiting: []uuid.UUID{}}
 	switch {

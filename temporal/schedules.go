@@ -13,7 +13,7 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 )
 
-// EnsureAnchorSchedule creates or updates the schedule that anchors the audit trail once immediately, and then every
+// EnsureAnchorSchedule creates or updates the schedule that anchors the audit trail, once immediately and then every
 // day at 03:00 UTC. A single run makes up for all missed runs.
 func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 24 * time.Hour, Offset: 3 * time.Hour}
@@ -25,7 +25,7 @@ func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 
 // DeleteAnchorSchedule cancels the running anchor workflow and removes the schedule. Without a worker that has a
 // time-stamp authority, the workflow would retry forever. A missing schedule is not an error. The schedule is removed
-// last, so that repeating the call completes an interrupted one.
+// last, so that repeating an interrupted call completes it.
 func DeleteAnchorSchedule(ctx context.Context, c client.Client) error {
 	schedule := c.ScheduleClient().GetHandle(ctx, ScheduleAnchor)
 	d, err := schedule.Describe(ctx)
@@ -51,7 +51,7 @@ func unlessMissing(err error) error {
 	return err
 }
 
-// EnsureCleanupSchedule creates or updates the schedule that removes old rows immediately and then every ten minutes.
+// EnsureCleanupSchedule creates or updates the schedule that removes old rows, immediately and then every ten minutes.
 // Runs do not overlap.
 func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 10 * time.Minute}
@@ -62,8 +62,8 @@ func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 }
 
 // EnsureReconcileSchedule creates or updates the schedule that starts lost workflows, immediately and then every three
-// minutes. Runs do not overlap. Workers call it at startup, so a new namespace has the schedule after Temporal's data
-// was lost.
+// minutes. Runs do not overlap. Workers call this function at startup, so that a new namespace has the schedule after
+// Temporal's data was lost.
 func EnsureReconcileSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 3 * time.Minute}
 	if err := ensureSchedule(ctx, c, ScheduleReconcile, WorkflowReconcile, every, 15*time.Minute, "Lost workflows", "docs/run/troubleshooting.md"); err != nil {
@@ -85,9 +85,9 @@ func ScheduleState(ctx context.Context, c client.Client, id string) (exists, pau
 }
 
 // ensureSchedule creates a schedule that runs a workflow immediately and then at intervals, one run at a time. It
-// updates an existing schedule to this version of the program, and leaves a paused one paused. note names the setting
-// on which the schedule depends. limit ends a run that hangs, for example because no worker of its version is left, so
-// that the next run can start. Zero means no limit.
+// updates an existing schedule to match this version of the program, and leaves a paused schedule paused. note names
+// the setting on which the schedule depends. limit ends a run that hangs, for example because no worker of its version
+// is left, so that the next run can start. Zero means no limit.
 func ensureSchedule(ctx context.Context, c client.Client, id, workflow string, every client.ScheduleIntervalSpec, limit time.Duration, summary, note string) error {
 	spec := client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{every}}
 	action := &client.ScheduleWorkflowAction{ID: id, Workflow: workflow, TaskQueue: QueueMain, StaticSummary: summary, WorkflowRunTimeout: limit}

@@ -20,8 +20,8 @@ import (
 const traceHeader = "traceparent"
 
 // TracingInterceptor propagates a trace to activities from the start of their workflow, or from a signal with a trace.
-// A workflow itself has no span, because it lives for weeks and runs in many processes. Each activity has one span for
-// its scheduling and one for its execution.
+// A workflow itself has no span, because it can run for weeks and in many processes. Each activity has one span for its
+// scheduling and one for its execution.
 func TracingInterceptor(t trace.Tracer) interceptor.ClientInterceptor {
 	return &tracingInterceptor{tracer: t}
 }

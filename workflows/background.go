@@ -13,15 +13,15 @@ import (
 	"countersign/temporal"
 )
 
-// backgroundTasks is the state of the tasks that run while the workflow waits for the signers. No task delays a signal:
-// an envelope can be voided even if a mail server or the database is down.
+// backgroundTasks is the state of the tasks that run while the workflow waits for the signers. No task delays the
+// handling of a signal, so an envelope can be voided even if a mail server or the database is down.
 type backgroundTasks struct {
 	ctx     workflow.Context // canceled when the wait ends
 	cancel  workflow.CancelFunc
 	running int
 
 	expiring, renewing, reminding bool
-	behind                        int // number of consecutive responses that a time is still in the future
+	behind                        int // number of consecutive responses that the next time is still in the future
 	reads                         int // number of times that the schedule was reloaded
 }
 
@@ -83,7 +83,7 @@ func (w *envelope) notInvited(ids []uuid.UUID) (missing []uuid.UUID) {
 
 // scheduleLaterSigners schedules reminders and link renewals for signers who are invited after the first ones. When a
 // new group opens, its first reminder is due one interval later. If the sender delivered the links of the earlier
-// signers, no times were scheduled yet. The database corrects the times when they are due.
+// signers, no times have been scheduled yet. The database corrects the times when they are due.
 func (w *envelope) scheduleLaterSigners(ctx workflow.Context) {
 	now := workflow.Now(ctx)
 	if w.plan.Signers.OpenGroup() != w.group {
@@ -124,7 +124,7 @@ func (w *envelope) reschedule(ctx workflow.Context) error {
 }
 
 // startDueTask starts the most important task that is due. An envelope past its deadline is only closed. Links are
-// renewed before a reminder, so that the reminder contains the new link.
+// renewed before a reminder is sent, so that the reminder contains the new link.
 func (w *envelope) startDueTask(ctx workflow.Context) {
 	if !w.timer.fired() {
 		return
@@ -140,7 +140,7 @@ func (w *envelope) startDueTask(ctx workflow.Context) {
 }
 
 // expire starts the activity that closes the envelope at its deadline. If the last signer has signed in the meantime,
-// the activity does not close the envelope, and the signer's signal will follow.
+// the activity does not close the envelope, and the signer's signal arrives afterwards.
 func (w *envelope) expire(workflow.Context) {
 	w.background.expiring = true
 	var status models.Status

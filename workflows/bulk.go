@@ -11,8 +11,8 @@ import (
 	"countersign/temporal"
 )
 
-// BulkSend sends the rows of a bulk send in batches until none is pending. It is stateless: each batch reads its work
-// from the database, so a workflow that was lost or started twice continues with the pending rows.
+// BulkSend sends the rows of a bulk send in batches until no rows are pending. It is stateless: each batch reads its
+// work from the database, so a workflow that was lost or started twice continues with the pending rows.
 func BulkSend(ctx workflow.Context, in temporal.BulkInput) error {
 	w := &bulkSend{BulkInput: in}
 	err := workflow.SetQueryHandlerWithOptions(ctx, temporal.QueryProgress, w.progress, workflow.QueryHandlerOptions{
@@ -72,7 +72,7 @@ type bulkSend struct {
 	stuck stuckTracker
 }
 
-// signals returns a selector that handles the signals of operators and of the API.
+// signals returns a selector that handles the signals from operators and from the API.
 func (w *bulkSend) signals(ctx workflow.Context) workflow.Selector {
 	sel := workflow.NewSelector(ctx)
 	for _, s := range []struct {
@@ -90,9 +90,9 @@ func (w *bulkSend) signals(ctx workflow.Context) workflow.Selector {
 	return sel
 }
 
-// listen handles the signals in the order of their arrival, even during a batch, so that an operator's last command
-// takes effect. It receives outside the selector's Select. A receiver inside Select would consume a signal immediately
-// but handle it only when its coroutine runs, which never happens at the end of a run.
+// listen handles the signals in order of arrival, even during a batch, so that an operator's last command takes effect.
+// It receives outside the selector's Select. A receiver inside Select would consume a signal immediately, but would
+// handle it only when its coroutine runs, which never happens at the end of a run.
 func (w *bulkSend) listen(ctx workflow.Context) {
 	sel := w.signals(ctx)
 	for workflow.Await(ctx, sel.HasPending) == nil {

@@ -34,7 +34,7 @@ type fakeBulk struct {
 	fails  int
 	then   func() // called at the end of the next batch, or nil
 
-	begun []time.Time // the start of each attempt at a batch
+	begun []time.Time // start of each attempt at a batch
 
 	mu       sync.Mutex
 	commands []models.BulkAction
@@ -130,8 +130,8 @@ func TestBulkSend_RunsUntilNoRowIsPending(t *testing.T) {
 	require.Equal(t, 20*time.Second, f.begun[15].Sub(f.begun[14]))
 }
 
-// TestBulkSend_ContinuesAfterStaleState checks that the workflow continues if its state was outdated at the start: the
-// bulk send was paused, and has been resumed since.
+// TestBulkSend_ContinuesAfterStaleState checks that the workflow continues if its state at the start was outdated
+// because the bulk send had been paused and has been resumed since.
 func TestBulkSend_ContinuesAfterStaleState(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkPaused, counts: models.BulkCounts{Pending: 25}, wait: 20 * time.Second}
@@ -293,7 +293,7 @@ func TestBulkSend_ContinuesAsNew(t *testing.T) {
 	require.Equal(t, 10, f.counts.Sent)
 }
 
-// TestBulkSend_PausedCanBeCanceled checks that Temporal's cancellation ends a paused bulk send, as it ends any
+// TestBulkSend_PausedCanBeCanceled checks that cancellation in Temporal ends a paused bulk send, as it ends any
 // workflow.
 func TestBulkSend_PausedCanBeCanceled(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"countersign/activities"
 )
 
-// cleanupRounds is the maximum number of rounds in one run. The next run continues the work.
+// cleanupRounds is the maximum number of rounds in one run. The next run continues where the previous one stopped.
 const cleanupRounds = 200
 
 // Cleanup removes data after its retention period in rounds, and reports its progress. It is started by a Temporal

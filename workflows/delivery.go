@@ -62,7 +62,7 @@ func deliver(ctx workflow.Context, in temporal.DeliveryInput, attempts int, end 
 		TaskQueue: temporal.QueueWebhooks, Summary: "Post the event",
 		// The HTTP exchange takes at most 10 s. The rest of the time is for the database.
 		StartToCloseTimeout: 20 * time.Second, ScheduleToCloseTimeout: end.Sub(workflow.Now(ctx)),
-		// These intervals apply only after interrupted attempts. All other attempts return their own delay.
+		// These intervals apply only after interrupted attempts. All other attempts return their own delays.
 		RetryPolicy: &sdktemporal.RetryPolicy{
 			InitialInterval: cutOffDelay, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: int32(attempts), //nolint:gosec // five
 		},
@@ -74,9 +74,9 @@ func deliver(ctx workflow.Context, in temporal.DeliveryInput, attempts int, end 
 // cutOffDelay is the delay before the attempt that follows an interrupted one.
 const cutOffDelay = 5 * time.Second
 
-// retryAfter returns the delay after which a delivery continues, or 0 if it has ended. A delivery continues if the
-// endpoint's concurrency limit was reached, or if Temporal counted attempts that the database did not count because
-// they were interrupted.
+// retryAfter returns the delay after which a delivery continues, or 0 if the delivery has ended. A delivery continues
+// if the endpoint's concurrency limit was reached, or if Temporal counted attempts that the database did not count
+// because they were interrupted.
 func retryAfter(result activities.DeliverResult, err error) time.Duration {
 	if err == nil {
 		return result.Wait

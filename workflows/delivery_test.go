@@ -19,8 +19,8 @@ import (
 	"countersign/workflows"
 )
 
-// deliver runs a delivery whose endpoint accepts only the attempt with the number takes, or none if takes is zero. It
-// returns the wait before each attempt.
+// deliver runs a delivery whose endpoint accepts only the attempt with the number takes, or no attempt if takes is
+// zero. It returns the wait before each attempt.
 func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, abandoned bool, failed error) {
 	t.Helper()
 	s, err := webhook.ParseSchedule(schedule)
@@ -77,7 +77,7 @@ func TestDelivery_SucceedsEventually(t *testing.T) {
 
 // TestDelivery_NoAttemptWasMade_CountsNone checks that waiting for the concurrency limit and interrupted attempts do
 // not count toward the five attempts. Temporal receives the number of remaining attempts, so that its UI shows the
-// current one.
+// current number.
 func TestDelivery_NoAttemptWasMade_CountsNone(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(quiet(t))

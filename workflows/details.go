@@ -11,7 +11,7 @@ import (
 	"countersign/temporal"
 )
 
-// describe sets the workflow's details in the Temporal UI. They explain to operators, in plain language, what the
+// describe sets the workflow's details in the Temporal UI. The details tell operators, in plain language, what the
 // workflow is waiting for.
 func (w *envelope) describe(ctx workflow.Context) {
 	var text string

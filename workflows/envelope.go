@@ -1,5 +1,5 @@
-// Package workflows drives the long-running work: inviting, reminding, expiring, sealing and delivering. A workflow
-// makes no decisions about an envelope. It receives facts as signals, and requests changes through activities.
+// Package workflows drives long-running work: inviting, reminding, expiring, sealing and delivering. A workflow makes
+// no decisions about an envelope. It receives facts as signals, and requests changes through activities.
 package workflows
 
 import (
@@ -15,7 +15,7 @@ import (
 	"countersign/temporal"
 )
 
-// acts provides references to the activity methods. It is nil, and no method is called on it.
+// acts provides references to the activity methods. It is nil, and no method is ever called on it.
 var acts *activities.Activities
 
 // Envelope drives one envelope from sending to its final status. It can reload its state from the database, so a new
@@ -91,7 +91,7 @@ var signalHandlers = []struct {
 	{temporal.SignalSealingFailed, "An attempt at sealing has failed for a reason that does not pass by itself.", func(w *envelope, _ temporal.SignerSignal) { w.plan.Problem = models.SealingFailing }},
 }
 
-// listen handles the signals in the order of their arrival until the workflow is canceled.
+// listen handles the signals in order of arrival until the workflow is canceled.
 func (w *envelope) listen(ctx workflow.Context) {
 	selector := workflow.NewSelector(ctx)
 	for _, s := range signalHandlers {
@@ -150,8 +150,8 @@ func (w *envelope) readPlan(ctx workflow.Context) (plan temporal.Plan, err error
 	return plan, err
 }
 
-// close records the final status of the envelope. Only the first call has an effect, because later signals concern a
-// closed envelope.
+// close records the final status of the envelope. Only the first call has an effect, because later signals concern an
+// envelope that is already closed.
 func (w *envelope) close(status models.Status) {
 	if !w.plan.Status.Terminal() {
 		w.plan.Status = status
@@ -180,11 +180,11 @@ func (w *envelope) awaitSigners(ctx workflow.Context) error {
 }
 
 // sealQuietly is the time that sealing may take, including the wait for a worker, before the search attribute
-// EnvelopeStatus shows it. An envelope that is sealed within this time costs no action for the attribute.
+// EnvelopeStatus shows it. If an envelope is sealed within this time, the attribute costs no action.
 const sealQuietly = time.Minute
 
-// seal seals the documents. It does not show the sealing at first, but does so after sealQuietly, and retries until it
-// succeeds or an operator voids the envelope.
+// seal seals the documents. It updates the status to show the sealing only after sealQuietly has passed. It retries
+// until sealing succeeds or an operator voids the envelope.
 func (w *envelope) seal(ctx workflow.Context) error {
 	quiet := sealOptions("")
 	quiet.ScheduleToCloseTimeout = sealQuietly

@@ -43,7 +43,7 @@ func strict(t *testing.T) log.Logger {
 }
 
 // testOutput writes to the output of a test until the test ends. The SDK's test environment does not wait for the
-// activities of a canceled workflow, and these log until they return.
+// activities of a canceled workflow, and these write log messages until they return.
 type testOutput struct {
 	mu sync.Mutex
 	w  io.Writer // io.Discard after the test has ended
@@ -82,7 +82,7 @@ func (u unexpectedLogs) Handle(ctx context.Context, r slog.Record) error {
 	return u.Handler.Handle(ctx, r)
 }
 
-// fakeEnv simulates the database and external services. It records the requests of the workflow and their times.
+// fakeEnv simulates the database and external services. It records the workflow's requests and their times.
 type fakeEnv struct {
 	env  *testsuite.TestWorkflowEnvironment
 	in   temporal.EnvelopeInput
@@ -90,7 +90,7 @@ type fakeEnv struct {
 
 	mu    sync.Mutex
 	calls []string
-	times map[string]time.Duration // the time of each latest call, relative to the start
+	times map[string]time.Duration // time of each latest call, relative to the start
 	begin time.Time
 
 	mailDown    bool
@@ -371,7 +371,7 @@ func TestSignals_AfterTheEnd(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "seal", "copies"}, env.calls)
 }
 
-// unsealed makes sealing fail for a cause that does not resolve on its own, until the workflow is closed.
+// unsealed makes sealing fail for a reason that does not resolve itself, until the workflow is closed.
 func (env *fakeEnv) unsealed() {
 	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
 		return activities.Sealed{}, sdktemporal.NewApplicationErrorWithOptions("cannot be sealed", "original_missing", sdktemporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
@@ -518,7 +518,7 @@ func TestRestart_ContinuesFromTheDatabase(t *testing.T) {
 	}
 }
 
-// TestLinks_AreRenewedInTime checks that a link that would expire before the envelope is renewed in time and
+// TestLinks_AreRenewedInTime checks that a link that would expire before the envelope does is renewed in time and
 // repeatedly, with and without reminders.
 func TestLinks_AreRenewedInTime(t *testing.T) {
 	t.Parallel()
@@ -580,8 +580,8 @@ func TestCancel_WhileNothingIsDue(t *testing.T) {
 	assert.Equal(t, []string{"invite A"}, env.calls)
 }
 
-// TestTimers_BeforeTheDatabaseClock checks that renewals and reminders are polled at increasing intervals rather than
-// every second.
+// TestTimers_BeforeTheDatabaseClock checks that, if the database's clock is behind, due times are checked at increasing
+// intervals rather than every second.
 func TestTimers_BeforeTheDatabaseClock(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*temporal.Plan, *time.Time){

@@ -11,7 +11,7 @@ import (
 	"countersign/temporal"
 )
 
-// activityOptions returns the options of an activity that is retried until it succeeds. Each attempt may take up to
+// activityOptions returns the options for an activity that is retried until it succeeds. Each attempt may take up to
 // limit. The heartbeat timeout detects a worker that has died.
 func activityOptions(summary string, limit time.Duration) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
@@ -19,16 +19,16 @@ func activityOptions(summary string, limit time.Duration) workflow.ActivityOptio
 	}
 }
 
-// localOptions returns the options of a local activity that makes a short database query.
+// localOptions returns the options for a local activity that makes a short database query.
 func localOptions(summary string) workflow.LocalActivityOptions {
 	return workflow.LocalActivityOptions{
 		ScheduleToCloseTimeout: 365 * 24 * time.Hour, StartToCloseTimeout: 10 * time.Second, RetryPolicy: retryForever(time.Minute), Summary: summary,
 	}
 }
 
-// mailOptions returns the options of an activity that sends emails. Email has a separate task queue, so that a hanging
-// mail server does not delay other work. The time limit covers the emails to all recipients; each email has a shorter
-// limit of its own.
+// mailOptions returns the options for an activity that sends emails. Email has a separate task queue, so that a hanging
+// mail server does not delay other work. The time limit covers the emails to all recipients. Each email also has a
+// shorter limit of its own.
 func mailOptions(summary string) workflow.ActivityOptions {
 	opts := activityOptions(summary, 10*time.Minute)
 	opts.TaskQueue = temporal.QueueMail
@@ -36,7 +36,7 @@ func mailOptions(summary string) workflow.ActivityOptions {
 }
 
 // retryForever returns a retry policy with unlimited attempts, because a signature must not be lost if a server is down
-// overnight. The delay between two attempts is at most longest.
+// overnight. longest is the maximum delay between two attempts.
 func retryForever(longest time.Duration) *sdktemporal.RetryPolicy {
 	return &sdktemporal.RetryPolicy{
 		InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: longest,

@@ -35,9 +35,9 @@ import (
 	"countersign/worker"
 )
 
-// record specifies where to save the histories of this version; "make histories" sets it. The histories of a released
-// version must never be changed: envelopes live for weeks, and workflows that began under an older version must
-// continue under this one.
+// record specifies where to save the histories of this version. "make histories" sets it. The histories of a released
+// version must never be changed, because envelopes can be open for weeks, and workflows that began under an older
+// version must be able to continue under this one.
 var record = flag.String("record", "", "save the histories of this run under testdata/histories/`NAME`")
 
 // init sets the build ID that each task of a history contains.
@@ -218,7 +218,7 @@ func (s *scenario) register(r sdkworker.Registry) {
 	register("RemindDeletion", func(context.Context, temporal.DeletionInput) error { return nil })
 }
 
-// soon returns an error after which an activity is retried almost immediately.
+// soon returns an error that causes an activity to be retried almost immediately.
 func soon(message string) error {
 	return sdktemporal.NewApplicationErrorWithOptions(message, "Test", sdktemporal.ApplicationErrorOptions{NextRetryDelay: 10 * time.Millisecond})
 }
@@ -417,8 +417,8 @@ func (s *scenario) startWorkers(t *testing.T, c client.Client) {
 	}
 }
 
-// TestEnvelope_BillableActions checks that an envelope with two signers takes at most eight billable actions, and that
-// EnvelopeStatus contains its outcome.
+// TestEnvelope_BillableActions checks that an envelope with two signers costs at most eight billable actions, and that
+// EnvelopeStatus contains the outcome.
 func TestEnvelope_BillableActions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

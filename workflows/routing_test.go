@@ -48,8 +48,8 @@ func TestRouting_WitnessAfterRestart(t *testing.T) {
 	require.Equal(t, []string{"invite B", "seal", "copies"}, env.calls)
 }
 
-// TestTimers_OfLaterInvitations checks that reminders and renewals are scheduled for signers who are invited later even
-// if the sender delivered the links of the first signers, so that the plan contained no such times.
+// TestTimers_OfLaterInvitations checks that reminders and renewals are scheduled for signers who are invited later,
+// even if the sender delivered the first signers' links, so that the plan contained no such times.
 func TestTimers_OfLaterInvitations(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour

@@ -11,7 +11,7 @@ import (
 	"countersign/temporal"
 )
 
-// Values of the search attribute Stuck, which names the failing task.
+// Values of the search attribute Stuck, which identifies the failing task.
 const (
 	stuckInvitation   = "invitation"
 	stuckReminder     = "reminder"
@@ -31,7 +31,7 @@ const stuckAfterAttempts = 10
 
 // task is an activity that is retried until it succeeds.
 type task struct {
-	stuck    string // its name in the search attribute Stuck
+	stuck    string // the task's name in the search attribute Stuck
 	activity any
 	in       any
 	options  workflow.ActivityOptions
@@ -46,7 +46,7 @@ type stuckTracker struct {
 }
 
 // run runs a task until it succeeds or fails permanently. After stuckAfterAttempts failed attempts, the search
-// attribute Stuck names the task until it succeeds.
+// attribute Stuck identifies the task until it succeeds.
 func (t *stuckTracker) run(ctx workflow.Context, task task, result any) error {
 	first, further := *task.options.RetryPolicy, *task.options.RetryPolicy
 	first.MaximumAttempts = stuckAfterAttempts

@@ -45,7 +45,7 @@ func (w *envelope) times() (times []plannedTime) {
 }
 
 // setTimer starts the timer for the next scheduled time. It keeps a running timer that fires early enough, so that a
-// signal does not cost another timer.
+// signal does not incur the cost of another timer.
 func (w *envelope) setTimer(ctx workflow.Context) {
 	var next plannedTime
 	for _, t := range w.times() {

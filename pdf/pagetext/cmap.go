@@ -149,8 +149,8 @@ func (c *cmap) bfRange(from, to, target operand) {
 	}
 }
 
-// find returns the range that contains a code. If ranges overlap, it prefers the one with the highest start, and among
-// those the last one defined.
+// find returns the range that contains a code. If ranges overlap, it prefers the range with the highest start, and
+// among those the one defined last.
 func find(ranges []cmapRange, n uint32) *cmapRange {
 	i, _ := slices.BinarySearchFunc(ranges, n, func(r cmapRange, n uint32) int {
 		if r.lo <= n {
@@ -212,7 +212,7 @@ func (c *cmap) next(b []byte) int {
 	return min(shortest, len(b))
 }
 
-// holds compares byte by byte, because a codespace range is multidimensional.
+// holds compares codes byte by byte, because a codespace range is multidimensional.
 func (s codeRange) holds(n uint32) bool {
 	for i := range s.length {
 		shift := 8 * i

@@ -87,8 +87,8 @@ type replacement struct {
 	text       string
 }
 
-// replace assigns a different text to glyphs. If the numbers match, each glyph gets one character. Otherwise the first
-// glyph gets the complete text.
+// replace assigns a different text to glyphs. If there are as many characters as glyphs, each glyph gets one character.
+// Otherwise the first glyph gets the complete text.
 func replace(glyphs []Glyph, text string) {
 	if len(glyphs) == 0 {
 		return
@@ -253,7 +253,7 @@ func (s *interpreter) selectFont(v pdf.Value) error {
 	return nil
 }
 
-// extGState selects the font set by a graphics state, if any (8.4.5).
+// extGState selects the font that a graphics state sets, if any (8.4.5).
 func (s *interpreter) extGState() error {
 	name := s.name(0)
 	set, ok := s.resources.states[name]

@@ -3,8 +3,8 @@
 //
 // It supports text operators, fonts, form XObjects, inherited resources, layers, rotation, crop boxes, and the
 // appearances of annotations except form widgets. Section numbers refer to ISO 32000-2:2020. The numbers of operators,
-// nested forms, glyphs, and entries in fonts and CMaps are limited. All boxes are in points from the top left corner of
-// the displayed page, with y pointing down, as in the HTTP API.
+// nested forms, glyphs, and entries in fonts and CMaps are limited. As in the HTTP API, all boxes are in points from
+// the top left corner of the displayed page, with y increasing downward.
 package pagetext
 
 import (
@@ -51,14 +51,14 @@ type Position struct {
 	// Start is the start of the string operand in the decoded content. The streams of a page are joined, separated by
 	// line feeds.
 	Start int
-	// Code and Length are the position and length of the character code in the decoded string.
+	// Code and Length are the offset and length of the character code in the decoded string.
 	Code, Length int
-	// Advance is the displacement of the code, in thousandths of the font size, like the numbers in the operand of TJ
-	// but with the opposite sign.
+	// Advance is the displacement for the code, in thousandths of the font size. It uses the same unit as the numbers
+	// in the operand of TJ, but the opposite sign.
 	Advance float64
 }
 
-// Use is one painting of a form XObject, by Do or as the appearance of an annotation.
+// Use is one painting of a form XObject, either by Do or as the appearance of an annotation.
 type Use struct {
 	Form   pdf.Ref
 	Parent int // index of the use whose content paints this one
@@ -70,8 +70,8 @@ type Use struct {
 
 // Glyph is the glyph of one character code of a text operator.
 type Glyph struct {
-	// Text is the glyph's Unicode text in NFKD. It is empty for a glyph that is part of the previous one's text, and
-	// contains several characters for a ligature. Unknown text is U+FFFD.
+	// Text is the glyph's Unicode text in NFKD. It is empty for a glyph that is part of the previous one's text. For a
+	// ligature, it contains several characters. Unknown text is represented by U+FFFD.
 	Text string
 	Box  Box
 	// Size is the displayed font size in points.
@@ -92,7 +92,7 @@ type Page struct {
 	Width, Height float64
 	// Glyphs contains the glyphs in content order.
 	Glyphs []Glyph
-	// Images is the number of visible images. A page with images and without glyphs is a scanned page.
+	// Images is the number of visible images. A page that has images but no glyphs is a scanned page.
 	Images int
 	// Uses lists the painted forms, each before the forms that it paints. The first entry represents the page itself.
 	Uses []Use

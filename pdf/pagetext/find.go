@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// FindOptions defines how text is compared.
+// FindOptions specifies how text is compared.
 type FindOptions struct {
 	WholeWord  bool // no letter or digit immediately before or after the match
 	IgnoreCase bool
@@ -23,8 +23,8 @@ type Match struct {
 	Lines []Box
 	// RightToLeft reports whether the text is read from right to left.
 	RightToLeft bool
-	// Glyphs contains the indexes of the match's glyphs in Page.Glyphs, in reading order. Glyphs that only draw another
-	// glyph again, or are the rest of a replaced text, come last.
+	// Glyphs contains the indexes of the match's glyphs in Page.Glyphs, in reading order. They are followed by glyphs
+	// that only draw another glyph again, or that are the rest of a replaced text.
 	Glyphs []int
 }
 
@@ -112,8 +112,8 @@ func (t *textBuilder) space(glyph int) {
 	}
 }
 
-// lineEnd adds the separator between two lines. It adds nothing after a soft hyphen, which divides a word, or, if join
-// is set, after any hyphen. Otherwise it adds a space.
+// lineEnd adds the separator between two lines. It adds nothing after a soft hyphen, which divides a word. If join is
+// set, it adds nothing after any hyphen. Otherwise it adds a space.
 func (t *textBuilder) lineEnd(join bool) {
 	text := bytes.TrimRight(t.text, " ")
 	for i, hyphen := range []string{softHyphen, "-", "\u2010"} {
@@ -131,7 +131,7 @@ func (t *textBuilder) lineEnd(join bool) {
 	t.space(lineBreak)
 }
 
-// lineBreak is the glyph index of a space between two lines, which has no glyph.
+// lineBreak is the glyph index for a space between two lines, which has no glyph.
 const lineBreak = -2
 
 // LineBreak reports whether the byte of Text at an index is a space that represents the end of a line.
@@ -196,8 +196,8 @@ func key(text string, fold bool) string {
 }
 
 // Find returns the occurrences of a text, ordered from top to bottom and left to right of the page, with at most one
-// per glyph. The comparison uses NFKD, and all spaces are equal. The text may continue on the next line, also after a
-// hyphen.
+// per glyph. The comparison uses NFKD and treats all spaces as equal. The text may continue on the next line, even
+// after a hyphen.
 func (p *Page) Find(text string, o FindOptions) []Match {
 	want := key(text, o.IgnoreCase)
 	if want == "" {
@@ -244,8 +244,8 @@ func (q *Passage) wholeWord(from, to int) bool {
 	return (!isWord(first) || !isWord(before)) && (!isWord(last) || !isWord(behind))
 }
 
-// splitsCharacter reports whether the character at an index is an accent of the preceding character, so that "e" is not
-// found in "é".
+// splitsCharacter reports whether the character at an index is an accent of the preceding character. This prevents "e"
+// from being found in "é".
 func (q *Passage) splitsCharacter(at int) bool {
 	r, _ := utf8.DecodeRuneInString(q.Text[at:])
 	return unicode.Is(unicode.Mn, r) && !unicode.In(r, unicode.Hebrew, unicode.Arabic)

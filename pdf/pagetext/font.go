@@ -43,8 +43,8 @@ type codeInfo struct {
 	width float64
 }
 
-// readFont reads a font dictionary. For missing or invalid values it uses the same defaults as PDF readers. It returns
-// only errors from reading the file.
+// readFont reads a font dictionary. For missing or invalid values, it uses the same defaults as PDF readers. It returns
+// an error only if the file cannot be read.
 func readFont(f *pdf.File, d pdf.Dict) (*face, error) {
 	a := &face{matrix: pdf.Matrix{0.001, 0, 0, 0.001, 0, 0}, ascent: 0.9, descent: -0.25, codes: make(map[uint32]*codeInfo)}
 	if o, ok := stream(f, d.Get("ToUnicode")); ok {

@@ -12,9 +12,9 @@ import (
 const (
 	wordGap    = 0.15 // a wider gap is a space
 	columnGap  = 2.0  // a wider gap ends a line, because another column or cell begins
-	baseline   = 0.25 // baselines that differ by less are the same
+	baseline   = 0.25 // baselines that differ by less count as the same
 	lineHeight = 2.2  // maximum distance to a line that continues the one above
-	bold       = 0.1  // maximum distance of a glyph drawn twice to appear bold
+	bold       = 0.1  // maximum distance of a glyph that is drawn twice to appear bold
 )
 
 // line contains glyphs on one baseline without a wide gap, in reading order.
@@ -102,7 +102,7 @@ func (p *Page) split(glyphs []int, row int) {
 	}
 }
 
-// closeUp removes the spaces between the letters of a letterspaced word, whose gaps are wide and equal.
+// closeUp removes the spaces between the letters of a letterspaced word, in which gaps are wide and equal.
 func (p *Page) closeUp(l *line) {
 	const fewest, widest, equal = 6, 0.6, 0.08 // number of letters; gaps and differences in multiples of the font size
 	gap := func(i int) float64 { return p.Glyphs[l.glyphs[i+1]].along - p.Glyphs[l.glyphs[i-1]].end }
@@ -141,7 +141,7 @@ func (p *Page) attach(to, glyph int) {
 
 func isSpace(text string) bool { return text != "" && strings.TrimSpace(text) == "" }
 
-// join finds, for every line, the line below that continues it.
+// join finds, for each line, the line below that continues it.
 func (p *Page) join() {
 	slices.SortStableFunc(p.lines, func(a, b line) int {
 		return cmp.Or(cmp.Compare(a.angle, b.angle), cmp.Compare(a.across, b.across), cmp.Compare(a.start, b.start))
@@ -188,7 +188,7 @@ func (p *Page) class(i int) int {
 	return neutral
 }
 
-// braces reports whether a line has braces, and whether the leftmost one is an opening brace.
+// braces reports whether a line has braces, and whether the leftmost brace is an opening one.
 func (p *Page) braces(glyphs []int) (opens, braces bool) {
 	for _, g := range glyphs {
 		if g >= 0 && (p.Glyphs[g].Text == "{" || p.Glyphs[g].Text == "}") {
@@ -215,7 +215,7 @@ func (p *Page) logical(glyphs []int) {
 	if rights == 0 {
 		return
 	}
-	// A file encodes either the meaning or the shape of a brace. These differ in right-to-left text.
+	// A file encodes either the meaning or the shape of a brace. The two differ in right-to-left text.
 	switch opens, braces := p.braces(glyphs); {
 	case braces && opens: // as in a left-to-right line, where braces belong to the letters between them
 		for i, g := range glyphs {
@@ -230,8 +230,8 @@ func (p *Page) logical(glyphs []int) {
 		slices.Reverse(glyphs[from:to])
 		slices.Reverse(classes[from:to])
 	}
-	// turnRuns reverses every run and returns the positions of the runs. A run starts at a glyph of a class in begins,
-	// and ends at the last such glyph before a glyph of the class breaks.
+	// turnRuns reverses every run and returns the positions of the runs. A run starts at a glyph whose class is in
+	// begins, and ends at the last such glyph before a glyph of the class breaks.
 	turnRuns := func(from, to int, begins []int, breaks int) (runs [][2]int) {
 		for i := from; i < to; i++ {
 			if !slices.Contains(begins, classes[i]) {

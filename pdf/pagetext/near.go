@@ -41,8 +41,8 @@ type band struct {
 }
 
 // nearBraces reports for each run whether a line with a brace or bracket might continue in it. A line continues in the
-// next one within lineHeight (see join). Therefore all runs within that distance of such a line are wanted, and also
-// the runs between two such bands if lines could continue from one to the other.
+// next one within lineHeight (see join). All runs within that distance of such a line are therefore wanted. The runs
+// between two such bands are also wanted if lines could continue from one band to the other.
 func (p *Page) nearBraces() []bool {
 	for _, r := range p.replaced {
 		if holdsBrace(r.text) {

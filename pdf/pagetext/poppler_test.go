@@ -63,8 +63,8 @@ func poppler(t *testing.T, name string) [][]word {
 	return pages[1:]
 }
 
-// near reports whether two boxes have the same start and end along a line, and are on the same line. Programs differ in
-// the height that they assume for a font.
+// near reports whether two boxes start and end at the same positions along a line, and are on the same line. Programs
+// differ in the height that they assume for a font.
 func near(a, b pagetext.Box, vertical bool) bool {
 	if vertical {
 		a, b = pagetext.Box{X: a.Y, Y: a.X, W: a.H, H: a.W}, pagetext.Box{X: b.Y, Y: b.X, W: b.H, H: b.W}
@@ -72,8 +72,8 @@ func near(a, b pagetext.Box, vertical bool) bool {
 	return math.Abs(a.X-b.X) < 1 && math.Abs(a.X+a.W-b.X-b.W) < 1 && math.Abs(a.Y+a.H/2-b.Y-b.H/2) < 0.35*b.H
 }
 
-// TestBoxes checks that, on rotated, cropped and scaled pages and for rotated text, words have the same position as
-// reported by pdftotext.
+// TestBoxes checks that words have the positions that pdftotext reports, on rotated, cropped and scaled pages and for
+// rotated text.
 func TestBoxes(t *testing.T) {
 	t.Parallel()
 	content := "BT /F1 12 Tf 120 300 Td (Sign here) Tj 1.2 0 0 1.2 200 400 Tm 80 Tz 1 Tc (spaced) Tj 100 Tz 0 Tc 0 1 -1 0 250 200 Tm (upwards) Tj ET " +
@@ -115,7 +115,7 @@ func TestUserUnit(t *testing.T) {
 }
 
 // TestOtherPrograms checks that, in files created by other programs, all but a few words match the text and position
-// reported by pdftotext. COUNTERSIGN_TEST_TEXT can specify more files, as a glob pattern.
+// that pdftotext reports. COUNTERSIGN_TEST_TEXT can specify more files, as a glob pattern.
 func TestOtherPrograms(t *testing.T) {
 	t.Parallel()
 	var files []string

@@ -203,7 +203,7 @@ func FuzzPage(f *testing.F) {
 	})
 }
 
-// TestContentThatTakesLong checks that small content cannot cause disproportionate work.
+// TestContentThatTakesLong checks that a small amount of content cannot cause a disproportionate amount of work.
 func TestContentThatTakesLong(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20

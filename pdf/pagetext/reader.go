@@ -80,8 +80,8 @@ func (r *Reader) Page(ctx context.Context, p *pdf.Page) (*Page, error) {
 	return out, nil
 }
 
-// NearBraces is like Page, but returns only the glyphs near a brace or bracket, which are those on the same lines and
-// on the lines around them. Without braces, the page has no glyphs. partial reports whether any glyphs are omitted.
+// NearBraces is like Page, but returns only the glyphs near a brace or bracket, which are those on the same line and on
+// the lines around it. If there are no braces, it returns no glyphs. partial reports whether any glyphs were omitted.
 func (r *Reader) NearBraces(ctx context.Context, p *pdf.Page) (page *Page, partial bool, err error) {
 	if page, err = r.interpret(ctx, p); err != nil {
 		return nil, false, err
@@ -114,7 +114,7 @@ func (r *Reader) interpret(ctx context.Context, p *pdf.Page) (*Page, error) {
 	return out, nil
 }
 
-// Content returns a page's own decoded content, to which Position refers. It returns ErrLimit or an error from reading
+// Content returns a page's own decoded content, to which Position refers. It returns ErrLimit, or an error from reading
 // the file.
 func (r *Reader) Content(p *pdf.Page) ([]byte, error) {
 	contents, err := r.f.Contents(p.Dict)

@@ -11,8 +11,8 @@ import (
 	"countersign/pdf"
 )
 
-// ErrReplacedText reports that glyphs cannot be removed, because their text is given by a property list that cannot be
-// written into the content (14.9.4).
+// ErrReplacedText reports that glyphs cannot be removed, because their text is specified by a property list that cannot
+// be written into the content (14.9.4).
 var ErrReplacedText = errors.New("pagetext: the text also occurs in a property list")
 
 // ErrNoSuchText reports that a position does not exist in the content.
@@ -22,7 +22,7 @@ var ErrNoSuchText = errors.New("pagetext: no text at this position")
 type Removal struct {
 	// Glyphs lists the positions of the glyphs to remove. Their Use is ignored.
 	Glyphs []Position
-	// Forms contains the new names of painted XObjects, by the position of the name in the content.
+	// Forms contains the new names of painted XObjects, by the position of the former name in the content.
 	Forms map[int]string
 	// Properties returns the property list with the given name in the content's resources (14.6.2), or nil if there is
 	// none.
@@ -30,8 +30,8 @@ type Removal struct {
 }
 
 // Remove returns content without the given glyphs. It preserves the advance of every removed glyph, so that nothing
-// else moves. It also removes an ActualText that gives the text of these glyphs, by writing the property list into the
-// content without it. Everything else is copied unchanged.
+// else moves. If an ActualText specifies the text of these glyphs, it removes the ActualText by writing the property
+// list into the content without it. Everything else is copied unchanged.
 func Remove(content []byte, what Removal) ([]byte, error) {
 	r := remover{in: content, what: what, codes: make(map[int]map[int]Position), lists: make(map[string]replaced)}
 	for _, g := range what.Glyphs {
@@ -102,7 +102,7 @@ type edit struct {
 type replaced struct {
 	start, end int      // range of the properties in the content; -1 if they replace no text
 	properties pdf.Dict // properties without the texts
-	removed    bool     // whether glyphs in it are removed
+	removed    bool     // whether any glyphs in it are removed
 	fixed      bool     // whether the properties cannot be written into the content
 }
 
@@ -201,7 +201,7 @@ func (r *remover) show(op string, operands []operand, end int) {
 	r.edits = append(r.edits, edit{operands[0].start, end, b.Bytes()})
 }
 
-// cut writes the remaining parts of a string as strings, with numbers in place of the removed parts.
+// cut writes the remaining parts of a string as separate strings, with numbers in place of the removed parts.
 func (r *remover) cut(b *bytes.Buffer, o operand, codes map[int]Position) {
 	text, ok := o.value.Bytes()
 	if !ok {

@@ -93,7 +93,7 @@ func TestRemoveRefuses(t *testing.T) {
 	}
 }
 
-// TestRemoveNothing checks that content stays unchanged if no glyphs are removed.
+// TestRemoveNothing checks that content is unchanged if no glyphs are removed.
 func TestRemoveNothing(t *testing.T) {
 	t.Parallel()
 	content := []byte("BT (a) Tj [(b)] TJ ET BI ID EI")

@@ -179,7 +179,7 @@ func decimal(b []byte) (n float64, ok bool) {
 		case c == '-' && !ok:
 			negative = true
 		case c == '+' && i == 0:
-		case c == '-': // "12-34" counts as 12
+		case c == '-': // "12-34" is read as 12
 			return finish(n, scale, negative), ok
 		default:
 			return 0, false

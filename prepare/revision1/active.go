@@ -64,7 +64,7 @@ func (w *writer) catalogActions(d *pdf.Dict) (touched bool, err error) {
 	return w.opening(d, touched)
 }
 
-// opening removes all actions that run when the document is opened, except a jump to a page.
+// opening removes all actions that run when the document is opened, except for a jump to a page.
 func (w *writer) opening(d *pdf.Dict, touched bool) (bool, error) {
 	becomes, err := w.finder.atOpening(*d)
 	if err != nil || becomes == nil {
@@ -74,7 +74,7 @@ func (w *writer) opening(d *pdf.Dict, touched bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	gone := action.Value() // content of indirect objects is counted with these objects
+	gone := action.Value() // content of indirect objects is counted with those objects
 	if !becomes.IsNull() {
 		gone = action.Get("Next")
 	}
@@ -166,7 +166,7 @@ func (w *writer) active() error {
 		return nil
 	})
 	if w.scripts && w.counts[Change{Kind: JavaScriptRemoved}] == 0 {
-		w.count(JavaScriptRemoved, 0, 1) // a list of scripts without any script
+		w.count(JavaScriptRemoved, 0, 1) // a list of scripts that contains no script
 	}
 	return err
 }

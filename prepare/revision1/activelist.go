@@ -8,14 +8,14 @@ import (
 
 // actionType defines the treatment of the actions of one type (12.6.4).
 type actionType struct {
-	// removed is the kind of change that removes the action, or empty if the action stays.
+	// removed is the kind of change that removes the action, or empty if the action is kept.
 	removed string
-	// operands lists keys without which the action does nothing. They distinguish an action from a structure element
+	// operands lists keys without which the action has no effect. They distinguish an action from a structure element
 	// (14.7.2), which also has a key S. If the list is empty, the type is sufficient.
 	operands []string
-	// staysIf reports whether a particular action of a removed type stays.
+	// staysIf reports whether a particular action of a removed type is kept.
 	staysIf func(*Finder, pdf.Dict) (bool, error)
-	// shows reports whether the action changes the displayed content. It stays, with a warning.
+	// shows reports whether the action changes the displayed content. Such an action is kept, with a warning.
 	shows bool
 }
 
@@ -31,7 +31,7 @@ var actionTypes = map[string]actionType{
 	"ResetForm":        {shows: true},
 	"Named":            {removed: NamedRemoved, operands: []string{"N"}, staysIf: (*Finder).isHarmlessName},
 	"URI":              {removed: LinkRemoved, operands: []string{"URI"}, staysIf: (*Finder).isWebLink},
-	"Thread":           {removed: FileLinkRemoved, operands: []string{"F"}}, // an action within the same document stays
+	"Thread":           {removed: FileLinkRemoved, operands: []string{"F"}}, // an action within the same document is kept
 	"GoToR":            {removed: FileLinkRemoved, operands: []string{"F"}},
 	"GoToE":            {removed: FileLinkRemoved, operands: []string{"F", "T"}},
 	"Launch":           {removed: LaunchRemoved, operands: []string{"F", "Win", "Mac", "Unix"}},
@@ -114,7 +114,7 @@ var programStarts = []string{
 	"FWS", "CWS", "ZWS",
 }
 
-// activeWords lists byte sequences of which at least one occurs in every object with content from these lists.
+// activeWords lists byte sequences. Every object with content from these lists contains at least one of them.
 //
 //nolint:gochecknoglobals // follows from the tables
 var activeWords = func() [][]byte {

@@ -40,8 +40,8 @@ func (w *writer) changes() []Change {
 	return out
 }
 
-// target returns the program, file or address that an action or annotation starts, opens, contains, or exchanges data
-// with. It omits passwords and queries from addresses.
+// target returns the program, file or address that an action or annotation starts, opens or contains, or with which it
+// exchanges data. It omits passwords and queries from addresses.
 func (w *writer) target(of pdf.Dict) string {
 	if of.Get("EF") != nil { // of is a file specification
 		return w.fileName(of)
@@ -106,7 +106,7 @@ func (w *writer) fileName(spec pdf.Dict) string {
 	return ""
 }
 
-// plain returns text in printable ASCII, without commas, of limited length.
+// plain returns text in printable ASCII, without commas and of limited length.
 func plain(text string) string {
 	var b strings.Builder
 	for _, r := range text {

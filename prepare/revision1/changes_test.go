@@ -13,8 +13,8 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// TestDetails checks that a change contains the target of an action, without passwords and queries, in printable text
-// of limited length.
+// TestDetails checks that a change contains the target of an action in printable text of limited length, without
+// passwords or queries.
 func TestDetails(t *testing.T) {
 	t.Parallel()
 	for action, want := range map[string]string{
@@ -42,8 +42,8 @@ func TestDetails(t *testing.T) {
 	require.Equal(t, []revision1.Change{{Kind: revision1.ActionsRemoved, Page: 1, Count: 2, Detail: "focus, page closed, page opened, value computed"}}, changes)
 }
 
-// TestNamesLikeActions checks that resources, glyphs and destinations named AA stay, because programs that generate
-// names as A to Z, AA, AB use them, and that additional actions are removed.
+// TestNamesLikeActions checks that resources, glyphs and destinations named AA are kept, because programs that generate
+// the names A to Z, AA, AB use that name, and that additional actions are removed.
 func TestNamesLikeActions(t *testing.T) {
 	t.Parallel()
 	for name, kept := range map[string]string{
@@ -129,7 +129,7 @@ func TestActionsThatTakeLong(t *testing.T) {
 }
 
 // TestAnnotationsAskTheContext checks that processing a page's annotations stops when the context is canceled, because
-// each annotation can be the same large object.
+// every annotation can be the same large object.
 func TestAnnotationsAskTheContext(t *testing.T) {
 	t.Parallel()
 	b := file(false, "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 9 9]>>",

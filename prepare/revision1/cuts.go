@@ -11,8 +11,8 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// ErrNoResources reports that the form that paints a form to be cloned inherits its resources, so that the clone cannot
-// be added to them.
+// ErrNoResources reports that the form that paints a form to be cloned inherits its resources, so the clone cannot be
+// added to them.
 var ErrNoResources = errors.New("prepare: a form that paints another has no resources of its own")
 
 // numberClones assigns an object number to every clone.
@@ -35,7 +35,7 @@ func (w *writer) numberClones() error {
 }
 
 // apply applies a cut to content. It returns the changed content, and the resources with the names of the clones that
-// the content paints, or nil if it paints none.
+// the content paints. The resources are nil if it paints no clones.
 func (w *writer) apply(c Cut, content []byte, v pdf.Value) (changed []byte, resources pdf.Value, err error) {
 	own, err := w.dict(v)
 	if err != nil {

@@ -83,7 +83,7 @@ func (n *Finder) Shows(ctx context.Context, d pdf.Dict) (string, error) {
 	return name, nil
 }
 
-// mayBeActive is a fast check that reports whether an object might contain content to remove.
+// mayBeActive is a fast check that reports whether an object might contain content that must be removed.
 func mayBeActive(v pdf.Value) bool {
 	for _, word := range activeWords {
 		if bytes.Contains(v, word) {
@@ -120,8 +120,8 @@ func (n *Finder) leaving(catalog pdf.Dict, e catalogEntry) (bool, error) {
 	return !stays, err
 }
 
-// atOpening returns the replacement for the action that runs when a document is opened (7.7.2), or nil if it stays. A
-// jump to a page may stay, but not the actions that follow it.
+// atOpening returns the replacement for the action that runs when a document is opened (7.7.2), or nil if the action is
+// kept. A jump to a page is kept, but not the actions that follow it.
 func (n *Finder) atOpening(catalog pdf.Dict) (pdf.Value, error) {
 	v, err := n.f.Resolve(catalog.Get("OpenAction"))
 	if err != nil || !v.IsDict() {
@@ -152,7 +152,7 @@ func (n *Finder) atOpening(catalog pdf.Dict) (pdf.Value, error) {
 	return d.Value(), nil
 }
 
-// actionKind returns the kind of change that removes an action (12.6.4), or "" if the action stays.
+// actionKind returns the kind of change that removes an action (12.6.4), or "" if the action is kept.
 func (n *Finder) actionKind(d pdf.Dict) (string, error) {
 	s := d.Get("S")
 	if s == nil {

@@ -26,19 +26,19 @@ const Version = 1
 
 // Plan defines the content that a revision removes.
 type Plan struct {
-	// Active removes the content listed in actionTypes, activeKeys and catalogEntries, additional actions, actions that
-	// run when the document is opened, and attached programs.
+	// Active specifies whether to remove the content listed in actionTypes, activeKeys and catalogEntries, additional
+	// actions, actions that run when the document is opened, and attached programs.
 	Active bool `json:"activeContent,omitempty"`
-	// Form removes the interactive form and its widgets.
+	// Form specifies whether to remove the interactive form and its widgets.
 	Form bool `json:"form,omitempty"`
-	// Cuts lists the glyphs to remove from content streams: first those of pages, in page order, then of clones, then
-	// of forms.
+	// Cuts lists the glyphs to remove from content streams. The cuts of pages come first, in page order, followed by
+	// those of clones and then those of forms.
 	Cuts []Cut `json:"cuts,omitempty"`
 	// Texts lists the object numbers of structure elements and property lists from which to remove replacement texts
 	// (14.9), and of annotations from which to remove Contents and rich text.
 	Texts []int `json:"texts,omitempty"`
 	// Inline lists such dictionaries within other objects, by the object number and the index of the dictionary in the
-	// object. Outer dictionaries come first; 0 is the object itself.
+	// object. Outer dictionaries come first, and index 0 is the object itself.
 	Inline [][2]int `json:"inline,omitempty"`
 }
 
@@ -46,7 +46,7 @@ type Plan struct {
 type Cut struct {
 	Page int `json:"page,omitempty"` // starting at 1
 	Form int `json:"form,omitempty"` // object number of the form, if Page is 0
-	// Clone is the number, starting at 1, of a copy of the form. Copies are required if content is removed only from
+	// Clone is the number, starting at 1, of a copy of the form. A copy is required if content is removed from only
 	// some uses of the form.
 	Clone int `json:"clone,omitempty"`
 	Tags  int `json:"tags,omitempty"` // number of tags removed from the page, including those in forms

@@ -110,8 +110,8 @@ func write(t testing.TB, b []byte, plan revision1.Plan) ([]byte, []revision1.Cha
 	return revision1.Write(t.Context(), f, sha256.Sum256(b), plan)
 }
 
-// TestGolden checks that the output of this frozen package does not change. A difference would invalidate files that
-// were sealed earlier. Write revision2 instead.
+// TestGolden checks that the output of this frozen package does not change. Any difference would invalidate files that
+// were sealed earlier. Write revision2 instead of changing the output.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors() {
@@ -122,7 +122,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestPlanSurvivesTheRecord checks that a plan decoded from a record results in the same bytes.
+// TestPlanSurvivesTheRecord checks that a plan decoded from a record yields the same bytes.
 func TestPlanSurvivesTheRecord(t *testing.T) {
 	t.Parallel()
 	b := file(false, objects()...)
@@ -177,8 +177,8 @@ func TestTooLarge(t *testing.T) {
 	require.ErrorIs(t, err, pdf.ErrLimit)
 }
 
-// FuzzWrite checks that, for any file, the result is an error or a readable file from which the same plan removes
-// nothing more, and that it is reproducible.
+// FuzzWrite checks that, for any file, the result is either an error or a readable file from which the same plan
+// removes nothing more, and that the result is reproducible.
 func FuzzWrite(f *testing.F) {
 	f.Add(file(false, objects()...))
 	f.Add(file(true, objects()...))

@@ -46,7 +46,7 @@ func openDatabase(ctx context.Context, file string, pragmas map[string]string) (
 		}}, nil
 	}
 
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { //nolint:gosec // named on the command line
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { //nolint:gosec // specified on the command line
 		return nil, fmt.Errorf("database file %s is not a regular file", file)
 	}
 	lock, err := lockFile(ctx, file)
@@ -85,10 +85,11 @@ func escapePath(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 }
 
-// lockFile acquires an exclusive lock next to file, so that two servers never use the same file. If they did, ownership
-// of the shard would alternate with every write. It waits for a previous server that is still stopping.
+// lockFile acquires an exclusive lock on a file beside the given one, so that two servers never use the same file. If
+// they did, ownership of the shard would alternate with every write. It waits for a previous server that is still
+// stopping.
 func lockFile(ctx context.Context, file string) (*os.File, error) {
-	lock, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // named on the command line
+	lock, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // specified on the command line
 	if err != nil {
 		return nil, fmt.Errorf("database file %s cannot be used: %w", file, withoutPath(err))
 	}
@@ -117,7 +118,7 @@ func lockFile(ctx context.Context, file string) (*os.File, error) {
 
 // prepareFile ensures that the file is valid and has Temporal's schema, or returns an error that describes the problem.
 func prepareFile(ctx context.Context, file string) error {
-	info, err := os.Stat(file) //nolint:gosec // named on the command line
+	info, err := os.Stat(file) //nolint:gosec // specified on the command line
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || (err == nil && info.Size() == 0):
 		if err := createFile(ctx, file); err != nil {
@@ -128,7 +129,7 @@ func prepareFile(ctx context.Context, file string) error {
 		return fmt.Errorf("database file: %w", err)
 	}
 
-	f, err := os.OpenFile(file, os.O_RDWR, 0) //nolint:gosec // named on the command line
+	f, err := os.OpenFile(file, os.O_RDWR, 0) //nolint:gosec // specified on the command line
 	if err != nil {
 		return fmt.Errorf("database file %s cannot be used: %w", file, withoutPath(err))
 	}
@@ -170,7 +171,7 @@ func moveAside(file string, wrote int) (string, error) {
 		}
 		aside = fmt.Sprintf("%s.%d.%d-%d", file, wrote/1000, wrote%1000, n)
 	}
-	for _, suffix := range []string{"-wal", "-shm", ""} { // the file last: a move that is cut off is done again
+	for _, suffix := range []string{"-wal", "-shm", ""} { // the file comes last, so that an interrupted move is repeated
 		if err := os.Rename(file+suffix, aside+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) { //nolint:gosec // see above
 			return "", err
 		}
@@ -196,10 +197,10 @@ func createFile(ctx context.Context, file string) error {
 	if err := stamp(ctx, tmp); err != nil {
 		return err
 	}
-	if err := os.Chmod(tmp, 0o600); err != nil { //nolint:gosec // named on the command line
+	if err := os.Chmod(tmp, 0o600); err != nil { //nolint:gosec // specified on the command line
 		return err
 	}
-	return os.Rename(tmp, file) //nolint:gosec // named on the command line
+	return os.Rename(tmp, file) //nolint:gosec // specified on the command line
 }
 
 // stamp records in a new file which release created it.

@@ -27,7 +27,7 @@ func allowedHost(host string, names []string) bool {
 }
 
 // serveUI serves the Web UI at target on l. It responds to requests for other hosts with 421 Misdirected Request, so
-// that a page that uses DNS rebinding cannot read or terminate workflows.
+// that a page that uses DNS rebinding can neither read nor terminate workflows.
 func serveUI(l net.Listener, target *url.URL, names []string) *http.Server {
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,8 +41,9 @@ func serveUI(l net.Listener, target *url.URL, names []string) *http.Server {
 	return srv
 }
 
-// randomLoopbackIP returns an address for the Web UI server itself that no page can guess. On Linux it is a random address
-// in 127.0.0.0/8, which all belong to the local machine. On other systems it is 127.0.0.1.
+// randomLoopbackIP returns an address for the Web UI server itself that no page can guess. On Linux, it is a random
+// address in 127.0.0.0/8, because all addresses in that range belong to the local machine. On other systems, it is
+// 127.0.0.1.
 func randomLoopbackIP() netip.Addr {
 	plain := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	if runtime.GOOS != "linux" {

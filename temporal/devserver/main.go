@@ -65,8 +65,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// serve runs the server until SIGINT, SIGTERM or, with opts.watchStdin, the end of stdin. A second signal terminates
-// the process immediately.
+// serve runs the server until it receives SIGINT or SIGTERM or, with opts.watchStdin, until stdin ends. A second signal
+// terminates the process immediately.
 func serve(opts options, stdin io.Reader, stdout io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -57,7 +57,7 @@ func parentMain(args []string) int {
 // process is a child process under test.
 type process struct {
 	*exec.Cmd
-	lines  *bufio.Scanner // lines of its standard output
+	lines  *bufio.Scanner // lines of the process's standard output
 	stderr bytes.Buffer
 	stdin  io.WriteCloser
 }

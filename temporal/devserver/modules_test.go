@@ -9,11 +9,11 @@ import (
 )
 
 // otel is the prefix of the modules that are pinned to their own versions. Temporal uses the type KeyValue in
-// go.opentelemetry.io/otel/log, which v0.21.0 lacks, and newer OpenTelemetry modules require newer versions of it.
+// go.opentelemetry.io/otel/log. That type is missing from v0.21.0, which newer OpenTelemetry modules require.
 const otel = "go.opentelemetry.io/otel"
 
 // TestModules_MatchCountersign checks that both programs use the same versions of the modules they share, so that those
-// are compiled only once (ADR 28). After an upgrade in one go.mod, upgrade the other.
+// modules are compiled only once (ADR 28). After an upgrade in one go.mod, upgrade the other as well.
 func TestModules_MatchCountersign(t *testing.T) {
 	t.Parallel()
 	server, service := modules(t, "."), modules(t, "../../cmd/countersign")
@@ -30,7 +30,7 @@ func TestModules_MatchCountersign(t *testing.T) {
 	}
 }
 
-// modules returns the versions of the modules compiled into the program in a folder, except replaced modules.
+// modules returns the versions of the modules that are compiled into the program in a folder, except replaced modules.
 func modules(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "-C", folder, "list", "-deps",

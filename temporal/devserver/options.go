@@ -27,7 +27,7 @@ type options struct {
 	uiPort     int        // Web UI port; 0 selects a free one
 	uiHosts    []string   // names under which browsers can access the Web UI
 	headless   bool       // whether to run without the Web UI
-	dbFilename string     // SQLite file; empty to keep everything in memory
+	dbFilename string     // SQLite file; empty to keep all data in memory
 	postgres   string     // URL of a PostgreSQL database to use instead
 
 	namespaces       []string
@@ -44,8 +44,8 @@ type options struct {
 // searchAttributes maps the names of search attributes to their types.
 type searchAttributes = map[string]enums.IndexedValueType
 
-// countersignAttributes returns the typed search attributes of Countersign's workflows, which every namespace of this
-// server has.
+// countersignAttributes returns the typed search attributes of Countersign's workflows. Every namespace of this server
+// has these attributes.
 func countersignAttributes() searchAttributes {
 	return searchAttributes{
 		"AppId":          enums.INDEXED_VALUE_TYPE_KEYWORD,

@@ -98,7 +98,7 @@ func (o *options) database(ctx context.Context) (*database, error) {
 	return openDatabase(ctx, o.dbFilename, o.pragmas)
 }
 
-// stop stops the Web UI and Temporal, and then releases the database file. It stops waiting after stopTimeout, because
+// stop stops the Web UI and Temporal, and then releases the database file. It waits no longer than stopTimeout, because
 // the state is always safe in SQLite's write-ahead log.
 func (s *server) stop() error {
 	s.silence()
@@ -178,8 +178,8 @@ func (s *server) waitReady(ctx context.Context) error {
 	return nil
 }
 
-// serverOptions returns the complete configuration of Temporal: one cluster, all four services in this process, and no
-// archival.
+// serverOptions returns the complete configuration of Temporal: one cluster, with all four services in this process and
+// without archival.
 func (s *server) serverOptions(ports *ports) []temporal.ServerOption {
 	c := &config.Config{}
 	c.Global.Membership = config.Membership{MaxJoinDuration: readyTimeout, BroadcastAddress: "127.0.0.1"}
@@ -229,7 +229,7 @@ func dynamicConfig(overrides map[string]any) dynamicconfig.StaticClient {
 		// The default is 20 per shard. With one shard, that would be 50 ms for every step of a workflow.
 		dynamicconfig.TransferProcessorMaxPollRPS.Key(): 1000,
 		dynamicconfig.MatchingEnableFairness.Key():      true,
-		// Let clients use new attributes immediately.
+		// Allow clients to use new attributes immediately.
 		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): true,
 		// A development server makes no outgoing calls.
 		dynamicconfig.EnableServerVersionCheck.Key(): false,
@@ -240,7 +240,8 @@ func dynamicConfig(overrides map[string]any) dynamicconfig.StaticClient {
 	return values
 }
 
-// poll calls ready until it succeeds or ctx ends. If ctx ends, it returns ready's last error, joined with that of ctx.
+// poll calls ready until it succeeds or ctx ends. If ctx ends, poll returns the last error of ready, joined with that
+// of ctx.
 func poll(ctx context.Context, ready func() error) error {
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
@@ -290,7 +291,7 @@ func hostPort(ip netip.Addr, port int) string {
 	return net.JoinHostPort(ip.String(), strconv.Itoa(port))
 }
 
-// hostForURL encloses an IPv6 address in brackets, because the Web UI joins host and port with a colon.
+// hostForURL encloses an IPv6 address in brackets, because the Web UI joins the host and the port with a colon.
 func hostForURL(ip netip.Addr) string {
 	if ip.Is6() {
 		return "[" + ip.String() + "]"

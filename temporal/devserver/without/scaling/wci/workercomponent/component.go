@@ -1,7 +1,7 @@
-// Package workercomponent replaces the server component that starts workers at cloud providers with an empty module.
+// Package workercomponent is an empty replacement for the server component that starts workers at cloud providers.
 package workercomponent
 
 import "go.uber.org/fx"
 
-// Module is empty.
+// Module contains nothing.
 var Module = fx.Options()

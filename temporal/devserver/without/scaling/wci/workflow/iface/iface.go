@@ -39,7 +39,7 @@ type ScalingGroupSpec struct {
 	Scaling   *ScalingAlgorithmSpec `json:"scaling,omitempty"`
 }
 
-// ScalingGroupSpecUpdate changes the members of a group that are listed in UpdateMask.
+// ScalingGroupSpecUpdate changes the fields of a group that are listed in UpdateMask.
 type ScalingGroupSpecUpdate struct {
 	Spec       ScalingGroupSpec `json:"spec"`
 	UpdateMask []string         `json:"update_mask"`
