@@ -207,7 +207,7 @@ func TestNotifySender_ProblemsAreReported(t *testing.T) {
 		}
 		require.Len(env.t, texts, 3)
 		all := strings.Join(texts, "\n")
-		for _, want := range []string{"ada@example.com", "550 no such user", "The deadline to sign", "Not signed by: Name, Name", "it could not be sealed since"} {
+		for _, want := range []string{"ada@example.com", "550 no such user", "The deadline to sign", "Not signed by: Name, Name", "sealing has been failing since"} {
 			assert.Contains(env.t, all, want)
 		}
 	})

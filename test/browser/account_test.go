@@ -75,7 +75,7 @@ func TestConsoleSecondFactor(t *testing.T) {
 	b.until(`document.querySelectorAll("tbody tr").length === 2`)
 	b.checked("console-account")
 	b.button("Sign out everywhere else")
-	b.see("The session there ends immediately.")
+	b.see("The session will end immediately.")
 	b.checked("console-account-prove")
 	b.prove("Sign out", "")
 	b.until(`document.querySelectorAll("tbody tr").length === 1`)
@@ -84,7 +84,7 @@ func TestConsoleSecondFactor(t *testing.T) {
 
 	secret, recovery := b.enrol("console-factor-enrol")
 	b.checked("console-factor-codes")
-	b.button("I stored them")
+	b.button("I've stored them")
 	b.see("10 recovery codes are left.")
 	b.checked("console-account-factor")
 	token := eval[string](b, `sessionStorage.getItem("countersign:console")`)
@@ -146,7 +146,7 @@ func TestConsoleMustEnrol(t *testing.T) {
 	require.NotContains(t, b.text(), "Envelopes")
 	b.checked("console-must-enrol")
 	b.enrol("console-must-enrol-secret")
-	b.button("I stored them")
+	b.button("I've stored them")
 	b.until(`document.querySelector("nav") !== null`)
 	b.waitUntilStill()
 }

@@ -128,7 +128,7 @@ func TestConsoleTriesFailedRowsAgain(t *testing.T) {
 
 	svc.json(t, http.MethodDelete, "/v1/envelopes/"+taken.ID, nil, nil)
 	b.button("Retry failed rows")
-	b.see("Failed rows are retried.")
+	b.see("Failed rows are being retried.")
 	// The bulk send was already completed before the retry.
 	b.until(`document.querySelector(".head .badge")?.textContent === "completed" && document.body.innerText.includes("Sent\n2\n")`)
 	require.NotContains(t, b.text(), "external_id_taken")
@@ -192,7 +192,7 @@ func TestConsoleSendsOnce(t *testing.T) {
 	losesTheEnvelope("sent-first@example.com")
 	b.fill("#pmail0", "sent-second@example.com")
 	b.click(in(dialog, "Send"))
-	b.see("This may already be done. Check before you retry.")
+	b.see("This may already have been done. Check before you retry.")
 	svc.json(t, http.MethodGet, "/v1/envelopes?tenantId=harbour&signerEmail=sent-second@example.com", nil, &envelopes)
 	require.Zero(t, envelopes.Total)
 	b.waitUntilStill()

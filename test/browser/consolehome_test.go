@@ -104,7 +104,7 @@ func TestTheMorningAfter(t *testing.T) {
 			opened("Half signed")
 			b.until(stateOf("Bob Hill", "Invited"))
 		}},
-		{"Did the customer open it?", func() { shows("Open order 1", "Ada Lovelace opened it") }},
+		{"Did the customer open it?", func() { shows("Open order 1", "Ada Lovelace opened the envelope") }},
 		{"How many are out?", func() {
 			b.until(`[...document.querySelectorAll(".inbox button")].some((x) => x.textContent === "Waiting for others10")`)
 		}},

@@ -66,13 +66,13 @@ func TestConsoleCorrections(t *testing.T) {
 	b.until(dialog + ` === null`)
 	b.until(`document.querySelector(".before")?.textContent.includes("before@example.com")`)
 	b.see("Ada has left the firm.")
-	b.see("Sam Staff reassigned the signing from Ada Lovelace to Grace Hopper")
+	b.see("Sam Staff reassigned signing from Ada Lovelace to Grace Hopper")
 	status, err := svc.do(http.MethodGet, svc.base+signingPath(e.Signers[0].SigningURL), "", nil, nil)
 	require.Error(t, err)
 	require.Equal(t, http.StatusUnauthorized, status, "the link of the one before has ended")
 	first := svc.invited(t, "after@example.com")
 	// The previous signer's actions are still recorded under that signer's name.
-	b.until(`[...document.querySelectorAll(".timeline li")].some((l) => l.textContent.includes("Ada Lovelace opened it"))`)
+	b.until(`[...document.querySelectorAll(".timeline li")].some((l) => l.textContent.includes("Ada Lovelace opened the envelope"))`)
 
 	// A signer who has not been invited can also be replaced. The new signer is invited in routing order.
 	b.click(named("Reassign Hedy Lamarr"))

@@ -101,7 +101,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.fill("#rname", "Cora Copy")
 	b.fill("#rmail", "walk-cora@example.com")
 	b.click(in(dialog, "Replace"))
-	b.see("Cora Copy receives the copy instead of Cora Copy")
+	b.see("Cora Copy will receive the copy instead of Cora Copy")
 	b.until(`[...document.querySelectorAll(".before")].filter((x) => /walk-(copy-)?wrong@/.test(x.textContent)).length === 2`)
 	deadline := func() time.Time {
 		var e struct{ ExpiresAt time.Time }

@@ -50,7 +50,7 @@ func TestVerify(t *testing.T) {
 	b.see("You can rely on it.")
 	b.see("Grace Hopper")
 	b.see("identified only by the link")
-	b.see("It is exactly the file that this service keeps for this envelope.")
+	b.see("This is exactly the file that this service stores for this envelope.")
 	b.see("Sent for signature")
 	b.see("the service's certificate.")
 	b.titled("Genuine and unchanged – lease.pdf")
@@ -89,7 +89,7 @@ func TestVerify(t *testing.T) {
 	was = record("original", strings.Repeat("0", 64))
 	again("lease.pdf", sealed)
 	b.see("Changed after sealing")
-	b.see("This service has another record of this envelope.")
+	b.see("This service has a different record of this envelope.")
 	record("original", was)
 
 	again("lease.pdf", bytes.Replace(sealed, []byte("The rent is 940"), []byte("The rent is 140"), 1))
