@@ -26,7 +26,7 @@ var recentlySent = fmt.Sprintf(`envelope_id IN (SELECT id FROM envelopes AS e WH
 
 // RecentRecipients returns the recipients of the newest envelopes that a console user sent in a tenant, newest first.
 // search can match any part of the name or address. An empty tenant selects all tenants. Each address is returned once.
-func (s *AppRepository) RecentRecipients(ctx context.Context, app, user uuid.UUID, tenant, search string) ([]models.Contact, error) {
+func (s *EnvelopeListRepository) RecentRecipients(ctx context.Context, app, user uuid.UUID, tenant, search string) ([]models.Contact, error) {
 	var rows []*models.Signer
 	err := s.transact(ctx, readOnly, func(t *transaction) error {
 		selectRows(&t.batch, &rows, signerRows, recentlySent, user, app, tenant)

@@ -211,7 +211,7 @@ func TestMCPFromDraftToSeal(t *testing.T) {
 		require.Equal(t, "not_sealed", a.must(t, "verify_pdf", map[string]any{"file": "lease.pdf"})["verdict"])
 		require.Equal(t, "completed", a.must(t, "get_envelope", arg(id))["status"])
 		require.Equal(t, false, a.must(t, "explain_envelope", arg(id))["stuck"])
-		require.Contains(t, a.refused(t, "void_envelope", arg(id)), "completed already")
+		require.Contains(t, a.refused(t, "void_envelope", arg(id)), "already completed")
 		require.Len(t, a.questions(), 2, "nobody is asked about what cannot be done")
 		a.requireNoSecrets(t, s, link)
 	}

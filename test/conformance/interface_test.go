@@ -471,7 +471,10 @@ func checkConsole(t *testing.T, s *target) {
 	require.Contains(t, []string{"pro", "enterprise"}, usage.str("plan"), "the suite needs several documents")
 	e, _ := s.sent(t, s.contract())
 	at := "/v1/console/envelopes/" + e.str("id")
-	require.Eventually(t, func() bool { return c.get(t, "/v1/envelopes/"+e.str("id")+"/progress").str("step") == "waiting" }, patience, 100*time.Millisecond)
+	require.Eventually(t, func() bool {
+		progress := c.get(t, "/v1/envelopes/"+e.str("id")+"/progress")
+		return progress.str("step") == "waiting" && progress.str("answeredBy") == "workflow"
+	}, patience, 100*time.Millisecond)
 	c.get(t, at).want(t, 200)
 	c.get(t, "/v1/console/home?tenantId="+url.QueryEscape(s.tenant)).want(t, 200)
 	require.NotContains(t, string(c.get(t, "/v1/console/problems").want(t, 200).raw), e.str("id"), "all is well with it")

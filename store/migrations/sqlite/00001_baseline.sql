@@ -104,7 +104,7 @@ CREATE INDEX envelopes_unfinished ON envelopes (id) WHERE status IN ('sent', 'in
 CREATE INDEX envelopes_deadline ON envelopes (expires_at, app_id) WHERE status IN ('sent', 'in_progress');
 -- Envelopes that were declined lately (store/envelope_inbox.go).
 CREATE INDEX envelopes_declined ON envelopes (app_id, updated_at) WHERE status = 'declined';
--- The newest envelopes of a console user (store/account_recipients.go).
+-- The newest envelopes of a console user (store/envelope_recipients.go).
 CREATE INDEX envelopes_owner ON envelopes (owner_id, id DESC) WHERE owner_id IS NOT NULL;
 -- Envelopes that are being sealed (store/maintenance_lag.go).
 CREATE INDEX envelopes_sealing ON envelopes (id) WHERE status = 'sealing';
