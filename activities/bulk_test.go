@@ -41,7 +41,7 @@ func (env *fakeEnv) bulk(n int) temporal.BulkInput {
 	return env.bulkOf(slices.Repeat([]string{"signer"}, n)...)
 }
 
-// bulkOf creates a bulk send with one row for each role, with a signer of that role.
+// bulkOf creates a bulk send with one row for each role. The row's signer has that role.
 func (env *fakeEnv) bulkOf(roles ...string) temporal.BulkInput {
 	env.t.Helper()
 	n := len(roles)
@@ -282,8 +282,8 @@ func TestBulkSend_WaitsForItsBacklog(t *testing.T) {
 	})
 }
 
-// TestChangeBulk_AppliesWhatIsAllowed checks that an operator's signal pauses, resumes or cancels a bulk send, and that
-// a signal that its status does not allow is ignored, while other errors are returned.
+// TestChangeBulk_AppliesWhatIsAllowed checks that an operator's signal pauses, resumes or cancels a bulk send. A signal
+// that the bulk send's status does not allow is ignored, while other errors are returned.
 func TestChangeBulk_AppliesWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -307,8 +307,8 @@ func TestChangeBulk_AppliesWhatIsAllowed(t *testing.T) {
 	})
 }
 
-// TestSendBulkRows_RejectedRow_FailsAlone checks that a row that cannot be sent fails with its reason, and that the rows
-// after it are sent.
+// TestSendBulkRows_RejectedRow_FailsAlone checks that a row that cannot be sent fails with the reason, and that the
+// rows after it are sent.
 func TestSendBulkRows_RejectedRow_FailsAlone(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -10,18 +10,18 @@ import (
 
 const (
 	// maxPaceWait is the maximum time that a row of a bulk send waits for capacity. It is also the time after which a
-	// sent envelope no longer counts, even if its invitation has not begun. If invitations are stuck, four rows per
-	// second are still sent.
+	// sent envelope is no longer counted, even if its invitation has not begun. Even if invitations are stuck, four
+	// rows per second are therefore sent.
 	maxPaceWait = 250 * time.Millisecond
 	// paceInterval is the polling interval while a row waits for capacity. Each invitation that begins in this
 	// process also triggers a check.
 	paceInterval = 8 * time.Millisecond
-	// singlesInterval is the time after a single envelope during which more of them are expected.
+	// singlesInterval is the time after a single envelope during which further single envelopes are expected.
 	singlesInterval = 10 * time.Second
 	// idleFactor is the factor by which the limit increases when no single envelopes are expected.
 	idleFactor = 6
-	// rowInterval is the minimum time between two rows, multiplied by InFlight. It leaves processor time for the work
-	// that follows an invitation.
+	// rowInterval is the minimum time between two rows, multiplied by InFlight. It leaves CPU time for the work that
+	// follows an invitation.
 	rowInterval = 75 * time.Millisecond
 )
 
@@ -68,7 +68,7 @@ func (p *BulkPace) invitationBegan() {
 	}
 }
 
-// awaitPace waits until the next row of a bulk send may be sent, or until the time in most has passed.
+// awaitPace waits until the next row of a bulk send may be sent, or until the maximum waiting time most has passed.
 func (a *Activities) awaitPace(ctx context.Context, most time.Duration) error {
 	limit := time.NewTimer(most)
 	defer limit.Stop()

@@ -33,7 +33,7 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 	return tryLater(a.sendCopies(ctx, ctx, e, v))
 }
 
-// sendCopies sends the copies. After begin ends, it does not start sending another email.
+// sendCopies sends the copies. Once the context begin has ended, it does not start sending another email.
 func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, v mailSettings) error {
 	return mailEach(begin, mailed(e.Recipients(), person), func(to addressee) error { return a.sendCopy(ctx, e, to, v) })
 }

@@ -116,8 +116,8 @@ func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 	}
 }
 
-// TestSendCopies_AttachTheSealedFiles checks that the attachments are the sealed files, and that a file that differs from
-// its record is not sent.
+// TestSendCopies_AttachTheSealedFiles checks that the attachments are the sealed files, and that a file that differs
+// from its record is not sent.
 func TestSendCopies_AttachTheSealedFiles(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -351,8 +351,8 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 	})
 }
 
-// TestSendCopies_TooLargeForTheServer checks that copies that the mail server rejects because of their size are sent
-// as links, once and with the same Message-ID, and that the audit trail records the links.
+// TestSendCopies_TooLargeForTheServer checks that copies that the mail server rejects because of their size are sent as
+// links, exactly once and with the same Message-ID, and that the audit trail records the links.
 func TestSendCopies_TooLargeForTheServer(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

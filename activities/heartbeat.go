@@ -21,7 +21,7 @@ const (
 	// restarted on another worker.
 	HeartbeatTimeout = 3 * HeartbeatInterval
 	// stallTimeout is the time without progress (see package pulse) after which an activity is restarted on another
-	// worker, so that a hung task does not delay its envelope until the activity's timeout.
+	// worker, so that a hung task does not delay its envelope until the activity times out.
 	stallTimeout = 5 * time.Minute
 )
 

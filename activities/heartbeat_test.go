@@ -39,9 +39,9 @@ func TestHandBack_NotLocalActivities(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestHandBack_AfterTheGracePeriod checks that an activity that is running when the worker stops is canceled after
-// the grace period and returned to Temporal. An activity that fails by itself returns its own error, and one that
-// ends in time succeeds.
+// TestHandBack_AfterTheGracePeriod checks that an activity that is running when the worker stops is canceled after the
+// grace period and returned to Temporal. An activity that fails on its own returns its own error, and one that ends in
+// time succeeds.
 func TestHandBack_AfterTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	run := func(stop chan struct{}, work func(context.Context) error) error {

@@ -30,8 +30,8 @@ type InviteInput struct {
 	Reminder *uuid.UUID `json:"reminder,omitempty"`
 }
 
-// ErrTypeRejected is the error type of Invite if every recipient was reached except those whose address the mail
-// server permanently rejected. The error's message contains the server's response and no addresses.
+// ErrTypeRejected is the error type that Invite returns if every recipient was reached except those whose address the
+// mail server permanently rejected. The error's message contains the server's response and no addresses.
 const ErrTypeRejected = "Rejected"
 
 // Invite invites the given recipients. It returns an error, so that it is retried, until all of them have been reached.

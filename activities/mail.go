@@ -206,8 +206,8 @@ func serverWords(reason string) string {
 	return reason
 }
 
-// mailEach sends an email to each of the addressees. An unreachable addressee does not delay the others. After begin
-// ends, it does not start sending another email and returns an error.
+// mailEach sends an email to each of the addressees. An unreachable addressee does not delay the others. Once the
+// context begin has ended, it does not start sending another email and returns an error.
 func mailEach(begin context.Context, all []addressee, send func(addressee) error) error {
 	var failed error
 	for _, to := range all {
@@ -224,7 +224,7 @@ func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models
 	return a.sendRecorded(ctx, models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailKind(m.Kind)}, m, record)
 }
 
-// sendRecorded is like mailOnce, but accepts the record of the email.
+// sendRecorded is like mailOnce, but takes the existing record of the email.
 func (a *Activities) sendRecorded(ctx context.Context, begun models.Mail, m notify.Mail, record recordMail) error {
 	return a.sendOnce(ctx, begun, func(ctx context.Context, last bool) error {
 		m.LastAttempt = last

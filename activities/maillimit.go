@@ -34,8 +34,9 @@ func NewMailLimit(perApp int, now func() time.Time) *MailLimit {
 // errTypeMailBusy is the error type of an activity whose app has no free mail slot.
 const errTypeMailBusy = "MailBusy"
 
-// acquireMailLimit acquires a mail slot for the app. If no slot is free, it returns an error instead of waiting, so that
-// the slot of the task queue becomes free for other apps. The activity is retried when a mail slot should be free.
+// acquireMailLimit acquires a mail slot for the app. If no slot is free, it returns an error instead of waiting, so
+// that the activity's slot in the task queue becomes available to other apps. The activity is retried when a mail slot
+// is expected to be free.
 func (a *Activities) acquireMailLimit(app uuid.UUID) (release func(), err error) {
 	if a.MailLimit == nil {
 		return func() {}, nil

@@ -372,8 +372,8 @@ func TestSendDigest_GroupsByEnvelope(t *testing.T) {
 	})
 }
 
-// TestSendDigest_IsBounded checks that a digest lists 50 envelopes and the number of the others, and omits what the user
-// did as a signer.
+// TestSendDigest_IsBounded checks that a digest lists at most 50 envelopes and states the number of the others, and
+// that it omits the user's own actions as a signer.
 func TestSendDigest_IsBounded(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -101,8 +101,8 @@ func (a *Activities) copyNoticeID(s *models.Signer) string {
 	return a.Mail.MessageID(of...)
 }
 
-// notifiedOfCopies returns the copy recipients who were notified that a copy would follow. These are the recipients whose
-// latest notice was begun and not rejected.
+// notifiedOfCopies returns the copy recipients who were notified that a copy would follow. These are the recipients
+// whose latest notice was begun and not rejected.
 func (a *Activities) notifiedOfCopies(ctx context.Context, e *models.Envelope) ([]*models.Signer, error) {
 	if len(e.Copies) == 0 {
 		return nil, nil

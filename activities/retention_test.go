@@ -272,8 +272,8 @@ func TestRemindDeletion_FilesWithoutRetention(t *testing.T) {
 	})
 }
 
-// TestRetentionSteps_EndWithTheRetention checks that an envelope whose files no longer have a retention period is neither
-// purged nor examined again.
+// TestRetentionSteps_EndWithTheRetention checks that an envelope whose files no longer have a retention period is
+// neither purged nor examined again.
 func TestRetentionSteps_EndWithTheRetention(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

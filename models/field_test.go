@@ -179,7 +179,8 @@ func TestSharedAddress_IsRejected(t *testing.T) {
 	require.ErrorContains(t, p.Err(), "must be a signer")
 }
 
-// TestFieldPlace_ErrorsNameTheNumber checks that the error for each invalid number names its member and describes the problem.
+// TestFieldPlace_ErrorsNameTheNumber checks that the error for each invalid number names its member and describes the
+// problem.
 func TestFieldPlace_ErrorsNameTheNumber(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)

@@ -9,7 +9,7 @@ import (
 // OutboxKind specifies which workflow to start or signal for an outbox row.
 type OutboxKind string
 
-// The kinds of outbox rows. A signal is sent to the workflow of the envelope that the row refers to.
+// The kinds of outbox rows. Signals are sent to the workflow of the envelope to which the row refers.
 const (
 	OutboxStart         OutboxKind = "start"           // starts the envelope's workflow
 	OutboxSigned        OutboxKind = "signer-signed"   // signal

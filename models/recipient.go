@@ -307,8 +307,8 @@ func (e *Envelope) RequestedAction(s *Signer) string {
 	return string(s.DisplayKind())
 }
 
-// OwnAction is like RequestedAction, but returns "" if a host receives the request, because the recipient's own action is
-// then a signature.
+// OwnAction is like RequestedAction, but returns "" if a host receives the request, because the recipient's own action
+// is then a signature.
 func (e *Envelope) OwnAction(s *Signer) string {
 	if s.rules().hosted {
 		return ""

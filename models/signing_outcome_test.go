@@ -10,7 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestOutcome_ForNewestLink checks the outcome shown to the holder of the latest link after the link has ended.
+// TestOutcome_ForNewestLink checks the outcome that is shown to the holder of the latest link after that link has
+// ended.
 func TestOutcome_ForNewestLink(t *testing.T) {
 	t.Parallel()
 	later := start.Add(time.Hour)

@@ -86,8 +86,8 @@ func TestPageViews_NotOfSealedDocuments(t *testing.T) {
 	assert.Equal(t, "validation_error", code(t, err))
 }
 
-// TestDocumentPages_Sizes checks that page sizes can be grouped into runs and restored, and checks the maximum number
-// of documents.
+// TestDocumentPages_Sizes checks that page sizes can be grouped into runs and restored, and that the number of
+// documents is limited.
 func TestDocumentPages_Sizes(t *testing.T) {
 	t.Parallel()
 	sizes := [][2]float64{{1, 2}, {1, 2}, {1, 3}, {4, 3}, {4, 3}, {1, 2}}

@@ -101,8 +101,8 @@ func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 	return out, nil
 }
 
-// listAddress matches URLs that need no escaping in List-Unsubscribe (RFC 2369 §2) and fit into a line that servers
-// accept.
+// listAddress matches URLs that need no escaping in List-Unsubscribe (RFC 2369 §2) and that fit into a header line that
+// servers accept.
 var listAddress = regexp.MustCompile(`^https?://[A-Za-z0-9._~:/?#@!$&'*+;=%\[\]-]{1,900}$`)
 
 // setThread sets the headers that email programs use to group emails into a thread (RFC 5322 §3.6.4) and to offer to
@@ -140,7 +140,7 @@ func embeds(all []Inline) []*gomail.File {
 	return files
 }
 
-// file returns the header of an email part for a file.
+// file returns an email part for a file, without the file's content.
 func file(name, contentType, disposition string) *gomail.File {
 	return &gomail.File{Name: name, Header: textproto.MIMEHeader{
 		"Content-Type":        {contentType},

@@ -123,8 +123,8 @@ func (t *Twilio) Send(ctx context.Context, to, text string) error {
 	return err
 }
 
-// recipientErrorCodes contains Twilio's error codes that concern this number or text. Other codes concern the account
-// or the sender and can be fixed.
+// recipientErrorCodes reports whether one of Twilio's error codes concerns this number or text. Other codes concern the
+// account or the sender and can be fixed.
 func recipientErrorCodes(code int) bool {
 	switch code {
 	case 21211, 21214, 21217, 21604, 21610, 21612, 21614, 21617, 21635:

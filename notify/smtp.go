@@ -201,8 +201,8 @@ func (s *SMTP) Deliver(ctx context.Context, m Mail) (answer string, err error) {
 	return oneLine(out.msg.ServerResponse()), err
 }
 
-// fits compares the encoded size of the files with the size limit announced by the server (RFC 1870). There is no
-// limit if it is empty, zero or not a number.
+// fits compares the encoded size of the files with the size limit announced by the server (RFC 1870). There is no limit
+// if the announced value is empty, zero or not a number.
 func fits(limit string, files []Attachment) error {
 	most, err := strconv.ParseInt(limit, 10, 64)
 	if err != nil || most <= 0 {

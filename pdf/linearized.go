@@ -94,8 +94,8 @@ func (f *File) firstDict() (Dict, error) {
 }
 
 // hintProblem compares the pages in the page offset hint table (F.4.1) with the page tree. It ignores a table that
-// refers to objects other than pages. first is the index of the page that is displayed first; the dictionary contains
-// the object number of this page.
+// refers to objects other than pages. first is the index of the page that is displayed first. The dictionary contains
+// the object number of that page.
 func (f *File) hintProblem(d Dict, pages []Ref, first int) (string, error) {
 	hints, err := d.Get("H").Array()
 	if err != nil || len(hints) < 2 || len(pages) == 1 {

@@ -30,8 +30,8 @@ func isOperator(word string) bool {
 const afterTokens = " endobj "
 
 // tokens splits a content stream (7.8.2) into operands and operators. It stops when operator returns false. It writes
-// into the capacity after b. It calls broken where programs may continue differently. An object that is still open at
-// the end includes everything after its start, and tokens continues inside an array or dictionary that cannot be
+// into the spare capacity of b. It calls broken where programs may continue differently. An object that is still open
+// at the end includes everything after its start, and tokens continues inside an array or dictionary that cannot be
 // parsed. It examines each byte only a few times. It returns no error other than the context's.
 func tokens(ctx context.Context, b []byte, operand func(Value), operator func(string) bool, inlineImage, broken func()) error {
 	end := len(b)

@@ -38,7 +38,7 @@ func (f *File) StreamRaw(o Object) (*io.SectionReader, error) {
 // ErrFilter reports that a stream has a filter that this package does not support.
 var ErrFilter = errors.New("pdf: filter is not supported")
 
-// StreamData returns a stream's decoded bytes. It fails if there are more than Limits.MaxStream.
+// StreamData returns a stream's decoded bytes. It fails if their number exceeds Limits.MaxStream.
 func (f *File) StreamData(o Object) ([]byte, error) {
 	most := f.lim.MaxStream
 	r, err := f.streamReader(o)

@@ -95,7 +95,8 @@ func (f *File) readSections() error {
 			if err != nil {
 				return err
 			}
-			// An update can repeat the XRefStm entry of the previous section. In that case, the hybrid section is not read again.
+			// An update can repeat the XRefStm entry of the previous section. In that case, the hybrid section is not
+			// read again.
 			if s.hybrid, _, err = chain.section(pos); err != nil {
 				return err
 			}

@@ -22,8 +22,8 @@ type formFile struct {
 	fields     map[pdf.Ref]prepare.FormField // fields by widget
 }
 
-// formFiles returns forms created by third-party programs, both unchanged and rewritten by other tools, as well as forms with every
-// attribute, with rotated or cropped pages, and with widgets that do not belong to a field.
+// formFiles returns forms created by third-party programs, both unchanged and rewritten by other tools, as well as
+// forms with every attribute, with rotated or cropped pages, and with widgets that do not belong to a field.
 func formFiles(t *testing.T) []formFile {
 	t.Helper()
 	contents := make(map[string][]byte)

@@ -20,7 +20,8 @@ const (
 	ActiveRefuse = "refuse"
 )
 
-// Options specifies the changes to make to a document before anyone reads it. The zero value of each field selects the default.
+// Options specifies the changes to make to a document before anyone reads it. The zero value of each field selects the
+// default.
 type Options struct {
 	Tags          string `json:"tags,omitempty"`
 	Form          string `json:"form,omitempty"`

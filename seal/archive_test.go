@@ -161,8 +161,8 @@ func renewed(t *testing.T, s *seal.Sealer, b []byte) []byte {
 	return readAll(t, out, res.Size)
 }
 
-// TestRenew_WithoutNewValidationData checks that a renewal that needs no further validation data, because all
-// certificates are in the file and their authority publishes no statements, consists of its time-stamp alone.
+// TestRenew_WithoutNewValidationData checks a renewal that needs no further validation data, because all certificates
+// are in the file and their authority publishes no statements. Such a renewal must consist only of its time-stamp.
 func TestRenew_WithoutNewValidationData(t *testing.T) {
 	t.Parallel()
 	a := sealkit.NewAuthority(t)

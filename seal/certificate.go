@@ -105,7 +105,7 @@ func (c *certificate) newPage() {
 	c.y = 66
 }
 
-// ensureSpace starts a new page if fewer than h points remain on the current page, and reports whether it did.
+// ensureSpace starts a new page if fewer than h points remain on the current page, and reports whether it did so.
 func (c *certificate) ensureSpace(h float64) bool {
 	if c.y+h <= c.h-certFoot {
 		return false

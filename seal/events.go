@@ -68,7 +68,7 @@ func (c *certificate) describe(e auditEvent, who persons) string {
 	return s
 }
 
-// persons maps each signer to the persons who acted as that signer. After an event that names a successor, later events
+// persons maps each signer to the people who acted as that signer. After an event that names a successor, later events
 // belong to the next person. Events must be passed in order.
 type persons map[string][]string // by signer ID, in order of succession
 

@@ -1,7 +1,7 @@
 package seal
 
-// FitText returns the number of lines that a text has in a box, their font size, and the width of the widest line in
-// points.
+// FitText returns the number of lines into which a text is broken in a box, their font size, and the width of the
+// widest line in points.
 func FitText(s string, w, h, wanted float64) (lines int, size, width float64, err error) {
 	l, size, err := fitText(library().Wrap, s, w, h, wanted)
 	for _, line := range l {

@@ -35,7 +35,7 @@ func TestWhatASealerRemembers(t *testing.T) {
 	require.NotEqual(t, first, other)
 }
 
-// emptyPDF returns a PDF that has only a catalog.
+// emptyPDF returns a PDF that contains only a catalog.
 func emptyPDF(t *testing.T) *pdf.File {
 	t.Helper()
 	b := []byte("%PDF-1.7\n1 0 obj\n<</Type/Catalog>>\nendobj\n")
@@ -45,8 +45,8 @@ func emptyPDF(t *testing.T) *pdf.File {
 	return f
 }
 
-// TestAnnotation_Place checks which part of a page an annotation is taken to cover: none if no viewer shows it, and all
-// if viewers may interpret its place differently.
+// TestAnnotation_Place checks which part of a page an annotation is assumed to cover. It covers nothing if no viewer
+// shows it, and the whole page if viewers may interpret its position differently.
 func TestAnnotation_Place(t *testing.T) {
 	t.Parallel()
 	f := emptyPDF(t)
@@ -71,8 +71,8 @@ func TestAnnotation_Place(t *testing.T) {
 	}
 }
 
-// TestDarkAnnotation_Background checks that ink is light on a form field whose background is dark in any color space,
-// and on any other annotation.
+// TestDarkAnnotation_Background checks which annotations count as dark: a form field whose background is dark in any
+// color space, and any other annotation.
 func TestDarkAnnotation_Background(t *testing.T) {
 	t.Parallel()
 	f := emptyPDF(t)

@@ -34,8 +34,9 @@ func (s *UserRepository) CreateChallenge(ctx context.Context, c Challenge, lifet
 	return wrap(s.db.WithContext(ctx).Create(&row).Error, "create challenge")
 }
 
-// TakeChallenge consumes the challenge that a response belongs to, and sets c.User and c.Data. It returns
-// models.ErrNotFound if there is no challenge of this kind for this holder, or if it has expired or was already used.
+// TakeChallenge consumes the challenge that a response answers, and sets c.User and c.Data. It returns
+// models.ErrNotFound if there is no challenge of this kind for this holder, or if the challenge has expired or was
+// already used.
 func (s *UserRepository) TakeChallenge(ctx context.Context, c *Challenge) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		row, err := one[models.ConsoleChallenge](tx, "id = ? AND kind = ? AND holder = ? AND expires_at > ?", challengeID(c.Answer), c.Kind, hashOf(c.Holder), s.now())

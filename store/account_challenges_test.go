@@ -11,8 +11,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestTakeChallenge checks that a challenge can be used once, only for its kind, only by its holder, and only before it
-// expires.
+// TestTakeChallenge checks that a challenge can be used only once, only for its kind, only by its holder, and only
+// before it expires.
 func TestTakeChallenge(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

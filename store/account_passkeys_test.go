@@ -43,8 +43,8 @@ func TestResetFactors_ConcernsOneUser(t *testing.T) {
 	})
 }
 
-// TestPasskeys_AreLimitedAndUsedInTurn checks that a user has a limited number of passkeys, and that each state of a
-// passkey is accepted once, from its own user.
+// TestPasskeys_AreLimitedAndUsedInTurn checks that the number of a user's passkeys is limited, and that each state of a
+// passkey is accepted only once and only from its own user.
 func TestPasskeys_AreLimitedAndUsedInTurn(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {

@@ -10,8 +10,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestUserOfProvider checks that the first sign-in at the provider creates a user, that later ones find it and assign
-// the provider's role, and that nobody takes over or revives an account this way.
+// TestUserOfProvider checks that the first sign-in through the provider creates a user, that later sign-ins find this
+// user and assign the provider's role, and that nobody can take over or reactivate an account in this way.
 func TestUserOfProvider(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {

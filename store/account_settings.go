@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// Settings returns a tenant's own settings, and the effective settings that include the app's defaults. An empty tenant
-// returns the app's settings.
+// Settings returns a tenant's own settings, and the effective settings that include the app's defaults. For an empty
+// tenant, it returns the app's settings.
 func (s *AppRepository) Settings(ctx context.Context, app uuid.UUID, tenant string) (own, effective models.Settings, err error) {
 	rows, err := findDecrypted[models.Settings](s.engine, s.db.WithContext(ctx).Where("app_id = ? AND tenant_id IN ?", app, []string{"", tenant}))
 	if err != nil {

@@ -98,6 +98,6 @@ const (
 	// than the age at which a sweep deletes an unrecorded file.
 	archiveCommitLimit = time.Hour
 	// ReleasedArchiveRetention is the time for which an archive's file is retained after its rows have been restored,
-	// because it is needed for earlier backups of the database.
+	// because earlier backups of the database still need it.
 	ReleasedArchiveRetention = 90 * 24 * time.Hour
 )

@@ -81,7 +81,8 @@ func (s *BulkRepository) SendBulkRow(ctx context.Context, r *models.BulkRow, e *
 		t.reservedIn, t.bulk = r.ReservedIn, true
 		var webhooks []*models.Webhook
 		queueActiveWebhooks(&t.batch, &webhooks, e.AppID)
-		// Check the condition first, so that a row that is not pending costs little and no update is lost.
+		// Check the condition first. This keeps the cost low for a row that is not pending, and ensures that no update
+		// is lost.
 		if err := t.send(); err != nil {
 			return rowNotPending(err)
 		}
@@ -141,7 +142,7 @@ func bulkRowsAfter(db *gorm.DB, id uuid.UUID, status models.BulkRowStatus, after
 	return whereNonZero(q, "status = ?", status).Order("position")
 }
 
-// ExternalIDsInUse returns the subset of the external IDs that are already used by envelopes of the tenant.
+// ExternalIDsInUse returns the subset of the given external IDs that are already used by envelopes of the tenant.
 func (s *BulkRepository) ExternalIDsInUse(ctx context.Context, app uuid.UUID, tenant string, ids []string) (map[string]bool, error) {
 	var used []string
 	for page := range slices.Chunk(ids, 500) {

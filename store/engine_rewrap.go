@@ -67,8 +67,8 @@ func (s *engine) rewrapAll(ctx context.Context, r *rewrapping) error {
 	return nil
 }
 
-// eachPage calls page repeatedly, first with the zero key and then with the last key of the previous page, until a page
-// has no last key. It adds the number of changed rows to total.
+// eachPage calls page repeatedly, first with the zero key and then with the last key of the previous page, until page
+// returns no last key. It adds the number of changed rows to total.
 func eachPage[K comparable](ctx context.Context, total *int, page func(ctx context.Context, after K) (last K, n int, err error)) error {
 	var none, after K
 	for {

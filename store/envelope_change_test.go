@@ -305,8 +305,8 @@ func TestUnchangedState_WritesNothing(t *testing.T) {
 	})
 }
 
-// TestChange_WithoutEffectWritesNothing checks that a change without effect writes nothing, and that a change is saved if it records
-// an event or modifies any part of the envelope.
+// TestChange_WithoutEffectWritesNothing checks that a change without effect writes nothing, and that a change is saved
+// if it records an event or modifies any part of the envelope.
 func TestChange_WithoutEffectWritesNothing(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -74,7 +74,7 @@ func (s *EnvelopeListRepository) count(ctx context.Context, app uuid.UUID, tenan
 	return sum.N, nil
 }
 
-// maxTenants is the maximum number of an app's tenants that are listed.
+// maxTenants is the maximum number of tenants that are listed for an app.
 const maxTenants = 1000
 
 // Tenants lists, in order, the tenants of an app that have envelopes.

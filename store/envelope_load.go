@@ -119,8 +119,8 @@ func (s *EnvelopeRepository) addArchivedEvents(t *transaction, l *loaded) error 
 // addEvents inserts the events from an archive before the loaded events.
 func (l *loaded) addEvents(c *archiveContent) { l.events = append(pointers(c.events()), l.events...) }
 
-// queueEnvelope queues the queries that load an app's envelope. If the row is to be locked, the locking query comes first, so that
-// every other part is read after the lock is acquired.
+// queueEnvelope queues the queries that load an app's envelope. If the row is to be locked, the locking query comes
+// first, so that every other part is read after the lock is acquired.
 func (s *EnvelopeRepository) queueEnvelope(t *transaction, app, id uuid.UUID, o loadOptions) *loaded {
 	l := &loaded{}
 	where := "id = $1 AND app_id = $2"

@@ -65,7 +65,7 @@ func (s *EnvelopeListRepository) EnvelopeProblems(ctx context.Context, of Proble
 	return all[:min(len(all), of.Limit)], nil
 }
 
-// NewestOpen returns the newest envelopes that were sent before the given time and that signers have not completed yet.
+// NewestOpen returns the newest envelopes that were sent before the given time and that are still waiting for signers.
 func (s *EnvelopeListRepository) NewestOpen(ctx context.Context, of ProblemFilter, before time.Time) ([]EnvelopeProblem, error) {
 	found, err := find[*models.Envelope](ownEnvelopes(s.db.WithContext(ctx), of).
 		Where("status IN "+openStatuses+" AND sent_at < ?", before).Where("id" + notQueued).Order("id DESC").Limit(of.Limit))

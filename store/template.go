@@ -348,8 +348,8 @@ func (s *TemplateRepository) ChangeTemplate(ctx context.Context, app, id uuid.UU
 	return out, wrap(err, "change template %s", id)
 }
 
-// saveTemplate adds the statements for saving a template to the transaction: an insert for a new template, or the changes and the new
-// version of an existing one.
+// saveTemplate adds the statements for saving a template to the transaction: an insert for a new template, or the
+// changes and the new version of an existing one.
 func (s *TemplateRepository) saveTemplate(t *transaction, v *models.LoadedTemplate, known bool, before int) error {
 	v.UpdatedAt = s.now()
 	columns := templateColumns(&v.Template)

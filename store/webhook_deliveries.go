@@ -243,7 +243,7 @@ type DeliveryJob struct {
 }
 
 // DeliveryJob returns the data for an attempt of a pending delivery. It returns models.ErrNotFound if there is nothing
-// left to send, because the delivery is settled, its endpoint was deleted or disabled, or its body was purged.
+// left to send because the delivery is settled, its endpoint was deleted or disabled, or its body was purged.
 func (s *WebhookRepository) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, error) {
 	db := s.db.WithContext(ctx)
 	d, err := one[models.Delivery](db, "id = ? AND status = ?", id, models.DeliveryPending)

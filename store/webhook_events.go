@@ -262,7 +262,7 @@ func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 var errPayloadPurged = models.Reject(models.KindGone, "payload_purged",
 	"What this delivery sent was deleted at the end of the envelope's retention.")
 
-// withBody selects webhook events whose body was not removed. The body of an event is never empty otherwise.
+// withBody selects webhook events whose body was not removed. The body of an event is empty only after it was removed.
 const withBody = "length(body) > 0"
 
 // hasBody reports whether a webhook event still has its body.

@@ -28,8 +28,8 @@ var (
 const (
 	// monthsAhead is the number of months after the current one for which partitions are created.
 	monthsAhead = 2
-	// maxRetainedRows is the maximum number of rows to retain when a month is dropped. If there are more, the month is not
-	// dropped, and its rows are deleted individually.
+	// maxRetainedRows is the maximum number of rows to retain when a month is dropped. If more rows must be retained,
+	// the month is not dropped, and its other rows are deleted individually.
 	maxRetainedRows = 10_000
 	// partitionLock is the advisory lock that lets only one process at a time create and drop partitions.
 	partitionLock = 7_518_019
@@ -106,8 +106,8 @@ func covered(all []partition, id uuid.UUID) bool {
 	return slices.ContainsFunc(all, func(p partition) bool { return before(id, p.to) && !before(id, p.from) })
 }
 
-// partitionChange runs fn in a transaction that can lock the tables, and during which no other process creates or drops
-// partitions.
+// partitionChange runs fn in a transaction that can lock the tables. During the transaction, no other process creates
+// or drops partitions.
 func (s *WebhookRepository) partitionChange(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.tx(ctx, func(tx *gorm.DB) error {
 		if err := execAll(tx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", partitionLock), "SET LOCAL lock_timeout = '"+lockWait+"'"); err != nil {

@@ -42,8 +42,8 @@ const (
 	copyLimit      = 8
 )
 
-// mailConcurrency and mailConcurrencyPerApp are the maximum numbers of activities that send email concurrently, for the process and
-// for one app. The lower limit leaves slots for other apps if the emails of several apps hang.
+// mailConcurrency and mailConcurrencyPerApp limit the activities that send email concurrently, for the process and for
+// one app. The lower limit leaves capacity for other apps if the emails of several apps hang.
 const (
 	mailConcurrency       = 100
 	mailConcurrencyPerApp = 16

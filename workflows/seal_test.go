@@ -37,8 +37,8 @@ func TestSeal_AlsoSendsCopies(t *testing.T) {
 	}
 }
 
-// TestInvite_OneUnreachableRecipient checks that the other recipients get their email immediately, and that a retry
-// reaches the remaining one.
+// TestInvite_OneUnreachableRecipient checks that the other recipients receive their emails immediately, and that a
+// retry reaches the remaining recipient.
 func TestInvite_OneUnreachableRecipient(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 1, 1)

@@ -91,8 +91,8 @@ func quoted(from, text string) block {
 	return block{}
 }
 
-// maxDisplayedURL is the length of the longest address that is shown below a button. A longer address would take up a third
-// of a phone's screen.
+// maxDisplayedURL is the maximum length of an address that is shown below a button. A longer address would take up a
+// third of a phone's screen.
 const maxDisplayedURL = 100
 
 func action(label, url string) block {

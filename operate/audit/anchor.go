@@ -46,7 +46,7 @@ const (
 )
 
 // listOverlap is the time by which the period of a list overlaps the period of the previous one. It exceeds both the
-// differences between clocks and the time that a transaction takes to commit.
+// difference between clocks and the time that a transaction takes to commit.
 const listOverlap = 2 * time.Hour
 
 // Run creates the next anchor, which covers every chain with a new event since the last anchor. It can be interrupted

@@ -120,7 +120,7 @@ func stamped(t *testing.T, tsa *kit.TSA, content []byte) (digest string, token [
 }
 
 // TestAnchorsFindOutWhatWasDoneToOpenEnvelopes checks that changes to an open envelope are detected, although no
-// document is sealed and every chain is consistent.
+// document has been sealed and every chain is consistent.
 func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 	t.Parallel()
 	const notThose = "are not those that were anchored"

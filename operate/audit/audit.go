@@ -345,8 +345,8 @@ func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, event
 	return nil
 }
 
-// recordedSeal reports whether the chain records the hash of a document's sealed file, both at sealing and after each time-stamp added
-// later.
+// recordedSeal reports whether the chain records the hash of a document's sealed file, both at sealing and after each
+// time-stamp added later.
 func recordedSeal(events []models.Event, d *models.Document) bool {
 	sum := ""
 	for i := range events {

@@ -29,8 +29,8 @@ import (
 	"countersign/test/kit"
 )
 
-// auditFixture is a database with one sealed and one open envelope. Its methods include those of an attacker with
-// full access to the database.
+// auditFixture is a database with one sealed and one open envelope. Its methods include attacks by someone with full
+// access to the database.
 type auditFixture struct {
 	t            *testing.T
 	db           *sql.DB

@@ -87,7 +87,7 @@ var harmlessNames = []string{"NextPage", "PrevPage", "FirstPage", "LastPage", "P
 //nolint:gochecknoglobals // a constant table
 var webSchemes = []string{"http", "https", "mailto", "tel"}
 
-// programTypes lists the file extensions of programs, and of files with which other programs run code.
+// programTypes lists the file extensions of programs, and of files that make other programs run code.
 //
 //nolint:gochecknoglobals // a constant table
 var programTypes = words(`

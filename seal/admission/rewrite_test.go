@@ -87,8 +87,8 @@ func (neverSaves) Save(context.Context, io.ReaderAt, int64) ([]byte, error) {
 	return nil, errors.New("saved again")
 }
 
-// TestAdmitUpload_RejectedForItsContent_IsNotRepaired checks that a file is not saved again if that cannot fix the cause of its
-// rejection.
+// TestAdmitUpload_RejectedForItsContent_IsNotRepaired checks that a file is not saved again if doing so cannot fix the
+// reason for its rejection.
 func TestAdmitUpload_RejectedForItsContent_IsNotRepaired(t *testing.T) {
 	t.Parallel()
 	lim := rendering()

@@ -12,8 +12,9 @@ import (
 	"countersign/seal/refusal"
 )
 
-// checkRendering rejects a document if the renderer interprets its pages differently than our parser, if a page is too large
-// for a legible picture, or if it contains text that the renderer cannot draw, because signers would not see it.
+// checkRendering rejects a document if the renderer interprets its pages differently than this package's own parser, or
+// if a page is too large to be displayed legibly. It also rejects text that the renderer cannot draw, because signers
+// would not see it.
 func checkRendering(ctx context.Context, r io.ReaderAt, size int64, lim Limits, info Info) error {
 	ctx, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()

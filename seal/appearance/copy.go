@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxCopiedPages is the maximum number of pages in a document that is saved again, because each page is rendered
-	// twice.
+	// maxCopiedPages is the maximum number of pages in a document that is saved again. It is limited because each page
+	// is rendered twice.
 	maxCopiedPages = 2000
 	// comparedPages is the maximum number of pages that one task compares.
 	comparedPages = 200

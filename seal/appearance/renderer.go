@@ -20,8 +20,9 @@ const (
 	pageTime = 20 * time.Second
 )
 
-// keep determines how long idle processes are kept. This saves time, because loading the compiled module takes as long
-// as rendering several pages. A file cannot affect later ones, because the memory of its instance is released with it.
+// keep returns the settings for retaining idle processes. Retaining them saves time, because loading the compiled
+// module takes as long as rendering several pages. A file cannot affect later ones, because the memory of its instance
+// is released with it.
 func keep() sandbox.Keep {
 	return sandbox.Keep{Idle: runtime.NumCPU(), Time: 20 * time.Second, Files: 500, Size: maxFile}
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// ErrForeign is wrapped by errors about bytes that were not written by Write.
+// ErrForeign is wrapped by errors about bytes that Write did not produce.
 var ErrForeign = errors.New("not written by this service")
 
 func foreignAt(at int64, what string) error {

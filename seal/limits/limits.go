@@ -7,7 +7,7 @@ import "unicode/utf8"
 // The seal record is one stream of the sealed file. It contains a JWS, whose base64 payload lists the documents, the
 // signers, the values and the complete audit trail.
 const (
-	// record limits the seal record, in bytes. Verification does not read more than that from one stream of a PDF.
+	// record limits the seal record, in bytes. Verification does not read more than this from a single stream of a PDF.
 	record = 16 << 20
 	// payload limits the record before base64 encoding. The rest of the JWS is smaller than 8 KiB.
 	payload = (record - 8<<10) / 4 * 3
@@ -71,7 +71,7 @@ func Embedded(text []byte) int {
 	return n
 }
 
-// Cut returns the longest prefix of a text that takes up at most most bytes of JSON.
+// Cut returns the longest prefix of a text that takes up no more than most bytes of JSON.
 func Cut(s string, most int) string {
 	for i, r := range s {
 		if most -= runeJSON(r); most < 0 {

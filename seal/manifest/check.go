@@ -204,8 +204,8 @@ func (m *Manifest) checkAttachments(chain chainEvents) error {
 	return nil
 }
 
-// checkPrevious compares a signer's predecessors with the events that replaced them. A record without predecessors may
-// predate this list.
+// checkPrevious compares a signer's predecessors with the events in which they were replaced. A record without
+// predecessors may predate this list.
 func (s Signer) checkPrevious(events []event) error {
 	if len(s.Previous) == 0 {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestLogo checks that the result is a PNG of the stored size without any other content of the file.
+// TestLogo checks that the result is a PNG of the stored size that retains no other content of the file.
 func TestLogo(t *testing.T) {
 	t.Parallel()
 	var asPNG, asJPEG bytes.Buffer

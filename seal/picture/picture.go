@@ -157,7 +157,7 @@ func scaled(img image.Image, k float64, by xdraw.Scaler) *image.NRGBA {
 	return out
 }
 
-// isOpaque reports whether any pixel of the picture is not fully transparent.
+// isOpaque reports whether the picture has any pixel that is not fully transparent.
 func isOpaque(img *image.NRGBA) bool {
 	for i := 3; i < len(img.Pix); i += 4 {
 		if img.Pix[i] != 0 {

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// For a task with InParts, the file stays in this process. To request a part of the file, the sandboxed process writes one octet
-// (requestRange), followed by the offset in eight octets and the length in four octets, both big-endian. It receives the part on standard
-// input.
+// For a task created by InParts, the file stays in this process. To request a part of the file, the sandboxed process
+// writes one byte (requestRange), followed by the offset in eight bytes and the length in four bytes, both big-endian.
+// It receives that part on standard input.
 const (
 	requestRange = 'r'
 	maxRange     = 1 << 20 // maximum size of a part in bytes

@@ -85,7 +85,7 @@ func (v *Pool) Close() {
 	v.idle = nil
 }
 
-// Run examines one file and decodes the response into answer. The response is one line of at most most bytes.
+// Run examines one file and decodes the response into answer. The response is one line of no more than most bytes.
 func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size int64, answer any, most int) error {
 	p, err := v.take(ctx, b)
 	if err != nil {

@@ -24,8 +24,8 @@ var (
 var (
 	documentUsages = []asn1.ObjectIdentifier{oidDocumentSigning, oidMicrosoftSigning, oidAdobeSigning}
 
-	// forbiddenUsages contains the purposes for which certificates are issued without verifying the party responsible
-	// for a document.
+	// forbiddenUsages contains purposes for which authorities issue certificates without verifying the party
+	// responsible for a document.
 	forbiddenUsages = map[x509.ExtKeyUsage]string{
 		x509.ExtKeyUsageAny: "any purpose", x509.ExtKeyUsageServerAuth: "TLS servers", x509.ExtKeyUsageCodeSigning: "signing programs",
 		x509.ExtKeyUsageTimeStamping: "time-stamps", x509.ExtKeyUsageOCSPSigning: "OCSP answers",

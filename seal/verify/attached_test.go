@@ -134,7 +134,7 @@ func TestAttachedRecord_OfDamagedFiles_IsNone(t *testing.T) {
 	}
 }
 
-// TestReadRecord_ThatCannotBeRead_ConfirmsNothing checks that the content of a record that is absent or malformed is not
+// TestReadRecord_ThatCannotBeRead_ConfirmsNothing checks that the content of an absent or malformed record is not
 // reported, and that no later check passes because of it.
 func TestReadRecord_ThatCannotBeRead_ConfirmsNothing(t *testing.T) {
 	t.Parallel()

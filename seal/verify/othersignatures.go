@@ -102,8 +102,8 @@ const (
 	maxFieldDepth = 32
 )
 
-// signatureFields returns the form's signature fields that contain a signature, as dictionaries or references, in the
-// order of the form.
+// signatureFields returns the form's signature fields that contain a signature, in the order of the form. Each is a
+// dictionary or a reference.
 func signatureFields(f *pdf.File) ([]pdf.Value, error) {
 	cat, _, err := f.Catalog()
 	if err != nil {

@@ -71,8 +71,8 @@ func anonymousFile() (*os.File, error) {
 	return f, nil
 }
 
-// neverEncrypted reports whether a file is never encrypted. This applies to anchors, which must be verifiable without keys.
-// Their lists and tokens contain only IDs, numbers and hashes.
+// neverEncrypted reports whether a file is never encrypted. This applies to anchors, which must be verifiable without
+// keys. The anchors' lists and tokens contain only IDs, numbers and hashes.
 func neverEncrypted(key string) bool { return strings.HasPrefix(key, Anchors) }
 
 // Keep implements Store.
@@ -229,8 +229,8 @@ func (w *trackedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// classify distinguishes decryption failures: it returns err unchanged if reading the file failed, and wraps it in ErrDamaged if the
-// content is invalid.
+// classify distinguishes decryption failures: it returns err unchanged if reading the file failed, and wraps it in
+// ErrDamaged if the content is invalid.
 func (w *trackedReader) classify(err error) error {
 	if w.err != nil {
 		return err

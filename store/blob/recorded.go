@@ -28,8 +28,8 @@ func Encrypts(s Store) bool {
 	return ok && e.write
 }
 
-// OpenRecorded opens a file and compares its complete content with its record before returning it, so that a file that
-// was substituted is never read. The error for such a file is ErrModified or ErrDamaged.
+// OpenRecorded opens a file and compares its complete content with its record before returning it, so that a
+// substituted file is never read. For such a file, the error is ErrModified or ErrDamaged.
 func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	h := sha256.New()
 	var (
