@@ -134,7 +134,7 @@ func TestAttachmentsAreEmbedded(t *testing.T) {
 			require.Contains(t, out, "Attached files")
 			for i, a := range j.Attachments {
 				require.Contains(t, out, a.SHA256)
-				require.Regexp(t, regexp.QuoteMeta(r.Record.Attachments[i].Name)+`, given by .+ \(`+strconv.FormatInt(a.Size, 10)+` bytes\)`, out)
+				require.Regexp(t, regexp.QuoteMeta(r.Record.Attachments[i].Name)+`, attached by .+ \(`+strconv.FormatInt(a.Size, 10)+` bytes\)`, out)
 			}
 			if name == "prefix" {
 				require.NotContains(t, string(b[len(original):]), "CSGN_Seal<</V 1 endobj")

@@ -26,9 +26,9 @@ func TestCertificateNamesPreviousSigners(t *testing.T) {
 	assert.Regexp(t, `Previously +Grace Hopper \(grace@before\.example\.org\), until 2026-11-21 06:00:00 UTC\n +Reason: on leave until May`, out)
 	assert.Regexp(t, `Previously +Edith Clarke \(edith@before\.example\.org\), until`, out)
 	assert.Regexp(t, `Signing link opened +Grace Hopper`, out)
-	assert.Regexp(t, `Another person named to sign: Edith Clarke +Sending application`, out)
+	assert.Regexp(t, `Signer replaced: Edith Clarke +Sending application`, out)
 	assert.Regexp(t, `Signing link opened +Edith Clarke`, out)
-	assert.Regexp(t, `Handed over to another person: Ada Lovelace +Edith Clarke`, out)
+	assert.Regexp(t, `Signing delegated: Ada Lovelace +Edith Clarke`, out)
 	assert.Regexp(t, `Signing link opened +Ada Lovelace`, out)
 	assert.NotRegexp(t, `\d\d:\d\d:\d\d +Signed +(Grace|Edith)`, out)
 

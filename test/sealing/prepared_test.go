@@ -100,7 +100,7 @@ func TestSealPrepared(t *testing.T) {
 	require.NoError(t, err, text)
 	require.NotContains(t, text, "{{")
 	words := strings.Join(strings.Fields(text), " ")
-	require.Contains(t, words, "the service took out of it: scripts (1), text tags (2). SHA-256 of the document that was read and signed:")
+	require.Contains(t, words, "the service removed the following from it: scripts (1), text tags (2). SHA-256 of the document that was read and signed:")
 	require.Contains(t, words, "Document prepared for reading")
 	out, err := sealkit.Run(t, "qpdf", "--check", name)
 	require.NoError(t, err, out)
