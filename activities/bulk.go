@@ -88,7 +88,7 @@ func paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duratio
 	if room <= 0 {
 		return nil, max(time.Millisecond, work.SettledSince.Add(time.Minute).Sub(now))
 	}
-	n := min(len(work.Rows), room, max(1, work.PerMinute/6)) // at most the number of rows for ten seconds, but at least one
+	n := min(len(work.Rows), room, max(1, work.PerMinute/6)) // at most the rows for ten seconds, but at least one
 	return work.Rows[:n], time.Duration(n) * time.Minute / time.Duration(work.PerMinute)
 }
 
