@@ -293,8 +293,11 @@ func TestChangeBulk_AppliesWhatIsAllowed(t *testing.T) {
 			action models.BulkAction
 			want   models.BulkStatus
 		}{
-			{models.BulkPause, models.BulkPaused}, {models.BulkResume, models.BulkRunning}, {models.BulkCancel, models.BulkCanceled},
-			{models.BulkResume, models.BulkCanceled}, {models.BulkPause, models.BulkCanceled},
+			{models.BulkPause, models.BulkPaused},
+			{models.BulkResume, models.BulkRunning},
+			{models.BulkCancel, models.BulkCanceled},
+			{models.BulkResume, models.BulkCanceled},
+			{models.BulkPause, models.BulkCanceled},
 		} {
 			require.NoError(env.t, env.ChangeBulk(ctx, activities.ChangeBulkInput{BulkInput: in, Action: c.action}))
 			b, err := env.Store.BulkSend(ctx, in.AppID, in.BulkSendID)

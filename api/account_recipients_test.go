@@ -59,7 +59,8 @@ func TestSuggestRecipients_LearnsFromSends(t *testing.T) {
 		sam.post("/v1/console/contacts", object{"name": "Ada Contact", "email": "saved@example.com"}).want(200)
 		sam.post("/v1/console/contacts", object{"name": "Ada Zwei", "email": "Zwei@example.com"}).want(200)
 		require.Equal(t, []any{
-			object{"name": "Ada Lovelace", "email": "ADA@example.com", "phone": nil}, object{"name": "Ada Zwei", "email": "zwei@example.com", "phone": "+442079460958"},
+			object{"name": "Ada Lovelace", "email": "ADA@example.com", "phone": nil},
+			object{"name": "Ada Zwei", "email": "zwei@example.com", "phone": "+442079460958"},
 			object{"name": "Ada Contact", "email": "saved@example.com", "phone": nil},
 		}, rowsOf(sam.get(recipientsPath+"?tenantId=acme&search=ada").want(200)))
 		require.NotContains(t, sam.suggested(""), own)

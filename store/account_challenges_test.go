@@ -21,7 +21,8 @@ func TestTakeChallenge(t *testing.T) {
 		asked := store.Challenge{Kind: models.ChallengePasskey, Answer: "answer", Holder: "holder", User: &ada.ID, Data: []byte("data")}
 		require.NoError(t, s.CreateChallenge(ctx, asked, time.Minute))
 		for _, wrong := range []store.Challenge{
-			{Kind: models.ChallengeProviderSignIn, Answer: "answer", Holder: "holder"}, {Kind: models.ChallengePasskey, Answer: "other", Holder: "holder"},
+			{Kind: models.ChallengeProviderSignIn, Answer: "answer", Holder: "holder"},
+			{Kind: models.ChallengePasskey, Answer: "other", Holder: "holder"},
 			{Kind: models.ChallengePasskey, Answer: "answer", Holder: "other"},
 		} {
 			require.ErrorIs(t, s.TakeChallenge(ctx, &wrong), models.ErrNotFound)

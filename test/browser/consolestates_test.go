@@ -31,7 +31,6 @@ type consoleStates struct {
 	names []string
 	list  []object          // rows of the home page
 	pages map[string]object // by name
-
 }
 
 func newConsoleStates(t *testing.T) *consoleStates {

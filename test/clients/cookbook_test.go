@@ -2,7 +2,6 @@ package clients_test
 
 import (
 	"context"
-	"countersign/test/kit"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"countersign/test/kit"
 )
 
 // recipe is a task in docs/build/cookbook.md.
