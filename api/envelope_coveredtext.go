@@ -78,7 +78,7 @@ func (s *envelopeHandler) coveringFields(ctx context.Context, e *models.Envelope
 	}
 	for d, places := range asked {
 		if err := s.findCovered(ctx, e, d, places); err != nil {
-			s.log.WarnContext(ctx, "covered text could not be determined", "document", d.ID, "error", err)
+			s.log.WarnContext(ctx, "could not determine which fields cover text", "document", d.ID, "error", err)
 		}
 	}
 	for id, k := range keys {

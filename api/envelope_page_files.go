@@ -163,7 +163,7 @@ func (s *pageFiles) pageFile(ctx context.Context, r pageRequest) (*store.PageFil
 		case err == nil:
 			return p, content, nil
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrModified) || errors.Is(err, blob.ErrDamaged):
-			s.log.WarnContext(ctx, "rendering the page again: its file does not match its record", "envelope", r.envelope.ID, "key", p.Key(), "error", err)
+			s.log.WarnContext(ctx, "rendering page again: the stored file does not match its record", "envelope", r.envelope.ID, "key", p.Key(), "error", err)
 		default:
 			return nil, nil, s.fileStoreFails(ctx, r.envelope.ID, err)
 		}

@@ -192,7 +192,7 @@ func (s *uploads) discardBlob(c *gin.Context, key string) {
 		err = s.store.RemovePageFiles(c.Request.Context(), key)
 	}
 	if err != nil {
-		s.log.WarnContext(c.Request.Context(), "leftover file not deleted", "key", key, "error", err)
+		s.log.WarnContext(c.Request.Context(), "could not delete a leftover file", "key", key, "error", err)
 	}
 }
 
@@ -200,7 +200,7 @@ func (s *uploads) discardBlob(c *gin.Context, key string) {
 func (s *uploads) discardUnreferenced(c *gin.Context, keys ...string) {
 	gone, err := s.store.Unreferenced(c.Request.Context(), keys...)
 	if err != nil {
-		s.log.WarnContext(c.Request.Context(), "leftover files not deleted", "error", err)
+		s.log.WarnContext(c.Request.Context(), "could not delete leftover files", "error", err)
 	}
 	for _, key := range gone {
 		s.discardBlob(c, key)

@@ -121,7 +121,7 @@ func (s *shared) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duratio
 		err = s.requests.StoreResponse(keep, id, a)
 	}
 	if err != nil { // the client received the response, but a retry will be rejected
-		s.log.ErrorContext(keep, "response not stored for retries", "request", requestID(c), "error", err)
+		s.log.ErrorContext(keep, "could not store the response for retries", "request", requestID(c), "error", err)
 	}
 	return nil
 }

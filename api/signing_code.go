@@ -76,7 +76,7 @@ func (s *signingHandler) sendCode(ctx context.Context, e *models.Envelope, signe
 	}
 	if signer.AuthMethod.ByPhone() {
 		if s.sms == nil || signer.Phone == nil {
-			return fmt.Errorf("no way to send a text message")
+			return fmt.Errorf("the signer has no phone number, or no SMS service is configured")
 		}
 		return s.sms.Send(ctx, *signer.Phone, msg.SMS())
 	}

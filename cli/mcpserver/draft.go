@@ -38,10 +38,10 @@ const (
 
 func (s *server) createDraft(ctx context.Context, _ *mcp.CallToolRequest, in draftInput) (any, error) {
 	if len(in.Files) == 0 || len(in.Files) > maxFiles {
-		return nil, fmt.Errorf("files: name 1 to %d", maxFiles)
+		return nil, fmt.Errorf("files: specify 1 to %d", maxFiles)
 	}
 	if len(in.Signers) == 0 || len(in.Signers) > maxSigners {
-		return nil, fmt.Errorf("signers: name 1 to %d", maxSigners)
+		return nil, fmt.Errorf("signers: specify 1 to %d", maxSigners)
 	}
 	for _, name := range in.Files { // check all files before creating anything
 		f, err := s.openPDF(name)
@@ -109,7 +109,7 @@ type fieldsInput struct {
 
 func (s *server) addFields(ctx context.Context, _ *mcp.CallToolRequest, in fieldsInput) (any, error) {
 	if len(in.Fields) == 0 || len(in.Fields) > maxFields {
-		return nil, fmt.Errorf("fields: name 1 to %d", maxFields)
+		return nil, fmt.Errorf("fields: specify 1 to %d", maxFields)
 	}
 	e, _, err := s.envelope(ctx, in.EnvelopeID)
 	if err != nil {

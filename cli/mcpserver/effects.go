@@ -69,7 +69,7 @@ const maxConfirmedText = 2000
 
 func (s *server) confirmSend(ctx context.Context, req *mcp.CallToolRequest, in sendInput) (any, error) {
 	if len(in.Message) > maxConfirmedText {
-		return nil, fmt.Errorf("message: it must have at most %d bytes", maxConfirmedText)
+		return nil, fmt.Errorf("message: must be at most %d bytes long", maxConfirmedText)
 	}
 	e, tag, err := s.envelope(ctx, in.EnvelopeID)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *server) remind(ctx context.Context, envelope uuid.UUID, r reminded) err
 		}
 		i := slices.IndexFunc(e.Signers, func(g api.Signer) bool { return g.ID == r.id })
 		if i < 0 || shown(&e.Signers[i]) != r.line {
-			return errors.New("not done: the signer changed after the confirmation question; read the envelope and call the tool again")
+			return errors.New("not done: the signer changed after the confirmation request; read the envelope and call the tool again")
 		}
 		_, err = s.Client.API.RemindSignerWithResponse(ctx, envelope, r.id, nil, ifUnchanged(tag))
 		if refused, ok := errors.AsType[*countersign.Error](err); !ok || refused.Status != http.StatusPreconditionFailed || n == attempts {
@@ -190,7 +190,7 @@ func (s *server) voidEnvelope(ctx context.Context, q question, in voidInput) (an
 
 func (s *server) confirmVoid(ctx context.Context, req *mcp.CallToolRequest, in voidInput) (any, error) {
 	if len(in.Reason) > maxConfirmedText {
-		return nil, fmt.Errorf("reason: it must have at most %d bytes", maxConfirmedText)
+		return nil, fmt.Errorf("reason: must be at most %d bytes long", maxConfirmedText)
 	}
 	e, tag, err := s.envelope(ctx, in.EnvelopeID)
 	if err != nil {

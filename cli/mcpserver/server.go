@@ -97,7 +97,7 @@ func add[In any](m *mcp.Server, hints *mcp.ToolAnnotations, name, description st
 			enc := json.NewEncoder(&b)
 			enc.SetEscapeHTML(false)
 			if err := enc.Encode(out); err != nil {
-				return nil, nil, fmt.Errorf("write the answer: %w", err)
+				return nil, nil, fmt.Errorf("write the response: %w", err)
 			}
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: withoutLinks(strings.TrimSpace(b.String()))}}}, nil, nil
 		})

@@ -179,7 +179,7 @@ func TestAnswersExpire(t *testing.T) {
 		text, refused := call(t, session, "void_envelope")
 		require.Equal(t, !c.done, refused, text)
 		if refused {
-			require.Contains(t, text, "the question has expired")
+			require.Contains(t, text, "the confirmation request has expired")
 		}
 	}
 }

@@ -34,12 +34,12 @@ func (a *app) trace(ctx context.Context) error {
 	}
 	a.log = slog.New(tracing.LogHandler(a.log.Handler()))
 	slog.SetDefault(a.log)
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { a.log.Warn("traces are not exported", "error", err) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { a.log.Warn("traces cannot be exported", "error", err) }))
 	a.tracer, a.stopTracing = t, func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
 		defer cancel()
 		if err := stop(end); err != nil {
-			a.log.Warn("the last traces are not exported", "error", err)
+			a.log.Warn("the last traces cannot be exported", "error", err)
 		}
 	}
 	return nil

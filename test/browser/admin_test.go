@@ -283,7 +283,7 @@ func TestConsoleTimeline(t *testing.T) {
 	b.see("Ada Lovelace viewed 15 pages")
 	b.see("nda.pdf")
 	b.see("annex a.pdf")
-	b.see("The mail server refused our email")
+	b.see("The mail server rejected our email")
 	titles := eval[string](b, `[...document.querySelectorAll(".timeline > li > div > strong")].map((x) => x.textContent).join("|")`)
 	require.Equal(t, "Ada Lovelace agreed to sign electronically|Ada Lovelace viewed 15 pages|Email to Ada Lovelace rejected: invitation|Ada Lovelace opened the envelope|Ada Lovelace sent the envelope|Set up (3 steps)", titles)
 	require.Equal(t, 0, eval[int](b, `[...document.querySelectorAll("details li")].filter((x) => x.checkVisibility()).length`))

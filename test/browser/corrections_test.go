@@ -108,7 +108,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.focused(`document.querySelector("#deadline")`)
 	b.choice("#deadline", "2020-01-01T12:00")
 	b.click(in(dialog, "Change"))
-	b.until(`document.querySelector("dialog[open] [role=alert]")?.textContent.startsWith("The deadline must be in the future")`)
+	b.until(`document.querySelector("dialog[open] [role=alert]")?.textContent.startsWith("The deadline must be within")`)
 	require.Equal(t, before, deadline())
 	wanted := before.AddDate(0, 1, 0).UTC().Truncate(time.Minute)
 	b.choice("#deadline", eval[string](b, fmt.Sprintf(`(() => { const d = new Date(%q); return new Date(d - d.getTimezoneOffset() * 60000).toISOString().slice(0, 16); })()`, wanted.Format(time.RFC3339))))

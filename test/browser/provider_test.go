@@ -67,7 +67,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 	down := open(t, desktop)
 	down.visit(svc.base + "/console")
 	down.button("Sign in with Staff login")
-	down.see("The sign-in provider does not respond correctly.")
+	down.see("The sign-in provider is not responding correctly.")
 	down.checked("console-provider-down")
 	startProvider(t)
 
@@ -110,7 +110,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.clean("#/application")
 		b.button("Create new secret")
 		b.click(`[...document.querySelectorAll("dialog button")].at(-1)`)
-		b.until(`document.body.innerText.includes("not shown again")`)
+		b.until(`document.body.innerText.includes("won't be shown again")`)
 
 		// The parameters of a sign-in are valid only once, and no URL leads to another site.
 		b.visit(svc.base + "/console/signed-in?code=used&state=used&returnTo=https%3A%2F%2Fevil.example")

@@ -96,7 +96,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.click(in(dialog, "Save"))
 	b.see("Hedy Lamarr's email was updated.")
 	b.click(named("Replace Cora Copy"))
-	b.see("We send the files to another address when everyone has signed.")
+	b.see("We'll send the files to the new address when everyone has signed.")
 	b.checked("console-replace-copy")
 	b.fill("#rname", "Cora Copy")
 	b.fill("#rmail", "walk-cora@example.com")

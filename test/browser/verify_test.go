@@ -84,7 +84,7 @@ func TestVerify(t *testing.T) {
 	was := record("sealed", strings.Repeat("0", 64))
 	again("lease.pdf", sealed)
 	b.see("Genuine and unchanged")
-	b.see("as it was before or after later time-stamps")
+	b.see("as it was before or after time-stamps were added later")
 	record("sealed", was)
 	was = record("original", strings.Repeat("0", 64))
 	again("lease.pdf", sealed)
@@ -155,7 +155,7 @@ func TestVerifyAltered(t *testing.T) {
 	b.button("Save the sealed document")
 	b.see("Genuine and unchanged")
 	b.see("Grace Hopper")
-	b.see("It is exactly the file that this service keeps")
+	b.see("This is exactly the file that this service stores")
 	b.waitUntilStill()
 }
 

@@ -114,7 +114,7 @@ func TestMCPConfirmation_InArguments_IsIgnored(t *testing.T) {
 			})
 			require.NoError(t, err)
 			require.True(t, res.IsError)
-			require.Contains(t, res.Content[0].(*mcp.TextContent).Text, "no open question")
+			require.Contains(t, res.Content[0].(*mcp.TextContent).Text, "no pending confirmation request")
 		}
 		for _, wrong := range []any{"../../etc/passwd", "", id.String() + "/void", "{" + id.String() + "}", strings.ReplaceAll(id.String(), "-", ""), uuid.NewString()} {
 			a.refused(t, "send_envelope", arg(wrong))

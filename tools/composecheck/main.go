@@ -101,7 +101,7 @@ func check(ctx context.Context, composeFile, envFile, config string) error {
 	}
 	for _, file := range files {
 		if !seen(project, file) {
-			faults = append(faults, fmt.Errorf("%s: %s of %s is in no directory that Countersign sees", composeFile, file, envFile))
+			faults = append(faults, fmt.Errorf("%s: %s of %s is in no directory that Countersign can read", composeFile, file, envFile))
 		}
 	}
 	for name := range known {
@@ -124,7 +124,7 @@ func checkPassed(service *types.ServiceConfig, example []string, known map[strin
 	var faults []error
 	for _, name := range example {
 		if _, passed := service.Environment[name]; !passed && (known[name] || libraries.MatchString(name)) {
-			faults = append(faults, fmt.Errorf("service %s: %s of .env is not passed on to Countersign", service.Name, name))
+			faults = append(faults, fmt.Errorf("service %s: %s in .env is not passed to Countersign", service.Name, name))
 		}
 	}
 	for _, name := range foreign {

@@ -63,7 +63,7 @@ func chart(deploy string) error {
 		return err
 	}
 	if !bytes.Equal(b, rendered) {
-		return fmt.Errorf("%s is not what the chart renders: change the chart and run \"make manifests\"", file)
+		return fmt.Errorf("%s differs from the chart's output: change the chart and run \"make manifests\"", file)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func render(dir string, values map[string]any) ([]byte, error) {
 	}
 	for file := range files {
 		if name, isObject := strings.CutSuffix(path.Base(file), ".yaml"); isObject && !slices.Contains(templates, name) {
-			return nil, fmt.Errorf("%s: tools/deploycheck/chart.go does not name the template %s", dir, name)
+			return nil, fmt.Errorf("%s: tools/deploycheck/chart.go does not list the template %s", dir, name)
 		}
 	}
 	return []byte(strings.Join(documents, "---\n")), nil

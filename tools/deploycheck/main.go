@@ -106,7 +106,7 @@ func dashboard(file string, known map[string]bool) error {
 	}
 	for _, p := range d.Panels {
 		if p.Title == "" || len(p.Targets) == 0 {
-			return fmt.Errorf("%s: a panel without title or query", file)
+			return fmt.Errorf("%s: a panel has no title or no query", file)
 		}
 		for _, t := range p.Targets {
 			if err := query(strings.ReplaceAll(t.Expr, "$__rate_interval", "5m"), known); err != nil {
@@ -193,7 +193,7 @@ func readiness(objects []any) error {
 func ingresses(objects []any) error {
 	for _, o := range objects {
 		if i, ok := o.(*networkingv1.Ingress); ok && i.Annotations["nginx.ingress.kubernetes.io/enable-access-log"] != "false" {
-			return fmt.Errorf("%s: its access log would hold signers' tokens", i.Name)
+			return fmt.Errorf("%s: its access log would contain signers' tokens", i.Name)
 		}
 	}
 	return nil
@@ -207,7 +207,7 @@ func caddyfile(file string) error {
 	}
 	for _, line := range []string{"exclude http.log.access", "request>uri delete", "request>headers>Referer delete"} {
 		if !slices.Contains(strings.FieldsFunc(string(b), func(r rune) bool { return r == '\n' || r == '\t' }), line) {
-			return fmt.Errorf("%s: without %q its log would hold signers' tokens", file, line)
+			return fmt.Errorf("%s: without %q its log would contain signers' tokens", file, line)
 		}
 	}
 	return nil

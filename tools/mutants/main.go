@@ -144,7 +144,7 @@ func run(ctx context.Context, o options) error {
 	}
 	noticed := tried - len(survivors)
 	if tried == 0 {
-		return errors.New("nothing was tried")
+		return errors.New("no change was tried")
 	}
 	percent := 100 * float64(noticed) / float64(tried)
 	if b.failing > 0 {
@@ -155,7 +155,7 @@ func run(ctx context.Context, o options) error {
 		fmt.Println("survived", m)
 	}
 	if percent < o.goal {
-		return fmt.Errorf("%.0f %% noticed, the goal is %.0f", percent, o.goal)
+		return fmt.Errorf("%.0f %% detected; the goal is %.0f", percent, o.goal)
 	}
 	return nil
 }

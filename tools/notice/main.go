@@ -58,7 +58,7 @@ func run(ctx context.Context, root string, checkOnly bool, sbom, program string)
 		return err
 	}
 	if !bytes.Equal(old, text) {
-		return errors.New("NOTICE does not list what is bundled now: run \"make notice\"")
+		return errors.New("NOTICE does not match the bundled components: run \"make notice\"")
 	}
 	return nil
 }
