@@ -242,7 +242,7 @@ func TestConsoleKeepsTheSearch(t *testing.T) {
 	// A search for part of an address finds nothing, and the page explains why. A search for the full address or its
 	// domain succeeds.
 	b.visit(svc.base + "/console#/envelopes?search=kept@exam")
-	b.see("Email addresses are stored encrypted")
+	b.see("Email addresses are encrypted")
 	b.checked("console-envelopes-part")
 	b.visit(svc.base + "/console#/envelopes?search=kept@example.com")
 	b.until(`Boolean(` + row("Kept search") + `)`)

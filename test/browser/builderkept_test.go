@@ -122,7 +122,7 @@ func TestBuilderWithoutStorage(t *testing.T) {
 	b.connected(false)
 	b.button("Signature")
 	b.press(1, 200, 300)
-	b.until(`document.querySelector(".bstate.offline")?.textContent.includes("in this page only, so leave it open")`)
+	b.until(`document.querySelector(".bstate.offline")?.textContent.includes("keep this page open")`)
 	b.connected(true)
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)

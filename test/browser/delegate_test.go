@@ -49,7 +49,7 @@ func TestDelegateByKeyboard(t *testing.T) {
 	b.focused(delegateName)
 	b.checked("delegate-mistakes")
 	b.keys("Grace Hopper\tdelegate-bob@example.com\r")
-	b.see("someone who isn't already asked to sign here")
+	b.see("someone who isn't already a signer of these documents")
 	b.until(`document.activeElement?.id === "delegate-email"`)
 	require.Equal(t, "Ada Lovelace", svc.envelope(t, e.ID).Signers[0].Name, "a refused handing over changes nothing")
 	b.fill("#delegate-email", "delegate-grace@example.com")

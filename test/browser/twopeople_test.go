@@ -180,7 +180,7 @@ func TestSendSheetLosesTheAnswer(t *testing.T) {
 	b.until(inWindow(`document.querySelector("dialog[open] [role=alert]")`))
 	b.checked("builder-send-unanswered")
 	b.button("Send to 1 person")
-	b.see("Something couldn't be saved yet.") // the connection is still cut
+	b.see("Some changes couldn't be saved yet.") // the connection is still cut
 	eval[bool](b, `(window.cut = false, true)`)
 	b.button("Send to 1 person")
 	b.see("Activity")
