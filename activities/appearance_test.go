@@ -84,7 +84,7 @@ func TestDocumentAppearance_ManyPagesAndSigners_Fit(t *testing.T) {
 	}
 	for i, s := range e.Signers { // every signer requests every page, and alternates between levels
 		all := map[int][][2]int{0: {{1, 4000}}, 1: {{1, 4000}}, 2: {{1, 4000}}, 4: {}}
-		for page := 1; page < 2*(limits.Ranges/100-5); page += 2 {
+		for page := 1; page < 2*(limits.MaxRanges/100-5); page += 2 {
 			all[4] = append(all[4], [2]int{page, page})
 		}
 		s.Pages.Delivered = map[uuid.UUID]map[int][][2]int{e.Documents[0].ID: all}
@@ -106,8 +106,8 @@ func finish(t *testing.T, e *models.Envelope, signer int) {
 	act := models.ActionContext{At: time.Now().UTC().Truncate(time.Microsecond), Actor: models.SignerActor(s.ID), NewID: uuid.New}
 	l := models.Link{EnvelopeID: e.ID, SignerID: s.ID, ID: *s.LinkID}
 	s.ConsentAt = &act.At
-	for page := range 2 * limits.Finished / len(e.Signers) {
+	for page := range 2 * limits.MaxFinishedPages / len(e.Signers) {
 		require.NoError(t, e.RecordFinished(act, l, nil, "", models.FinishedPage{Document: e.Documents[0].ID, Page: page + 1, Level: 4, Appearance: fmt.Sprintf("%064d", page)}))
 	}
-	require.Len(t, s.Pages.Finished.Pages, limits.Finished/len(e.Signers))
+	require.Len(t, s.Pages.Finished.Pages, limits.MaxFinishedPages/len(e.Signers))
 }

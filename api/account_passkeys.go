@@ -120,13 +120,13 @@ func registrationChallenge(session uuid.UUID) challengePurpose {
 }
 
 // challenge stores a challenge and sends it to the browser. Only one response to a challenge is accepted.
-func (s *signInHandler) challenge(c *gin.Context, asked challengePurpose, user uuid.UUID, session *webauthn.SessionData, options any) error {
+func (s *signInHandler) challenge(c *gin.Context, spec challengePurpose, user uuid.UUID, session *webauthn.SessionData, options any) error {
 	data, err := json.Marshal(session)
 	if err != nil {
 		return fmt.Errorf("store challenge: %w", err)
 	}
 	ceremony := rand.Text()
-	if err := s.store.CreateChallenge(c.Request.Context(), store.Challenge{Kind: asked.kind, Answer: ceremony, Holder: asked.holder, User: &user, Data: data}, passkeyLifetime); err != nil {
+	if err := s.store.CreateChallenge(c.Request.Context(), store.Challenge{Kind: spec.kind, Answer: ceremony, Holder: spec.holder, User: &user, Data: data}, passkeyLifetime); err != nil {
 		return err
 	}
 	return answer(c, http.StatusOK, gin.H{"ceremony": ceremony, "publicKey": options})
@@ -290,7 +290,7 @@ func (s *signInHandler) createConfirmationChallenge(c *gin.Context, app caller) 
 	return s.challengePasskeys(c, user, proofChallenge(app.session))
 }
 
-func (s *signInHandler) challengePasskeys(c *gin.Context, user *passkeyUser, asked challengePurpose) error {
+func (s *signInHandler) challengePasskeys(c *gin.Context, user *passkeyUser, spec challengePurpose) error {
 	if len(user.rows) == 0 {
 		return errPasskeyNone
 	}
@@ -301,7 +301,7 @@ func (s *signInHandler) challengePasskeys(c *gin.Context, user *passkeyUser, ask
 	if err != nil {
 		return fmt.Errorf("create passkey challenge: %w", err)
 	}
-	return s.challenge(c, asked, user.ID, session, options.Response)
+	return s.challenge(c, spec, user.ID, session, options.Response)
 }
 
 // passkeyAnswer is a browser's response to a challenge.

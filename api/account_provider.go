@@ -144,7 +144,7 @@ func (s *signInHandler) completeAtProvider(c *gin.Context) error {
 	if err != nil {
 		return s.refuseSignIn(c, err)
 	}
-	if err := tries.giveBack(c); err != nil {
+	if err := tries.release(c); err != nil {
 		return err
 	}
 	return s.startSession(c, user, person.ProvedAt, false)

@@ -59,7 +59,7 @@ func newFakeProvider(t *testing.T, now func() time.Time) *fakeProvider {
 	p.sign = func(c jwt.MapClaims) string { return signed(t, jwt.SigningMethodES256, p.key, c) }
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
 	t.Cleanup(p.Close)
-	p.is("ada", "ada@example.com", "viewer")
+	p.setUser("ada", "ada@example.com", "viewer")
 	return p
 }
 
@@ -72,8 +72,8 @@ func signed(t *testing.T, method jwt.SigningMethod, key any, c jwt.MapClaims) st
 	return s
 }
 
-// is sets the user who signs in at the provider.
-func (p *fakeProvider) is(subject, email string, roles ...string) {
+// setUser sets the user who signs in at the provider.
+func (p *fakeProvider) setUser(subject, email string, roles ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.claims = object{"sub": subject, "email": email, "email_verified": true, "name": "Ada Byron", "roles": roles}
@@ -253,17 +253,17 @@ func TestProviderSignIn_WithRole(t *testing.T) {
 		require.Equal(t, "viewer", user["role"])
 		ada.get("/v1/console/users").refused(403, "role_forbidden")
 
-		p.is("ada", "new@example.com", "something", "support", "viewer", "sender")
+		p.setUser("ada", "new@example.com", "something", "support", "viewer", "sender")
 		again := s.withToken(t, s.atProvider(t, p))
 		require.Equal(t, user["id"], again.me().body["user"].(object)["id"], "the subject counts, not the address")
 		require.Equal(t, "sender", again.me().body["user"].(object)["role"], "the highest")
-		p.is("ada", "ada@example.com", "admin")
+		p.setUser("ada", "ada@example.com", "admin")
 		s.withToken(t, s.atProvider(t, p)).get("/v1/console/users").want(200)
-		p.is("ada", "ada@example.com")
+		p.setUser("ada", "ada@example.com")
 		s.atProvider(t, p).refused(403, "role_missing")
 
 		// Another person with the same email address is a different user.
-		p.is("eve", "ada@example.com", "admin")
+		p.setUser("eve", "ada@example.com", "admin")
 		s.atProvider(t, p).refused(409, "account_exists")
 		ada.post("/v1/console/logout", nil).want(204)
 		ada.me().refused(401, "unauthorized")
@@ -309,7 +309,7 @@ func TestProviderSignIn_RejectedResponses(t *testing.T) {
 			}
 		},
 	} {
-		p.is("ada", "ada@example.com", "admin")
+		p.setUser("ada", "ada@example.com", "admin")
 		p.change(func() { p.sign = honest; attack() })
 		a := s.atProvider(t, p)
 		require.Equal(t, 401, a.status, "%s: %s", name, a.raw)
@@ -323,14 +323,14 @@ func TestProviderSignIn_RejectedResponses(t *testing.T) {
 		"no address":     func() { p.claims["email"] = nil },
 		"not an address": func() { p.claims["email"] = "ada@example.com, eve@example.com" },
 	} {
-		p.is("ada", "ada@example.com", "admin")
+		p.setUser("ada", "ada@example.com", "admin")
 		p.change(attack)
 		require.Equal(t, "email_unverified", s.atProvider(t, p).want(403).body["error"], name)
 	}
 	for name, roles := range map[string]any{
 		"none": nil, "of another service": []string{"owner"}, "in capitals": "ADMIN", "part of a text": "admin viewer", "a number": 4, "in an object": object{"admin": true}, "empty": []string{},
 	} {
-		p.is("ada", "ada@example.com")
+		p.setUser("ada", "ada@example.com")
 		p.set("roles", roles)
 		require.Equal(t, "role_missing", s.atProvider(t, p).want(403).body["error"], name)
 	}
@@ -338,7 +338,7 @@ func TestProviderSignIn_RejectedResponses(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, users)
 
-	p.is("ada", "ada@example.com", "viewer")
+	p.setUser("ada", "ada@example.com", "viewer")
 	s.withToken(t, s.atProvider(t, p)).me().want(200)
 	for _, secret := range []string{"ada@example.com", "an access token", providerSecret, "eyJ", "Ada Byron"} {
 		require.NotContains(t, log.String(), secret)
@@ -417,7 +417,7 @@ func TestLinkProvider_IsLogged(t *testing.T) {
 	ada := s.person(t, models.RoleAdmin)
 	id := ada.me().body["user"].(object)["id"].(string)
 	a := ada.post(connectPath, object{"password": password}).want(200)
-	p.is("ada", "other@example.com", "sender")
+	p.setUser("ada", "other@example.com", "sender")
 	browser := (&client{t: t, s: s}).with("Cookie", cookieOf(t, a))
 	browser.post(completePath, p.authorize(a.str("url"))).want(200)
 	require.Contains(t, log.String(), `msg="console user connected with the provider" user=`+id+" role=sender")
@@ -432,14 +432,14 @@ func TestLinkProvider_OnlyByTheOwner(t *testing.T) {
 		ada := s.person(t, models.RoleAdmin)
 		email := ada.email()
 		id := ada.me().body["user"].(object)["id"].(string)
-		p.is("eve", strings.ToUpper(email), "admin")
+		p.setUser("eve", strings.ToUpper(email), "admin")
 		s.atProvider(t, p).refused(409, "account_exists")
 		ada.me().want(200)
 
 		// The owner links it and confirms with the password.
 		ada.post(connectPath, object{"password": "something else"}).refused(400, "validation_error")
 		a := ada.post(connectPath, object{"password": password}).want(200)
-		p.is("ada", "other@example.com", "sender")
+		p.setUser("ada", "other@example.com", "sender")
 		browser := (&client{t: t, s: s}).with("Cookie", cookieOf(t, a))
 		connected := s.withToken(t, browser.post(completePath, p.authorize(a.str("url"))))
 		require.Equal(t, id, connected.me().body["user"].(object)["id"])
@@ -481,17 +481,17 @@ func TestProviderSignIn_DisabledUser(t *testing.T) {
 		app.del("/v1/console/users/" + ada.me().body["user"].(object)["id"].(string)).want(204)
 		ada.me().refused(401, "unauthorized")
 		s.atProvider(t, p).refused(403, "account_disabled")
-		p.is("ada-again", "ada@example.com", "admin")
+		p.setUser("ada-again", "ada@example.com", "admin")
 		s.atProvider(t, p).refused(403, "account_disabled")
 
 		bob := s.person(t, models.RoleViewer)
 		email := bob.email()
 		app.del("/v1/console/users/" + bob.me().body["user"].(object)["id"].(string)).want(204)
-		p.is("bob", strings.ToUpper(email), "admin")
+		p.setUser("bob", strings.ToUpper(email), "admin")
 		s.atProvider(t, p).refused(403, "account_disabled")
 
 		// To restore access, an administrator creates a new account and the user links it.
-		p.is("ada", "ada@example.com", "viewer")
+		p.setUser("ada", "ada@example.com", "viewer")
 		app.post("/v1/console/users", object{"email": "ada@example.com", "name": "Ada", "password": password, "role": "viewer"}).want(201)
 		fresh := s.enters(t, object{"email": "ada@example.com", "password": password})
 		a := fresh.post(connectPath, object{"password": password}).want(200)
@@ -513,7 +513,7 @@ func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 			Issuer: p.URL, ClientID: providerClient, ClientSecret: providerSecret, RedirectURL: cfg.BaseURL + "/console/signed-in", RoleClaim: "roles", Now: cfg.Now,
 		})}
 	})
-	p.is("ada", "ada@example.com", "admin")
+	p.setUser("ada", "ada@example.com", "admin")
 	a := s.atProvider(t, p).want(200)
 	require.Equal(t, false, a.body["mustEnrol"])
 	ada := s.withToken(t, a)
@@ -573,13 +573,13 @@ func TestProviderSignIn_ChoosesAnotherAccount(t *testing.T) {
 				require.NoError(t, err)
 				return u.Query().Get("prompt")
 			}
-			p.is("guest", "guest@example.com", "other")
+			p.setUser("guest", "guest@example.com", "other")
 			s.atProvider(t, p).refused(403, "role_missing")
 			require.Empty(t, prompt(object{}))
 			require.Equal(t, test.want, prompt(object{"otherAccount": true}))
 			require.Equal(t, "login", prompt(object{"otherAccount": true, "again": true}), "a fresh sign-in asks for the account as well")
 			browser, address := s.begin(t, object{"otherAccount": true})
-			p.is("ada", "ada@example.com", "viewer")
+			p.setUser("ada", "ada@example.com", "viewer")
 			browser.post(completePath, p.authorize(address)).want(200)
 		})
 	}
@@ -676,7 +676,7 @@ func TestProviderSignIn_SeveralApps(t *testing.T) {
 	s.cfg.Provider.App = other.ClientID
 	s.atProvider(t, p).refused(403, "account_elsewhere")
 	ada.me().want(200)
-	p.is("bob", "bob@example.com", "viewer")
+	p.setUser("bob", "bob@example.com", "viewer")
 	require.Equal(t, other.ID.String(), s.withToken(t, s.atProvider(t, p)).me().body["app"].(object)["id"])
 	s.cfg.Provider.App = uuid.New()
 	s.atProvider(t, p).refused(409, "application_unclear")

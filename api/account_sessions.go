@@ -132,7 +132,7 @@ func (s *signInHandler) consumeSecondFactor(c *gin.Context, user *models.Console
 	if err != nil {
 		return err
 	}
-	return tries.giveBack(c)
+	return tries.release(c)
 }
 
 // reauthenticate verifies the credentials in a request to change the user's own account: the password, and a code if a

@@ -293,8 +293,8 @@ type bulkFault struct {
 	Message string `json:"message"`
 }
 
-// place describes the location of the fault.
-func (f bulkFault) place() string {
+// location describes the location of the fault.
+func (f bulkFault) location() string {
 	switch {
 	case f.Row == 0:
 		return fmt.Sprintf("column %q", f.Column)
@@ -333,7 +333,7 @@ func (f *bulkFaults) err(total int) error {
 	if f.total == 0 {
 		return nil
 	}
-	message := f.list[0].place() + ": " + f.list[0].Message
+	message := f.list[0].location() + ": " + f.list[0].Message
 	if f.total > 1 {
 		message += fmt.Sprintf(" (and %d more)", f.total-1)
 	}

@@ -55,7 +55,7 @@ func (s *bulkHandler) listBulkSends(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	found, next := cutPage(found, size, app, list, func(b *store.BulkSendWithCounts) listPlace { return listPlace{ID: b.ID} })
+	found, next := cutPage(found, size, app, list, func(b *store.BulkSendWithCounts) listPosition { return listPosition{ID: b.ID} })
 	return answerCursorList(c, viewEach(found, viewBulkSend), next)
 }
 
@@ -86,7 +86,7 @@ func (s *bulkHandler) listBulkRows(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	rows, next := cutPage(rows, size, app, list, func(r *models.BulkRow) listPlace { return listPlace{Number: int64(r.Row)} })
+	rows, next := cutPage(rows, size, app, list, func(r *models.BulkRow) listPosition { return listPosition{Number: int64(r.Row)} })
 	return answerCursorList(c, viewEach(rows, viewBulkRow), next)
 }
 

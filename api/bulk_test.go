@@ -94,8 +94,8 @@ func TestBulkSend_Lifecycle(t *testing.T) {
 		assert.Equal(t, string(made.raw), string(once.post("/v1/bulk-sends", in).want(http.StatusAccepted).raw))
 		at := "/v1/bulk-sends/" + made.str("id")
 		assert.Equal(t, "https://sign.example.com"+at, made.header.Get("Location"))
-		counts := func(pending, sent, failed, cancelled int) object {
-			return object{"pending": float64(pending), "sent": float64(sent), "failed": float64(failed), "cancelled": float64(cancelled)}
+		counts := func(pending, sent, failed, canceled int) object {
+			return object{"pending": float64(pending), "sent": float64(sent), "failed": float64(failed), "cancelled": float64(canceled)}
 		}
 		got := c.get(at).want(http.StatusOK)
 		assert.Equal(t, counts(3, 0, 0, 0), got.body["counts"])

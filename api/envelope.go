@@ -173,16 +173,16 @@ type progressView struct {
 	AnsweredBy  string  `json:"answeredBy"`
 }
 
-// workflowPatience is the time limit for querying a workflow. If it is exceeded, the response is based on the database
-// instead.
-const workflowPatience = time.Second
+// workflowQueryTimeout is the time limit for querying a workflow. If it is exceeded, the response is based on the
+// database instead.
+const workflowQueryTimeout = time.Second
 
 // progress responds with the current step in the envelope's workflow.
 func (s *envelopeHandler) progress(c *gin.Context, _ caller, e *models.Envelope) error {
 	if e.SentAt == nil {
 		return models.Reject(models.KindConflict, "envelope_draft", "The envelope has not been sent.")
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), workflowPatience)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), workflowQueryTimeout)
 	defer cancel()
 	p, err := s.workflows.Progress(ctx, e.ID)
 	if err != nil {

@@ -116,7 +116,7 @@ func (s *uploads) placeAnchors(ctx context.Context, fields []models.FieldInput, 
 		}
 		anchored = append(anchored, prepare.AnchoredField{Anchor: a, W: in.W, H: in.H})
 	}
-	var places [][]prepare.Place
+	var places [][]prepare.Position
 	if len(anchored) > 0 {
 		if places, err = s.resolveAnchors(ctx, r, size, anchored); err != nil {
 			return nil, nil, anchorProblem(err, fields, path)
@@ -145,7 +145,7 @@ func (s *uploads) placeAnchors(ctx context.Context, fields []models.FieldInput, 
 }
 
 // resolveAnchors finds anchor texts in a document, subject to the concurrency limit of examinations.
-func (s *uploads) resolveAnchors(ctx context.Context, r io.ReaderAt, size int64, fields []prepare.AnchoredField) ([][]prepare.Place, error) {
+func (s *uploads) resolveAnchors(ctx context.Context, r io.ReaderAt, size int64, fields []prepare.AnchoredField) ([][]prepare.Position, error) {
 	done, err := s.admissions.Acquire(ctx, 1, 0)
 	if err != nil {
 		return nil, err

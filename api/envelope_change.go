@@ -17,7 +17,7 @@ func change[T any](s *envelopeHandler, c *gin.Context, app caller, invalid error
 	do func(*models.Envelope, models.ActionContext) (T, error), view func(T) (*store.StoredResponse, error),
 ) error {
 	return command(s.subject, c, func(st envelopeStore) (out changeResult[T], err error) {
-		out.envelope, err = st.Change(c.Request.Context(), app.ID, checkedID(c, "id"), s.by(c, app, invalid, func(e *models.Envelope, act models.ActionContext) (err error) {
+		out.envelope, err = st.Change(c.Request.Context(), app.ID, checkedID(c, "id"), s.checkedChange(c, app, invalid, func(e *models.Envelope, act models.ActionContext) (err error) {
 			out.result, err = do(e, act)
 			return err
 		}))
@@ -46,7 +46,7 @@ func withETag(r *store.StoredResponse, e *models.Envelope) *store.StoredResponse
 // of signers who can currently sign.
 func (s *envelopeHandler) changeWhole(c *gin.Context, app caller, links bool, do func(*models.Envelope, models.ActionContext) error) error {
 	return command(s.subject, c, func(st envelopeStore) (*store.EnvelopeWithEvents, error) {
-		return st.ChangeWithEvents(c.Request.Context(), app.ID, checkedID(c, "id"), s.by(c, app, nil, do))
+		return st.ChangeWithEvents(c.Request.Context(), app.ID, checkedID(c, "id"), s.checkedChange(c, app, nil, do))
 	}, func(e *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 		log := e.Log
 		if app.builder != nil {
@@ -70,9 +70,9 @@ func (s *envelopeHandler) wholeEnvelope(status int, e *models.Envelope, log []mo
 	return withETag(r, e), err
 }
 
-// by returns a function that checks that the caller may change the envelope and that the request is valid, and then
-// calls do.
-func (s *envelopeHandler) by(c *gin.Context, app caller, invalid error, do func(*models.Envelope, models.ActionContext) error) func(*models.Envelope) error {
+// checkedChange returns a function that checks that the caller may change the envelope and that the request is valid,
+// and then calls do.
+func (s *envelopeHandler) checkedChange(c *gin.Context, app caller, invalid error, do func(*models.Envelope, models.ActionContext) error) func(*models.Envelope) error {
 	return func(e *models.Envelope) error {
 		if app.CheckTenant(e.TenantID) != nil {
 			return models.ErrNotFound

@@ -112,8 +112,8 @@ func viewUsers(names map[uuid.UUID]string, ids []uuid.UUID) []userName {
 	return out
 }
 
-// unsentMailView represents an email that was not sent.
-type unsentMailView struct {
+// undeliveredEmailView represents an email that was not sent.
+type undeliveredEmailView struct {
 	SignerID  uuid.UUID       `json:"signerId"`
 	Kind      models.MailKind `json:"kind"`
 	Attempts  int             `json:"attempts"`
@@ -123,16 +123,16 @@ type unsentMailView struct {
 }
 
 type mailView struct {
-	unsentMailView
+	undeliveredEmailView
 
 	SentAt *time.Time `json:"sentAt"`
 }
 
-func viewUnsentMail(m *models.Mail) unsentMailView {
-	return unsentMailView{m.SignerID, m.Kind, m.Attempts, m.CreatedAt.UTC(), utcPtr(m.FailedAt), m.Error}
+func viewUndeliveredEmail(m *models.Mail) undeliveredEmailView {
+	return undeliveredEmailView{m.SignerID, m.Kind, m.Attempts, m.CreatedAt.UTC(), utcPtr(m.FailedAt), m.Error}
 }
 
-func viewMail(m *models.Mail) mailView { return mailView{viewUnsentMail(m), utcPtr(m.SentAt)} }
+func viewMail(m *models.Mail) mailView { return mailView{viewUndeliveredEmail(m), utcPtr(m.SentAt)} }
 
 // inspectEnvelope responds with an envelope and its history: the audit trail, the emails, and the newest webhook
 // deliveries.

@@ -13,16 +13,16 @@ import (
 	"countersign/prepare"
 )
 
-// coverKey identifies an area on a page of a file.
-type coverKey struct {
-	sha256 string
-	place  prepare.Place
+// placementKey identifies an area on a page of a file.
+type placementKey struct {
+	sha256   string
+	position prepare.Position
 }
 
 // coverCache caches whether areas cover text, so that repeated requests for a draft do not read its files again.
 type coverCache struct {
 	mu    sync.Mutex
-	known map[coverKey]bool
+	known map[placementKey]bool
 }
 
 const (
@@ -34,18 +34,18 @@ const (
 	coverTime = 2 * time.Second
 )
 
-func (c *coverCache) get(k coverKey) (covers, known bool) {
+func (c *coverCache) get(k placementKey) (covers, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	covers, known = c.known[k]
 	return covers, known
 }
 
-func (c *coverCache) put(k coverKey, covers bool) {
+func (c *coverCache) put(k placementKey, covers bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || len(c.known) >= maxCovers {
-		c.known = make(map[coverKey]bool)
+		c.known = make(map[placementKey]bool)
 	}
 	c.known[k] = covers
 }
@@ -60,20 +60,20 @@ func (s *envelopeHandler) coveringFields(ctx context.Context, e *models.Envelope
 	ctx, cancel := context.WithTimeout(ctx, coverTime)
 	defer cancel()
 	covering := make(map[uuid.UUID]bool)
-	asked := make(map[*models.Document]map[prepare.Place]bool)
-	keys := make(map[uuid.UUID]coverKey)
+	asked := make(map[*models.Document]map[prepare.Position]bool)
+	keys := make(map[uuid.UUID]placementKey)
 	for _, f := range e.Fields {
 		d := e.Document(f.DocumentID)
 		if d == nil || !f.Type.Image() || len(keys) >= maxCoverFields {
 			continue
 		}
-		k := coverKey{d.Presented().SHA256, prepare.Place{Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H}}
+		k := placementKey{d.Presented().SHA256, prepare.Position{Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H}}
 		keys[f.ID] = k
 		if _, known := s.covers.get(k); !known {
 			if asked[d] == nil {
-				asked[d] = make(map[prepare.Place]bool)
+				asked[d] = make(map[prepare.Position]bool)
 			}
-			asked[d][k.place] = true
+			asked[d][k.position] = true
 		}
 	}
 	for d, places := range asked {
@@ -88,7 +88,7 @@ func (s *envelopeHandler) coveringFields(ctx context.Context, e *models.Envelope
 }
 
 // findCovered determines which areas in a document cover text, subject to the concurrency limit of examinations.
-func (s *envelopeHandler) findCovered(ctx context.Context, e *models.Envelope, d *models.Document, wanted map[prepare.Place]bool) error {
+func (s *envelopeHandler) findCovered(ctx context.Context, e *models.Envelope, d *models.Document, wanted map[prepare.Position]bool) error {
 	content, err := s.openFile(ctx, e, d.Presented())
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *envelopeHandler) findCovered(ctx context.Context, e *models.Envelope, d
 		return err
 	}
 	defer done()
-	places := make([]prepare.Place, 0, len(wanted))
+	places := make([]prepare.Position, 0, len(wanted))
 	for p := range wanted {
 		places = append(places, p)
 	}
@@ -112,7 +112,7 @@ func (s *envelopeHandler) findCovered(ctx context.Context, e *models.Envelope, d
 		return err
 	}
 	for i, p := range places { // also after a failure, so that the file is not read repeatedly
-		s.covers.put(coverKey{d.Presented().SHA256, p}, err == nil && covered[i])
+		s.covers.put(placementKey{d.Presented().SHA256, p}, err == nil && covered[i])
 	}
 	return err
 }

@@ -93,11 +93,11 @@ func (s *envelopeHandler) patchEnvelope(c *gin.Context, app caller, o *object) e
 }
 
 func (s *envelopeHandler) deleteEnvelope(c *gin.Context, app caller) error {
-	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) { return e.Delete(act) })
+	return s.changeAndDeleteFiles(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) { return e.Delete(act) })
 }
 
-// removing applies a change to a draft, and then deletes the files that are no longer referenced.
-func (s *envelopeHandler) removing(c *gin.Context, app caller, do func(*models.Envelope, models.ActionContext) ([]string, error)) error {
+// changeAndDeleteFiles applies a change to a draft, and then deletes the files that are no longer referenced.
+func (s *envelopeHandler) changeAndDeleteFiles(c *gin.Context, app caller, do func(*models.Envelope, models.ActionContext) ([]string, error)) error {
 	var files []string
 	err := change(s, c, app, nil, func(e *models.Envelope, act models.ActionContext) (_ []string, err error) {
 		files, err = do(e, act)
@@ -154,7 +154,7 @@ func (s *envelopeHandler) patchSigner(c *gin.Context, app caller) error {
 		if was == nil {
 			return nil, models.ErrNotFound
 		}
-		o, err := merged(viewSigner(was), edit.again())
+		o, err := merged(viewSigner(was), edit.withoutProblems())
 		if err != nil {
 			return nil, err
 		}
@@ -184,11 +184,13 @@ func (s *envelopeHandler) partEdit(c *gin.Context, app caller, param string) (*o
 	return o, id, err
 }
 
-// again returns a copy of o without the problems recorded so far.
-func (o *object) again() *object { return &object{m: o.m, path: o.path, p: models.Problems{}} }
+// withoutProblems returns a copy of o without the problems recorded so far.
+func (o *object) withoutProblems() *object {
+	return &object{m: o.m, path: o.path, p: models.Problems{}}
+}
 
 func (s *envelopeHandler) deleteSigner(c *gin.Context, app caller) error {
-	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
+	return s.changeAndDeleteFiles(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
 		return nil, e.RemoveSigner(act, checkedID(c, "signerId"))
 	})
 }
@@ -205,7 +207,7 @@ func (s *envelopeHandler) patchField(c *gin.Context, app caller) error {
 		if was == nil {
 			return nil, models.ErrNotFound
 		}
-		o, err := merged(viewField(was, true), edit.again())
+		o, err := merged(viewField(was, true), edit.withoutProblems())
 		if err != nil {
 			return nil, err
 		}
@@ -229,7 +231,7 @@ func (s *envelopeHandler) patchField(c *gin.Context, app caller) error {
 }
 
 func (s *envelopeHandler) deleteField(c *gin.Context, app caller) error {
-	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
+	return s.changeAndDeleteFiles(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
 		return nil, e.RemoveField(act, checkedID(c, "fieldId"))
 	})
 }
@@ -249,7 +251,7 @@ func (s *documentHandler) patchDocument(c *gin.Context, app caller) error {
 }
 
 func (s *documentHandler) deleteDocument(c *gin.Context, app caller) error {
-	return s.envelopes.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
+	return s.envelopes.changeAndDeleteFiles(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
 		return e.RemoveDocument(act, checkedID(c, "documentId"))
 	})
 }

@@ -12,7 +12,7 @@ func (s *envelopeHandler) duplicateEnvelope(c *gin.Context, app caller, o *objec
 	by, documents := createdBy(o, app.ID.String()), s.store.PlanLimits(app.Plan).Documents
 	made, err := execute(s.subject, c, func(st envelopeStore) (*store.EnvelopeWithEvents, error) {
 		return st.Duplicate(c.Request.Context(), app.ID, checkedID(c, "id"), func(e *models.Envelope) (own *models.Envelope, err error) {
-			err = s.by(c, app, o.err(), func(e *models.Envelope, act models.ActionContext) error {
+			err = s.checkedChange(c, app, o.err(), func(e *models.Envelope, act models.ActionContext) error {
 				own, err = e.Duplicate(act, by, documents)
 				return err
 			})(e)

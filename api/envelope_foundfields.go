@@ -173,7 +173,7 @@ func dateFormat(pattern string) string {
 }
 
 // placed sets the position of a field to its displayed position, clipped to the page.
-func placed(d *models.Document, at prepare.Place, in models.FieldInput) models.FieldInput {
+func placed(d *models.Document, at prepare.Position, in models.FieldInput) models.FieldInput {
 	w, h, _ := d.PageSize(at.Page)
 	x0, y0, x1, y1 := max(at.X, 0), max(at.Y, 0), min(at.X+at.W, w), min(at.Y+at.H, h)
 	in.DocumentID, in.Page, in.Origin = &d.ID, at.Page, models.OriginTopLeft

@@ -105,7 +105,7 @@ func TestFoundFields(t *testing.T) {
 	none, err := foundFields(e, d, nil, prepare.Options{})
 	require.NoError(t, err)
 	require.Empty(t, none)
-	at := func(x, y, w, h float64) prepare.Place { return prepare.Place{Page: 1, X: x, Y: y, W: w, H: h} }
+	at := func(x, y, w, h float64) prepare.Position { return prepare.Position{Page: 1, X: x, Y: y, W: w, H: h} }
 	rev := &admission.Prepared{Revision: &prepare.Revision{}}
 	rev.Fields = []prepare.FormField{
 		{Type: "text", Name: "hidden", Hidden: true, Place: at(1, 1, 9, 9)},

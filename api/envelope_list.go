@@ -59,20 +59,20 @@ func envelopeListOf(f store.EnvelopeFilter) string {
 }
 
 // placeOfEnvelope returns a function that determines an envelope's position in the list selected by a filter.
-func placeOfEnvelope(f store.EnvelopeFilter) func(*models.Envelope) listPlace {
-	return func(e *models.Envelope) listPlace {
+func placeOfEnvelope(f store.EnvelopeFilter) func(*models.Envelope) listPosition {
+	return func(e *models.Envelope) listPosition {
 		switch {
 		case f.ByUpdate:
-			return listPlace{e.ID, e.UpdatedAt.UnixMicro()}
+			return listPosition{e.ID, e.UpdatedAt.UnixMicro()}
 		case f.ByCreation():
-			return listPlace{e.ID, e.CreatedAt.UnixMicro()}
+			return listPosition{e.ID, e.CreatedAt.UnixMicro()}
 		}
-		return listPlace{ID: e.ID}
+		return listPosition{ID: e.ID}
 	}
 }
 
 // afterEnvelope converts a position to the store's type. It returns nil for the first page.
-func afterEnvelope(at listPlace) *store.ListPosition {
+func afterEnvelope(at listPosition) *store.ListPosition {
 	if at.ID == uuid.Nil {
 		return nil
 	}

@@ -24,7 +24,7 @@ func (s *documentHandler) pathOriginal(c *gin.Context, app caller) (*models.Enve
 }
 
 // reopenUpload returns the original of a document as a new upload.
-func (s *uploads) reopenUpload(c *gin.Context, e *models.Envelope, d *models.Document, opt preparing) (*upload, error) {
+func (s *uploads) reopenUpload(c *gin.Context, e *models.Envelope, d *models.Document, opt preparationOptions) (*upload, error) {
 	f, err := s.openFile(c.Request.Context(), e, d)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ type suggestionView struct {
 	placeView
 }
 
-func newSuggestion(source models.FieldSource, kind, name, role string, at prepare.Place) suggestionView {
+func newSuggestion(source models.FieldSource, kind, name, role string, at prepare.Position) suggestionView {
 	return suggestionView{source, kind, orNull(name), orNull(role), placeView{at.Page, at.X, at.Y, at.W, at.H}}
 }
 
@@ -111,7 +111,7 @@ func (s *documentHandler) suggestions(c *gin.Context, app caller) error {
 
 // writeSuggestions responds with the fields described by the tags and the form in an original.
 func (s *uploads) writeSuggestions(c *gin.Context, e *models.Envelope, d *models.Document) error {
-	u, err := s.reopenUpload(c, e, d, preparing{})
+	u, err := s.reopenUpload(c, e, d, preparationOptions{})
 	if err != nil {
 		return err
 	}

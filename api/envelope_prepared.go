@@ -25,7 +25,7 @@ import (
 const passwordHeader = "X-Document-Password"
 
 // takePassword sets the password from the header unless it is already set.
-func (p *preparing) takePassword(c *gin.Context) {
+func (p *preparationOptions) takePassword(c *gin.Context) {
 	if v := c.Request.Header.Values(passwordHeader); p.password == nil && len(v) > 0 {
 		p.password = &v[0]
 	}
@@ -35,8 +35,8 @@ func (p *preparing) takePassword(c *gin.Context) {
 var optionNames = []string{"tags", "form", "formRole", "activeContent", "repair", "password"}
 
 // documentOptions reads the preparation options from o. If o is nil, it returns the defaults.
-func documentOptions(o *object) preparing {
-	var out preparing
+func documentOptions(o *object) preparationOptions {
+	var out preparationOptions
 	if o == nil {
 		return out
 	}
@@ -51,8 +51,8 @@ func documentOptions(o *object) preparing {
 	}
 	out.Tags = choice(o, "tags", prepare.TagsIgnore, prepare.TagsDetect)
 	out.Form = choice(o, "form", prepare.FormKeep, prepare.FormImport)
-	out.ActiveContent = choice(o, "activeContent", prepare.ActiveRemove, prepare.ActiveRefuse)
-	out.repair = choice(o, "repair", admission.RepairAuto, admission.RepairRefuse)
+	out.ActiveContent = choice(o, "activeContent", prepare.ActiveRemove, prepare.ActiveReject)
+	out.repair = choice(o, "repair", admission.RepairAuto, admission.RepairReject)
 	if v := o.optStr("formRole"); v != nil {
 		models.CheckText(o.p, o.path+"formRole", *v, 1, maxRole)
 		out.FormRole = *v
@@ -82,7 +82,7 @@ const (
 )
 
 // optionsOf reads the preparation options. get returns the text of the option with the given name.
-func optionsOf(get func(name string) (string, bool)) (preparing, error) {
+func optionsOf(get func(name string) (string, bool)) (preparationOptions, error) {
 	o := &object{m: make(map[string]any), p: models.Problems{}}
 	for _, name := range optionNames {
 		if v, ok := get(name); ok {
@@ -94,9 +94,9 @@ func optionsOf(get func(name string) (string, bool)) (preparing, error) {
 }
 
 // queryOptions reads the preparation options for a raw upload.
-func queryOptions(c *gin.Context) (preparing, error) {
+func queryOptions(c *gin.Context) (preparationOptions, error) {
 	if _, given := c.GetQuery("password"); given { // passwords are not accepted here, because query strings may be logged
-		return preparing{}, models.InvalidField("password", "must be in the header "+passwordHeader+", never in the URL")
+		return preparationOptions{}, models.InvalidField("password", "must be in the header "+passwordHeader+", never in the URL")
 	}
 	out, err := optionsOf(c.GetQuery)
 	out.takePassword(c)
@@ -104,7 +104,7 @@ func queryOptions(c *gin.Context) (preparing, error) {
 }
 
 // partOptions reads the preparation options for a multipart upload.
-func partOptions(c *gin.Context, text map[string][]string) (preparing, error) {
+func partOptions(c *gin.Context, text map[string][]string) (preparationOptions, error) {
 	out, err := optionsOf(func(name string) (string, bool) {
 		if v := text[name]; len(v) > 0 {
 			return v[0], true

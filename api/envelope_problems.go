@@ -20,9 +20,9 @@ import (
 // Limits on lists of problems.
 const (
 	problemLimit              = 50  // maximum number of entries in each list
-	lookedAfter               = 100 // newest open envelopes whose workflows are checked
+	maxCheckedEnvelopes       = 100 // newest open envelopes whose workflows are checked
 	concurrentWorkflowLookups = 16  // concurrent checks
-	lookedForAfter            = time.Minute
+	minEnvelopeAge            = time.Minute
 )
 
 // workflowLookupTimeout is the time limit for checking the workflows of all envelopes in a list.
@@ -56,7 +56,7 @@ type envelopeProblemView struct {
 }
 
 type mailProblemView struct {
-	unsentMailView
+	undeliveredEmailView
 
 	EnvelopeID uuid.UUID `json:"envelopeId"`
 	TenantID   string    `json:"tenantId"`
@@ -97,8 +97,8 @@ func (s *envelopeHandler) envelopeProblems(ctx context.Context, of store.Problem
 		return nil, err
 	}
 	open := of
-	open.Limit = lookedAfter
-	newest, err := s.store.NewestOpen(ctx, open, s.now().Add(-lookedForAfter))
+	open.Limit = maxCheckedEnvelopes
+	newest, err := s.store.NewestOpen(ctx, open, s.now().Add(-minEnvelopeAge))
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (s *envelopeHandler) viewEnvelopeProblem(e store.EnvelopeProblem, workflow 
 }
 
 func viewMailProblem(m *store.MailProblem) mailProblemView {
-	return mailProblemView{viewUnsentMail(&m.Mail), m.EnvelopeID, m.TenantID, m.Subject, m.SignerName}
+	return mailProblemView{viewUndeliveredEmail(&m.Mail), m.EnvelopeID, m.TenantID, m.Subject, m.SignerName}
 }
 
 func (s *envelopeHandler) deliveryProblems(ctx context.Context, app caller) ([]deliveryProblemView, error) {

@@ -168,7 +168,7 @@ func (s *documentHandler) addDocument(c *gin.Context, app caller, u *upload, sta
 	}
 	limits := s.store.PlanLimits(app.Plan)
 	err = command(s.subject, c, func(st documentStore) (out changeResult[*models.Document], err error) {
-		out.envelope, err = st.Change(c.Request.Context(), app.ID, e.ID, s.envelopes.by(c, app, nil, func(e *models.Envelope, act models.ActionContext) (err error) {
+		out.envelope, err = st.Change(c.Request.Context(), app.ID, e.ID, s.envelopes.checkedChange(c, app, nil, func(e *models.Envelope, act models.ActionContext) (err error) {
 			if out.result, err = e.AddDocument(act, u.DocumentInput, limits.Documents); err != nil {
 				return err
 			}

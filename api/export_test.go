@@ -15,9 +15,9 @@ func (s *Server) MaxBody(operation string) int64 {
 	return 0
 }
 
-// TakeAllTurns exhausts the concurrency limits for reading copies, verifications and bulk sends. It reports whether no
-// request was using them.
-func (s *Server) TakeAllTurns() bool {
+// AcquireAllLimits exhausts the concurrency limits for reading copies, verifications and bulk sends. It reports whether
+// no request was using them.
+func (s *Server) AcquireAllLimits() bool {
 	h := s.handlers
 	_, copies := h.signings.pages.readingCopies.TryAcquire(maxConcurrentReadingCopies)
 	_, verifications := h.verification.verifications.TryAcquire(int64(runtime.NumCPU()))
@@ -25,9 +25,9 @@ func (s *Server) TakeAllTurns() bool {
 	return copies && verifications && rows
 }
 
-// TakeBodyMemory acquires all memory for bodies. It waits if necessary, because a request that has just completed may
-// not have released its memory yet.
-func (s *Server) TakeBodyMemory(ctx context.Context) (release func(), err error) {
+// AcquireBodyMemory acquires all memory for bodies. It waits if necessary, because a request that has just completed
+// may not have released its memory yet.
+func (s *Server) AcquireBodyMemory(ctx context.Context) (release func(), err error) {
 	m := s.bodyMemory
 	small, err := m.small.Acquire(ctx, smallBodiesMemory, 0)
 	if err != nil {

@@ -43,8 +43,8 @@ func (a attempts) count(c *gin.Context, message string) error {
 	return a.shared.tooMany(a.start.Add(a.window), message)
 }
 
-// giveBack removes an attempt that succeeded from the count.
-func (a attempts) giveBack(c *gin.Context) error {
+// release removes an attempt that succeeded from the count.
+func (a attempts) release(c *gin.Context) error {
 	_, _, err := a.shared.requests.ReserveQuota(c.Request.Context(), a.key, a.start, a.window, -1, a.limit)
 	return err
 }
@@ -88,7 +88,7 @@ func withAttemptLimit[T any](c *gin.Context, s *shared, what, account string, tr
 		return none, err
 	}
 	for _, k := range limits {
-		if err := k.giveBack(c); err != nil {
+		if err := k.release(c); err != nil {
 			return none, err
 		}
 	}

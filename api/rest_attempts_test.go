@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// limited starts a service with a rate limit of n requests per minute.
-func limited(t *testing.T, n int) *service {
+// startWithRateLimit starts a service with a rate limit of n requests per minute.
+func startWithRateLimit(t *testing.T, n int) *service {
 	t.Helper()
 	s := onSQLite(t, func(cfg *api.Config) {
 		cfg.RateLimit, cfg.TrustedProxies = n, []string{"127.0.0.1"} // lets tests choose their client addresses
@@ -29,7 +29,7 @@ func TestRateLimit_ForgedTokensCountByAddress(t *testing.T) {
 	for _, path := range []string{"/v1/receipts/x", "/v1/signing/x", "/v1/download/x", "/v1/envelopes?tenantId=acme", "/v1/console/usage", "/nowhere", "/v1/nowhere"} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			s := limited(t, 20)
+			s := startWithRateLimit(t, 20)
 			forged := (&client{t: t, s: s, token: "x"}).with("X-Forwarded-For", "203.0.113.7")
 			passed := 0
 			for range 60 {
@@ -51,7 +51,7 @@ func TestRateLimit_ForgedTokensCountByAddress(t *testing.T) {
 // TestRateLimit_IPv6NetworkIsOneCaller checks that the 2^64 addresses of an IPv6 subscriber share one limit.
 func TestRateLimit_IPv6NetworkIsOneCaller(t *testing.T) {
 	t.Parallel()
-	s := limited(t, 3)
+	s := startWithRateLimit(t, 3)
 	passed := 0
 	for _, ip := range []string{"2001:db8::1", "2001:db8::2", "2001:db8::ffff", "2001:db8:0:0:1::1", "2001:db8::5"} {
 		if (&client{t: t, s: s}).with("X-Forwarded-For", ip).get("/v1/receipts/x").status != http.StatusTooManyRequests {
@@ -66,7 +66,7 @@ func TestRateLimit_IPv6NetworkIsOneCaller(t *testing.T) {
 // the app.
 func TestRateLimit_RejectedRolesCount(t *testing.T) {
 	t.Parallel()
-	s := limited(t, 20)
+	s := startWithRateLimit(t, 20)
 	viewer := s.person(t, models.RoleViewer)
 	limit := 0
 	for range 40 {

@@ -12,19 +12,19 @@ import (
 	"countersign/models"
 )
 
-// listPlace is a position in a list. It consists of the values of the sort columns in the last item of the previous
+// listPosition is a position in a list. It consists of the values of the sort columns in the last item of the previous
 // page.
-type listPlace struct {
+type listPosition struct {
 	ID     uuid.UUID
 	Number int64 // a time in microseconds, or a position; 0 in lists sorted only by ID
 }
 
 // cursorQuery reads the cursor after which a page of a list begins. It returns the zero value for the first page. A
 // list is identified by its app and by the filters that affect the cursor.
-func cursorQuery(c *gin.Context, p models.Problems, app caller, list string) listPlace {
+func cursorQuery(c *gin.Context, p models.Problems, app caller, list string) listPosition {
 	cursor, given := c.GetQuery("cursor")
 	if !given {
-		return listPlace{}
+		return listPosition{}
 	}
 	at, ok := readCursor(cursor, app, list)
 	if !ok {
@@ -41,17 +41,17 @@ const (
 	checksumSize = 6 // makes the length of a cursor a multiple of three bytes, so that its base64 form has no spare bits
 )
 
-func cursorOf(at listPlace, app caller, list string) string {
+func cursorOf(at listPosition, app caller, list string) string {
 	place := binary.BigEndian.AppendUint64(at.ID[:], uint64(at.Number)) //nolint:gosec // the reverse conversion restores the value
 	return base64.RawURLEncoding.EncodeToString(append(place, cursorChecksum(place, app, list)...))
 }
 
-func readCursor(cursor string, app caller, list string) (listPlace, bool) {
+func readCursor(cursor string, app caller, list string) (listPosition, bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(raw) != placeSize+checksumSize || string(raw[placeSize:]) != string(cursorChecksum(raw[:placeSize], app, list)) {
-		return listPlace{}, false
+		return listPosition{}, false
 	}
-	return listPlace{ID: uuid.UUID(raw[:16]), Number: int64(binary.BigEndian.Uint64(raw[16:]))}, true //nolint:gosec // the value was converted from int64
+	return listPosition{ID: uuid.UUID(raw[:16]), Number: int64(binary.BigEndian.Uint64(raw[16:]))}, true //nolint:gosec // the value was converted from int64
 }
 
 func cursorChecksum(place []byte, app caller, list string) []byte {
@@ -61,7 +61,7 @@ func cursorChecksum(place []byte, app caller, list string) []byte {
 
 // cutPage returns one page of a list, and the cursor of the next page, or nil for the last page. The list's query must
 // request one row more than the page size, so that rows exceeds size if another page follows.
-func cutPage[T any](rows []T, size int, app caller, list string, place func(T) listPlace) (_ []T, next *string) {
+func cutPage[T any](rows []T, size int, app caller, list string, place func(T) listPosition) (_ []T, next *string) {
 	if len(rows) <= size {
 		return rows, nil
 	}

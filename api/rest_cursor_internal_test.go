@@ -14,7 +14,7 @@ import (
 func TestReadCursor(t *testing.T) {
 	t.Parallel()
 	app, other := caller{App: &models.App{ID: uuid.New()}}, caller{App: &models.App{ID: uuid.New()}}
-	for _, at := range []listPlace{{ID: uuid.New()}, {ID: uuid.New(), Number: 1_800_000_000_000_001}, {Number: 1}, {ID: uuid.Max, Number: -1}} {
+	for _, at := range []listPosition{{ID: uuid.New()}, {ID: uuid.New(), Number: 1_800_000_000_000_001}, {Number: 1}, {ID: uuid.Max, Number: -1}} {
 		cursor := cursorOf(at, app, "templates")
 		require.Regexp(t, "^[A-Za-z0-9_-]{40}$", cursor)
 		got, ok := readCursor(cursor, app, "templates")

@@ -172,7 +172,7 @@ func TestConcurrencyLimit_RejectsAfterWaiting(t *testing.T) {
 	s := onSQLite(t, func(cfg *api.Config) { cfg.QueueWait = time.Nanosecond })
 	c, nobody := s.client(t), &client{t: t, s: s}
 	e, token := c.sent(contract())
-	require.True(t, s.api.TakeAllTurns())
+	require.True(t, s.api.AcquireAllLimits())
 	for _, a := range []*answer{
 		nobody.get("/v1/signing/" + token + "/document?entries=true"),
 		nobody.get("/v1/signing/" + token + "/documents/" + e.document(0)["id"].(string) + "?entries=true"),

@@ -41,7 +41,7 @@ func TestBodies_WaitForMemory(t *testing.T) {
 		}
 		require.Contains(t, known, method+" "+path)
 		c, at, body := known[method+" "+path](t, busy)
-		release, err := busy.api.TakeBodyMemory(t.Context())
+		release, err := busy.api.AcquireBodyMemory(t.Context())
 		require.NoError(t, err)
 		defer release()
 		a := c.call(method, at, body).refused(503, "busy")

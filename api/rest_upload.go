@@ -25,13 +25,13 @@ func firstCharacters(s string, n int) string {
 	return s
 }
 
-// preparing contains the preparation options of an upload.
-type preparing struct {
+// preparationOptions contains the preparation options of an upload.
+type preparationOptions struct {
 	prepare.Options
 
 	// password opens an encrypted file, and is nil if absent. It is never stored.
 	password *string
-	// repair is admission.RepairRefuse or empty.
+	// repair is admission.RepairReject or empty.
 	repair string
 }
 
@@ -40,7 +40,7 @@ type upload struct {
 	file *os.File
 	models.DocumentInput
 
-	preparing preparing
+	preparing preparationOptions
 	revision  *admission.Prepared // nil if the upload does not need any changes
 	prepared  *os.File            // temporary file that contains the prepared PDF
 }

@@ -13,35 +13,35 @@ import (
 )
 
 type contextView struct {
-	EnvelopeID              uuid.UUID         `json:"envelopeId"`
-	SignerID                uuid.UUID         `json:"signerId"`
-	SignerName              string            `json:"signerName"`
-	SignerEmail             string            `json:"signerEmail"`
-	Subject                 *string           `json:"subject"`
-	Message                 *string           `json:"message"`
-	SenderName              string            `json:"senderName"`
-	ExpiresAt               *time.Time        `json:"expiresAt"`
-	Fields                  []contextField    `json:"fields"`
-	Documents               []contextDoc      `json:"documents"`
-	RequiresOTPVerification bool              `json:"requiresOtpVerification"`
-	OTPVerified             bool              `json:"otpVerified"`
-	AuthMethod              models.AuthMethod `json:"authMethod"`
-	MaskedEmail             string            `json:"maskedEmail"`
-	MaskedPhone             string            `json:"maskedPhone,omitempty"`
-	ConsentGiven            bool              `json:"consentGiven"`
-	Consent                 consentView       `json:"consent"`
-	SavedSignatureB64       *string           `json:"savedSignatureB64"`
-	SavedSignatureFontLabel *string           `json:"savedSignatureFontLabel"`
-	Contact                 *string           `json:"contact"`
-	Filled                  []filledView      `json:"filled"`
-	Later                   []laterView       `json:"later,omitempty"`
-	Shown                   *string           `json:"shown"`
-	DraftKey                *string           `json:"draftKey"`
-	Code                    *codeView         `json:"code"`
-	DeclineNeedsCode        bool              `json:"declineNeedsCode"`
-	ReadBeforeCode          bool              `json:"readBeforeCode"`
-	ConditionValues         map[string]string `json:"conditionValues,omitempty"`
-	Attachments             []attachmentView  `json:"attachments,omitempty"`
+	EnvelopeID              uuid.UUID          `json:"envelopeId"`
+	SignerID                uuid.UUID          `json:"signerId"`
+	SignerName              string             `json:"signerName"`
+	SignerEmail             string             `json:"signerEmail"`
+	Subject                 *string            `json:"subject"`
+	Message                 *string            `json:"message"`
+	SenderName              string             `json:"senderName"`
+	ExpiresAt               *time.Time         `json:"expiresAt"`
+	Fields                  []contextField     `json:"fields"`
+	Documents               []contextDoc       `json:"documents"`
+	RequiresOTPVerification bool               `json:"requiresOtpVerification"`
+	OTPVerified             bool               `json:"otpVerified"`
+	AuthMethod              models.AuthMethod  `json:"authMethod"`
+	MaskedEmail             string             `json:"maskedEmail"`
+	MaskedPhone             string             `json:"maskedPhone,omitempty"`
+	ConsentGiven            bool               `json:"consentGiven"`
+	Consent                 consentView        `json:"consent"`
+	SavedSignatureB64       *string            `json:"savedSignatureB64"`
+	SavedSignatureFontLabel *string            `json:"savedSignatureFontLabel"`
+	Contact                 *string            `json:"contact"`
+	Filled                  []enteredValueView `json:"filled"`
+	Later                   []laterView        `json:"later,omitempty"`
+	Shown                   *string            `json:"shown"`
+	DraftKey                *string            `json:"draftKey"`
+	Code                    *codeView          `json:"code"`
+	DeclineNeedsCode        bool               `json:"declineNeedsCode"`
+	ReadBeforeCode          bool               `json:"readBeforeCode"`
+	ConditionValues         map[string]string  `json:"conditionValues,omitempty"`
+	Attachments             []attachmentView   `json:"attachments,omitempty"`
 	contextRecipient
 	Branding *contextBranding `json:"branding,omitempty"`
 }
@@ -163,13 +163,13 @@ func (s *signingHandler) viewContext(c *gin.Context, chosen models.Settings, e *
 		SenderName: *chosen.SenderName, Contact: chosen.ReplyTo, ExpiresAt: utcPtr(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),
 		RequiresOTPVerification: signer.NeedsCode(), AuthMethod: signer.AuthMethod, MaskedEmail: signer.MaskedEmail(), MaskedPhone: signer.MaskedPhone(),
 		Consent: consentView{shown.Version, shown.Language, shown.Text},
-		Filled:  []filledView{}, Code: viewCode(signer.CodeState(s.now())), DeclineNeedsCode: s.declineNeedsCode, ReadBeforeCode: !s.codeBeforeReading,
+		Filled:  []enteredValueView{}, Code: viewCode(signer.CodeState(s.now())), DeclineNeedsCode: s.declineNeedsCode, ReadBeforeCode: !s.codeBeforeReading,
 		contextRecipient: viewContextRecipient(e, signer, confirmed),
 		Branding:         signingBranding(chosen),
 	}
 	if confirmed {
 		var err error
-		if v.Filled, err = s.filledFields(ctx, e); err != nil {
+		if v.Filled, err = s.enteredValues(ctx, e); err != nil {
 			return v, err
 		}
 		v.Later = laterFields(e, signer)

@@ -13,8 +13,8 @@ import (
 	"countersign/models"
 )
 
-// filledView represents a value entered in a field, together with the field's position.
-type filledView struct {
+// enteredValueView represents a value entered in a field, together with the field's position.
+type enteredValueView struct {
 	FieldID    uuid.UUID        `json:"fieldId"`
 	SignerID   uuid.UUID        `json:"signerId"`
 	SignerName string           `json:"signerName"`
@@ -32,9 +32,9 @@ type filledView struct {
 	Option string `json:"option,omitempty"`
 }
 
-// filledFields returns the values of all signers who have signed e, ordered by signature and then by field.
-func (s *signingHandler) filledFields(ctx context.Context, e *models.Envelope) ([]filledView, error) {
-	out := []filledView{}
+// enteredValues returns the values of all signers who have signed e, ordered by signature and then by field.
+func (s *signingHandler) enteredValues(ctx context.Context, e *models.Envelope) ([]enteredValueView, error) {
+	out := []enteredValueView{}
 	signed := slices.DeleteFunc(slices.Clone(e.Signers), func(g *models.Signer) bool { return !hasSigned(g) })
 	if len(signed) == 0 {
 		return out, nil
@@ -67,7 +67,7 @@ func (s *signingHandler) filledFields(ctx context.Context, e *models.Envelope) (
 			if f.SignerID != g.ID || !ok {
 				continue
 			}
-			entry := filledView{
+			entry := enteredValueView{
 				FieldID: f.ID, SignerID: g.ID, SignerName: g.Name, DocumentID: f.DocumentID, Type: f.Type, placeView: placeOf(f),
 				SignedAt: utcPtr(g.SignedAt),
 			}
@@ -102,7 +102,7 @@ func (s *signingHandler) changedValues(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return notFoundAsInvalidLink(err)
 	}
-	filled, err := s.filledFields(ctx, e)
+	filled, err := s.enteredValues(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s *signingHandler) signingPicture(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	filled, err := s.filledFields(c.Request.Context(), e)
+	filled, err := s.enteredValues(c.Request.Context(), e)
 	if err != nil {
 		return err
 	}

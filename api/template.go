@@ -76,7 +76,7 @@ func (s *templateHandler) listTemplates(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	found, next := cutPage(found, size, app, list, func(t *models.Template) listPlace { return listPlace{ID: t.ID} })
+	found, next := cutPage(found, size, app, list, func(t *models.Template) listPosition { return listPosition{ID: t.ID} })
 	return answerCursorList(c, viewEach(found, viewTemplate), next)
 }
 

@@ -94,7 +94,7 @@ func (s *webhookHandler) listDeliveries(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	found, next := cutPage(found, f.Size, app, list, func(d models.Delivery) listPlace { return listPlace{ID: d.ID} })
+	found, next := cutPage(found, f.Size, app, list, func(d models.Delivery) listPosition { return listPosition{ID: d.ID} })
 	names, err := s.store.DeliveryContext(c.Request.Context(), app.ID, found)
 	if err != nil {
 		return err

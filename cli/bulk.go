@@ -66,7 +66,7 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	}
 	res, err := c.API.CreateBulkSendWithBodyWithResponse(ctx, params, "text/csv", bytes.NewReader(rows))
 	if err != nil {
-		return b.refused(err)
+		return b.printFaults(err)
 	}
 	switch {
 	case res.JSON200 != nil:
@@ -83,7 +83,7 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	defer cancel()
 	s, err := waitForBulk(waiting, c, accepted.ID)
 	if err != nil {
-		err = waited(waiting, err, "the bulk send "+accepted.ID.String())
+		err = waitError(waiting, err, "the bulk send "+accepted.ID.String())
 		if b.JSON {
 			err = cmp.Or(b.printLast(s, accepted), err)
 		}
@@ -109,8 +109,8 @@ func (b bulkSendCommand) end(s *api.BulkSend) error {
 	return err
 }
 
-// refused prints the problems of the rows, one per line.
-func (b bulkSendCommand) refused(err error) error {
+// printFaults prints the problems of the rows, one per line.
+func (b bulkSendCommand) printFaults(err error) error {
 	refused, ok := errors.AsType[*countersign.Error](err)
 	if !ok || refused.Details["faults"] == nil {
 		return coded(err)

@@ -74,8 +74,8 @@ func coded(err error) error {
 	return codedError{err, exitRefused}
 }
 
-// waited returns the error for a wait that ended prematurely. what describes the object and contains its ID.
-func waited(waiting context.Context, err error, what string) error {
+// waitError returns the error for a wait that ended prematurely. what describes the object and contains its ID.
+func waitError(waiting context.Context, err error, what string) error {
 	switch {
 	case errors.Is(waiting.Err(), context.DeadlineExceeded):
 		return codedError{fmt.Errorf("timed out while waiting; %s continues", what), exitTimeout}
@@ -107,7 +107,7 @@ func (r remote) print(v any, format string, args ...any) error {
 	if r.JSON {
 		return terminal.PrintJSON(v)
 	}
-	return terminal.Say(format, args...)
+	return terminal.Printf(format, args...)
 }
 
 // remoteEnvelope contains the arguments shared by commands for a single envelope.

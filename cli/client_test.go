@@ -42,7 +42,7 @@ func TestExitCodesOfCalls(t *testing.T) {
 		"Ctrl-C":               {stopped, stopped.Err(), exitInterrupted},
 		"the network":          {t.Context(), network, exitUnavailable},
 	} {
-		err := waited(c.waiting, c.err, "the envelope 7")
+		err := waitError(c.waiting, c.err, "the envelope 7")
 		require.Equal(t, c.code, code(err), name)
 		require.Contains(t, err.Error(), "the envelope 7", name)
 	}

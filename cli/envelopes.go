@@ -96,7 +96,7 @@ func (r remindCommand) Run(ctx context.Context) error {
 		}
 		reminded = append(reminded, v.ID.String())
 		if !r.JSON {
-			if err := terminal.Say("reminded  %s  %s", plain(&v.Name), plain(&v.Email)); err != nil {
+			if err := terminal.Printf("reminded  %s  %s", plain(&v.Name), plain(&v.Email)); err != nil {
 				return err
 			}
 		}

@@ -80,7 +80,7 @@ func (f *forwarder) deliver(ctx context.Context, e countersign.EventRecord, asJS
 		return terminal.PrintJSON(e.Raw)
 	}
 	name := string(e.Event.Event)
-	return terminal.Say("%s  %-22s %s  %s", inUTC(e.CreatedAt), plain(&name), e.EnvelopeID, plain(&outcome))
+	return terminal.Printf("%s  %-22s %s  %s", inUTC(e.CreatedAt), plain(&name), e.EnvelopeID, plain(&outcome))
 }
 
 // deliverAll delivers events one after another until there are no more.
@@ -177,7 +177,7 @@ func (t *triggerCommand) Run(ctx context.Context) error {
 	if t.JSON {
 		err = terminal.PrintJSON(map[string]any{"status": status, "body": json.RawMessage(body)})
 	} else {
-		err = terminal.Say("%d %s", status, http.StatusText(status))
+		err = terminal.Printf("%d %s", status, http.StatusText(status))
 	}
 	if err == nil && status >= http.StatusMultipleChoices {
 		err = codedError{fmt.Errorf("%s answered %d", t.Forward, status), exitRefused}

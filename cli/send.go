@@ -116,7 +116,7 @@ func (s sendCommand) wait(ctx context.Context, c *countersign.Client, sent *coun
 	if err == nil {
 		return e, nil
 	}
-	err = waited(waiting, err, "the envelope "+sent.ID.String())
+	err = waitError(waiting, err, "the envelope "+sent.ID.String())
 	if s.JSON {
 		err = cmp.Or(s.printEnvelope(cmp.Or(e, sent)), err)
 	}

@@ -95,7 +95,7 @@ func (p templatePushCommand) Run(ctx context.Context) error {
 		return err
 	}
 	if p.Check {
-		return terminal.Say("%s is complete", p.Dir)
+		return terminal.Printf("%s is complete", p.Dir)
 	}
 	c, tenant, err := p.client()
 	switch {

@@ -62,7 +62,7 @@ func (e *Envelope) RecordDelivery(l Link, now time.Time, document uuid.UUID, pag
 	all[document] = levels
 	before := s.Pages.Delivered
 	s.Pages.Delivered = all
-	if s.Pages.deliveredRanges() > max(limits.MinRanges, limits.Ranges/len(e.Signers)) || e.deliveredCount() > limits.Hashes {
+	if s.Pages.deliveredRanges() > max(limits.MinRanges, limits.MaxRanges/len(e.Signers)) || e.deliveredCount() > limits.MaxHashes {
 		s.Pages.Delivered = before
 	}
 	return nil
@@ -106,14 +106,14 @@ func (s *Signer) DeliveredLevels(document uuid.UUID) []int {
 	return slices.Sorted(maps.Keys(s.Pages.Delivered[document]))
 }
 
-// deliveredCount returns an upper bound on the number of pages in Delivered. If the result exceeds limits.Hashes, it is
-// exact.
+// deliveredCount returns an upper bound on the number of pages in Delivered. If the result exceeds limits.MaxHashes, it
+// is exact.
 func (e *Envelope) deliveredCount() int {
 	pages := 0
 	for _, d := range e.Originals() {
 		pages += d.PageCount
 	}
-	if most := pages * deliveredLevels; most <= limits.Hashes {
+	if most := pages * deliveredLevels; most <= limits.MaxHashes {
 		return most
 	}
 	return len(e.Delivered())

@@ -69,7 +69,7 @@ func (e *Envelope) RecordFinished(act ActionContext, l Link, values []FieldValue
 		next.Pages = f.Pages
 	}
 	at, known := slices.BinarySearchFunc(next.Pages, p, FinishedPage.compare)
-	if known || len(next.Pages) >= limits.Finished/len(e.Signers) {
+	if known || len(next.Pages) >= limits.MaxFinishedPages/len(e.Signers) {
 		return nil
 	}
 	next.Pages = slices.Insert(slices.Clone(next.Pages), at, p) // the store compares the row with the loaded pages

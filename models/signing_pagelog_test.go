@@ -44,13 +44,13 @@ func TestRecordDelivery_FullRecord_TakesNoMore(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	s, d := e.Signers[0], e.Originals()[0]
-	d.PageCount = limits.Hashes
-	s.Pages.Delivered = map[uuid.UUID]map[int][][2]int{d.ID: {1: {{1, limits.Hashes - 1}}}}
+	d.PageCount = limits.MaxHashes
+	s.Pages.Delivered = map[uuid.UUID]map[int][][2]int{d.ID: {1: {{1, limits.MaxHashes - 1}}}}
 	require.NoError(t, e.RecordDelivery(link(e, 0), start, d.ID, 1, 0))
 	require.True(t, s.HasDelivered(d.ID, 1, 0), "the last that fits")
 	require.NoError(t, e.RecordDelivery(link(e, 0), start, d.ID, 2, 0))
 	require.False(t, s.HasDelivered(d.ID, 2, 0))
-	require.Len(t, e.Delivered(), limits.Hashes)
+	require.Len(t, e.Delivered(), limits.MaxHashes)
 }
 
 // TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder checks that each page is stored only once, in the order of
@@ -68,13 +68,13 @@ func TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder(t *testing.T) {
 	require.Equal(t, want, e.Signers[0].Pages.Finished.Pages)
 	require.NoError(t, e.RecordFinished(act(start), link(e, 0), nil, "other", want[1]))
 	require.Equal(t, want[1:2], e.Signers[0].Pages.Finished.Pages, "those with other values are forgotten")
-	full := make([]models.FinishedPage, limits.Finished)
+	full := make([]models.FinishedPage, limits.MaxFinishedPages)
 	e.Signers[0].Pages.Finished.Pages = full
 	require.NoError(t, e.RecordFinished(act(start), link(e, 0), nil, "other", want[3]))
 	require.Equal(t, full, e.Signers[0].Pages.Finished.Pages)
 	e.Signers[0].Pages.Finished.Pages = full[1:]
 	require.NoError(t, e.RecordFinished(act(start), link(e, 0), nil, "other", want[3]))
-	require.Len(t, e.Signers[0].Pages.Finished.Pages, limits.Finished)
+	require.Len(t, e.Signers[0].Pages.Finished.Pages, limits.MaxFinishedPages)
 }
 
 // TestPageViews_NotOfSealedDocuments checks that signers can view only the uploaded documents.

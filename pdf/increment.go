@@ -62,7 +62,7 @@ func NewIncrement(f *File) (*Increment, error) {
 // DefineUndefined defines missing objects that the file refers to as null, and ensures that new objects get numbers
 // above every number mentioned in the file. Otherwise a reference in the file could resolve to an object that is
 // appended later. It must be called before objects are added.
-func (w *Increment) DefineUndefined(m Mentioned) error {
+func (w *Increment) DefineUndefined(m ReferenceSummary) error {
 	if w.next = max(w.next, m.Highest+1); w.next > lastNewObject {
 		return fmt.Errorf("%w: no object numbers are left", ErrLimit)
 	}
@@ -333,14 +333,14 @@ func AppendHex(b, s []byte) []byte {
 // beginning of the seal's mark. Entered text is written so that it contains none of them.
 var StructureWords = []string{" obj", "endobj", "endstream", "xref", "trailer", "%%EOF", "%PDF-", "_Seal<<"}
 
-func holdsStructureWord(s string) bool {
+func containsStructureWord(s string) bool {
 	return slices.ContainsFunc(StructureWords, func(word string) bool { return strings.Contains(s, word) })
 }
 
 // AppendText appends a text string (7.9.2.2). It writes ASCII text unchanged unless the text contains a structure word,
 // and other text in UTF-16.
 func AppendText(b []byte, s string) []byte {
-	if !holdsStructureWord(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+	if !containsStructureWord(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		b = append(b, '(')
 		for i := range len(s) {
 			if c := s[i]; c == '(' || c == ')' || c == '\\' {
@@ -357,7 +357,7 @@ func AppendText(b []byte, s string) []byte {
 
 // AppendURI appends a URI, which is ASCII in both string forms (12.6.4.8).
 func AppendURI(b []byte, s string) []byte {
-	if holdsStructureWord(s) {
+	if containsStructureWord(s) {
 		return AppendHex(b, []byte(s))
 	}
 	return AppendText(b, s)

@@ -219,7 +219,7 @@ func hintedPages(counts []uint32, object, first int) []int {
 
 // isPage reports whether the newest object with the given number is a page.
 func (f *File) isPage(num int) (bool, error) {
-	o, err := f.Newer(num)
+	o, err := f.NewestVersion(num)
 	if err != nil {
 		return false, err
 	}

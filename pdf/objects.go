@@ -119,8 +119,9 @@ func (f *File) compressedObjects(all []compressed, visit func(Object) error) err
 	return nil
 }
 
-// Changed calls visit for the number of each object that increments after the first end bytes replace, free or add.
-func (f *File) Changed(end int64, visit func(num int) error) error {
+// VisitChanged calls visit for the number of each object that increments after the first end bytes replace, free or
+// add.
+func (f *File) VisitChanged(end int64, visit func(num int) error) error {
 	for i := range f.sections {
 		if f.sections[i].at < end {
 			continue
@@ -138,8 +139,8 @@ func (f *File) Changed(end int64, visit func(num int) error) error {
 	return nil
 }
 
-// Newer returns the newest version of an object, regardless of its generation.
-func (f *File) Newer(num int) (Object, error) {
+// NewestVersion returns the newest version of an object, regardless of its generation.
+func (f *File) NewestVersion(num int) (Object, error) {
 	e, err := f.lookup(num)
 	if err != nil {
 		return Object{}, err
@@ -147,10 +148,10 @@ func (f *File) Newer(num int) (Object, error) {
 	return f.Object(Ref{num, e.gen})
 }
 
-// Newest calls visit for each object that the newest cross-reference section lists as in use, and passes its offset. It
-// rejects sections that Increment does not write, which are hybrid sections and sections with objects in object
-// streams.
-func (f *File) Newest(visit func(ref Ref, at int64) error) error {
+// VisitNewestSection calls visit for each object that the newest cross-reference section lists as in use, and passes
+// its offset. It rejects sections that Increment does not write, which are hybrid sections and sections with objects in
+// object streams.
+func (f *File) VisitNewestSection(visit func(ref Ref, at int64) error) error {
 	s := &f.sections[0]
 	if s.hybrid != nil {
 		return damaged("the newest cross-reference section is hybrid")

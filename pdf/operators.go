@@ -194,7 +194,7 @@ func (s *stream) operator(op string) {
 	case "n", "s", "S":
 		s.endPath(op != "n")
 	case "g", "rg", "k", "cs", "sc", "scn":
-		s.colour(op)
+		s.trackFillColor(op)
 	case "gs":
 		s.extGState()
 	case "sh":
@@ -212,8 +212,8 @@ func (s *stream) operator(op string) {
 	}
 }
 
-// colour tracks the lightness of the fill color.
-func (s *stream) colour(op string) {
+// trackFillColor tracks the lightness of the fill color.
+func (s *stream) trackFillColor(op string) {
 	switch op {
 	case "cs":
 		if len(s.operands) > 0 {
@@ -261,16 +261,16 @@ func (r *resources) get(kind, name string) (Value, error) {
 	if ok {
 		return named[name], nil
 	}
-	look := &Lookup{File: r.f}
+	lookup := &Lookup{File: r.f}
 	if r.kinds == nil {
 		r.kinds = make(map[string]map[string]Value)
-		v := look.Value(r.value)
+		v := lookup.Value(r.value)
 		r.read += len(v)
-		r.dict = look.Dict(v)
+		r.dict = lookup.Dict(v)
 	}
-	v := look.Value(r.dict.Get(kind))
+	v := lookup.Value(r.dict.Get(kind))
 	r.read += len(v)
-	all := look.Dict(v)
+	all := lookup.Dict(v)
 	named = make(map[string]Value, len(all))
 	for _, e := range all {
 		if _, twice := named[e.Key]; !twice { // the first of equal keys counts, as in Dict.Get
@@ -278,7 +278,7 @@ func (r *resources) get(kind, name string) (Value, error) {
 		}
 	}
 	r.kinds[kind] = named
-	return named[name], look.Err
+	return named[name], lookup.Err
 }
 
 // resource returns the resource of the given type whose name is the last operand.
@@ -315,8 +315,8 @@ func (s *stream) extGState() {
 	if err != nil {
 		return
 	}
-	look := &Lookup{File: s.reader.f}
-	if ca, ok := look.Value(d.Get("ca")).Float(); ok && ca < 1 || look.Err != nil {
+	lookup := &Lookup{File: s.reader.f}
+	if ca, ok := lookup.Value(d.Get("ca")).Float(); ok && ca < 1 || lookup.Err != nil {
 		s.g.exact = false
 	}
 	if mode := d.Get("BM"); mode != nil && !mode.IsName("Normal") {
@@ -360,11 +360,11 @@ func (s *stream) do() {
 	if err != nil {
 		return
 	}
-	look := &Lookup{File: s.reader.f}
-	kind := look.Value(d.Get("Subtype"))
+	lookup := &Lookup{File: s.reader.f}
+	kind := lookup.Value(d.Get("Subtype"))
 	switch {
 	case kind.IsName("Image"):
-		if mask := look.Value(d.Get("ImageMask")).Bool(); !mask || s.g.light < darkThreshold {
+		if mask := lookup.Value(d.Get("ImageMask")).Bool(); !mask || s.g.light < darkThreshold {
 			s.picture()
 		} else if s.g.light < whiteThreshold {
 			s.reader.taken = true
@@ -384,7 +384,7 @@ func (s *stream) do() {
 	if a, err := s.reader.f.Array(d.Get("Matrix")); err == nil && len(a) == 6 {
 		var m Matrix
 		for i := range m {
-			m[i], _ = look.Value(a[i]).Float()
+			m[i], _ = lookup.Value(a[i]).Float()
 		}
 		g.ctm = m.Times(g.ctm)
 	}

@@ -282,14 +282,14 @@ func (f *File) Geometry(p *Page) (Geometry, error) {
 			g.Visible = c
 		}
 	}
-	look := &Lookup{File: f}
-	if n, ok := look.Value(p.Rotate).Float(); ok && math.Abs(n) < 1e6 { // rounded as in PDFium
+	lookup := &Lookup{File: f}
+	if n, ok := lookup.Value(p.Rotate).Float(); ok && math.Abs(n) < 1e6 { // rounded as in PDFium
 		g.Rotate = ((int(n)/90*90)%360 + 360) % 360
 	}
-	if u, ok := look.Value(p.Dict.Get("UserUnit")).Float(); ok && u >= 0.01 && u <= 10_000 {
+	if u, ok := lookup.Value(p.Dict.Get("UserUnit")).Float(); ok && u >= 0.01 && u <= 10_000 {
 		g.UserUnit = u
 	}
-	return g, look.Err
+	return g, lookup.Err
 }
 
 // box returns a rectangle, or nil if it is missing or empty.

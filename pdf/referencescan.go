@@ -90,15 +90,15 @@ func (m *ReferenceScan) Scan(b []byte) {
 
 func (m *ReferenceScan) ref(p objectPlace) Ref { return Ref{int(p.num), m.u.used[int(p.num)]} }
 
-// Mentioned contains the references in a file to missing objects, and the highest object number in the file. It depends
-// only on the bytes of the file.
-type Mentioned struct {
+// ReferenceSummary contains the references in a file to missing objects, and the highest object number in the file. It
+// depends only on the bytes of the file.
+type ReferenceSummary struct {
 	Undefined []Ref // references to missing objects, sorted by number
 	Highest   int   // highest object number that occurs anywhere
 }
 
 // Fits reports whether m can be correct for the file, according to its cross-reference tables.
-func (f *File) Fits(m Mentioned) bool {
+func (f *File) Fits(m ReferenceSummary) bool {
 	if m.Highest < 0 || m.Highest > maxObjectNum || len(m.Undefined) > maxUndefined {
 		return false
 	}
@@ -116,13 +116,13 @@ func (f *File) Fits(m Mentioned) bool {
 }
 
 // Find returns the missing objects and the highest object number in the file.
-func (m *ReferenceScan) Find(ctx context.Context) (Mentioned, error) {
+func (m *ReferenceScan) Find(ctx context.Context) (ReferenceSummary, error) {
 	refs, highest, err := m.Undefined(ctx)
 	if err != nil {
-		return Mentioned{}, err
+		return ReferenceSummary{}, err
 	}
 	header, err := m.HighestHeader(ctx)
-	return Mentioned{refs, max(highest, header)}, err
+	return ReferenceSummary{refs, max(highest, header)}, err
 }
 
 // Undefined returns the references to missing objects, with their generations, in order, and the highest object number

@@ -162,7 +162,7 @@ func (f *File) xrefStreamProblem(s *section) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if ok, err := f.LengthIsRight(o); err != nil || !ok {
+	if ok, err := f.HasCorrectLength(o); err != nil || !ok {
 		what, _ := wrong("a wrong Length")
 		return what, err
 	}

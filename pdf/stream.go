@@ -118,10 +118,10 @@ func (f *File) filters(o Object) (names []string, params []Dict, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	look := &Lookup{File: f}
-	filter, parms := look.Value(d.Get("Filter")), look.Value(d.Get("DecodeParms"))
-	if look.Err != nil {
-		return nil, nil, look.Err
+	lookup := &Lookup{File: f}
+	filter, parms := lookup.Value(d.Get("Filter")), lookup.Value(d.Get("DecodeParms"))
+	if lookup.Err != nil {
+		return nil, nil, lookup.Err
 	}
 	if filter.IsNull() {
 		return nil, nil, nil

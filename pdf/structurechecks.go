@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// LengthIsRight reports whether a stream's data ends where its Length indicates. If it does not, programs that search
-// for "endstream" instead would read different data.
-func (f *File) LengthIsRight(o Object) (bool, error) {
+// HasCorrectLength reports whether a stream's data ends where its Length indicates. If it does not, programs that
+// search for "endstream" instead would read different data.
+func (f *File) HasCorrectLength(o Object) (bool, error) {
 	n, err := f.StreamLength(o)
 	if errors.Is(err, ErrDamaged) {
 		return false, nil
@@ -26,9 +26,9 @@ func (f *File) LengthIsRight(o Object) (bool, error) {
 	return bytes.HasPrefix(bytes.TrimLeft(b, "\r\n\t \x00"), []byte("endstream")), nil
 }
 
-// DecodesBeyond reports whether a stream's decoded data exceeds most bytes. If the data cannot be decoded completely,
-// only the decoded part is counted.
-func (f *File) DecodesBeyond(o Object, most int64) (bool, error) {
+// DecodedSizeExceeds reports whether a stream's decoded data exceeds most bytes. If the data cannot be decoded
+// completely, only the decoded part is counted.
+func (f *File) DecodedSizeExceeds(o Object, most int64) (bool, error) {
 	n, err := f.StreamLength(o)
 	if err != nil {
 		return false, nil //nolint:nilerr // another check reports it

@@ -20,22 +20,22 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// Which selects occurrences of an anchor's text.
-type Which int
+// Occurrence selects occurrences of an anchor's text.
+type Occurrence int
 
 // First, Last and All are the values of Which that have names in JSON. A positive number selects an occurrence, counted
 // from the start of the document.
 const (
-	First Which = 0
-	Last  Which = -1
-	All   Which = -2
+	First Occurrence = 0
+	Last  Occurrence = -1
+	All   Occurrence = -2
 )
 
-// maxWhich is the highest occurrence number that can be selected.
-const maxWhich = 10_000
+// maxOccurrence is the highest occurrence number that can be selected.
+const maxOccurrence = 10_000
 
 // UnmarshalJSON accepts "first", "last", "all" or a number starting at 1.
-func (w *Which) UnmarshalJSON(b []byte) error {
+func (w *Occurrence) UnmarshalJSON(b []byte) error {
 	switch string(b) {
 	case `"first"`, "null":
 		*w = First
@@ -45,16 +45,16 @@ func (w *Which) UnmarshalJSON(b []byte) error {
 		*w = All
 	default:
 		n, err := strconv.Atoi(string(b))
-		if err != nil || n < 1 || n > maxWhich {
+		if err != nil || n < 1 || n > maxOccurrence {
 			return errors.New(`match must be "first", "last", "all" or a number from 1`)
 		}
-		*w = Which(n)
+		*w = Occurrence(n)
 	}
 	return nil
 }
 
 // MarshalJSON writes the format that UnmarshalJSON accepts.
-func (w Which) MarshalJSON() ([]byte, error) {
+func (w Occurrence) MarshalJSON() ([]byte, error) {
 	switch w {
 	case First:
 		return []byte(`"first"`), nil
@@ -75,21 +75,21 @@ const (
 
 // Values of Anchor.IfMissing, the behavior if the text is missing.
 const (
-	Refuse = "refuse"
+	Reject = "refuse"
 	Skip   = "skip"
 )
 
 // Anchor specifies the text at which to place a field.
 type Anchor struct {
-	Text       string  `json:"text"`
-	Match      Which   `json:"match"`
-	Page       int     `json:"page,omitempty"` // 0 means any page
-	DX         float64 `json:"dx,omitempty"`   // points to the right
-	DY         float64 `json:"dy,omitempty"`   // points down
-	At         string  `json:"at,omitempty"`   // defaults to after
-	WholeWord  bool    `json:"wholeWord,omitempty"`
-	IgnoreCase bool    `json:"ignoreCase,omitempty"`
-	IfMissing  string  `json:"ifMissing,omitempty"` // defaults to refuse
+	Text       string     `json:"text"`
+	Match      Occurrence `json:"match"`
+	Page       int        `json:"page,omitempty"` // 0 means any page
+	DX         float64    `json:"dx,omitempty"`   // points to the right
+	DY         float64    `json:"dy,omitempty"`   // points down
+	At         string     `json:"at,omitempty"`   // defaults to after
+	WholeWord  bool       `json:"wholeWord,omitempty"`
+	IgnoreCase bool       `json:"ignoreCase,omitempty"`
+	IfMissing  string     `json:"ifMissing,omitempty"` // defaults to refuse
 }
 
 // maxAnchorText is the maximum length of an anchor's text, in characters.
@@ -102,14 +102,14 @@ func (a Anchor) Validate() error {
 		return errors.New("anchor.text must not be empty")
 	case len([]rune(a.Text)) > maxAnchorText:
 		return fmt.Errorf("anchor.text must have at most %d characters", maxAnchorText)
-	case a.Match < All || a.Match > maxWhich:
+	case a.Match < All || a.Match > maxOccurrence:
 		return errors.New(`anchor.match must be "first", "last", "all" or a number from 1`)
 	case a.Page < 0:
 		return errors.New("anchor.page must be a number from 1")
 	case a.At != "" && a.At != After && a.At != Over && a.At != Below:
 		return fmt.Errorf("anchor.at must be %q, %q or %q", After, Over, Below)
-	case a.IfMissing != "" && a.IfMissing != Refuse && a.IfMissing != Skip:
-		return fmt.Errorf("anchor.ifMissing must be %q or %q", Refuse, Skip)
+	case a.IfMissing != "" && a.IfMissing != Reject && a.IfMissing != Skip:
+		return fmt.Errorf("anchor.ifMissing must be %q or %q", Reject, Skip)
 	case !(math.Abs(a.DX) <= maxSide) || !(math.Abs(a.DY) <= maxSide):
 		return fmt.Errorf("anchor.dx and anchor.dy must lie between -%d and %d", maxSide, maxSide)
 	}
@@ -122,8 +122,8 @@ type AnchoredField struct {
 	W, H   float64
 }
 
-// Place is a box on a page.
-type Place struct {
+// Position is a box on a page.
+type Position struct {
 	Page       int // starting at 1
 	X, Y, W, H float64
 }
@@ -184,8 +184,8 @@ const maxPlaces = 1000
 type anchorSearch struct {
 	AnchoredField
 
-	field   int     // index of the field
-	places  []Place // all occurrences, or only the last one
+	field   int        // index of the field
+	places  []Position // all occurrences, or only the last one
 	count   int
 	similar similar
 }
@@ -199,7 +199,7 @@ func (s *anchorSearch) needsPage(page int) bool {
 // Resolve returns the positions of each field, or none for a skipped field. It reads every page at most once. It
 // returns *AnchorError, *PageError, pagetext.ErrLimit, an error from Validate, the context's error, or an error from
 // reading the file.
-func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Place, error) {
+func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Position, error) {
 	all := make([]anchorSearch, len(fields))
 	for i, field := range fields {
 		if err := field.Anchor.Validate(); err != nil {
@@ -232,7 +232,7 @@ func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Plac
 	if err != nil {
 		return nil, err
 	}
-	places := make([][]Place, len(all))
+	places := make([][]Position, len(all))
 	for i := range all {
 		s := &all[i]
 		if s.Anchor.Page > pages {
@@ -250,7 +250,7 @@ func (s *anchorSearch) searchPage(p *pagetext.Page) error {
 	a := s.Anchor
 	for _, m := range p.Find(a.Text, pagetext.FindOptions{WholeWord: a.WholeWord, IgnoreCase: a.IgnoreCase}) {
 		s.count++
-		place := s.place(p, m)
+		place := s.position(p, m)
 		switch {
 		case a.Match == Last:
 			s.places = append(s.places[:0], place)
@@ -267,9 +267,9 @@ func (s *anchorSearch) searchPage(p *pagetext.Page) error {
 	return nil
 }
 
-func (s *anchorSearch) place(p *pagetext.Page, m pagetext.Match) Place {
+func (s *anchorSearch) position(p *pagetext.Page, m pagetext.Match) Position {
 	a, last := s.Anchor, m.Lines[len(m.Lines)-1]
-	out := Place{Page: p.Index + 1, W: s.W, H: s.H}
+	out := Position{Page: p.Index + 1, W: s.W, H: s.H}
 	switch a.At {
 	case Over:
 		out.X, out.Y = m.Box.X, m.Box.Y
@@ -286,7 +286,7 @@ func (s *anchorSearch) place(p *pagetext.Page, m pagetext.Match) Place {
 	return out
 }
 
-func (s *anchorSearch) result(scans map[int]bool) ([]Place, error) {
+func (s *anchorSearch) result(scans map[int]bool) ([]Position, error) {
 	if len(s.places) > 0 || s.Anchor.IfMissing == Skip {
 		return s.places, nil
 	}

@@ -63,7 +63,7 @@ const (
 // signHere is the width of "Sign here:" in Helvetica at 10 points.
 const signHere = 10 * (.667 + .222 + .556 + .556 + .278 + .556 + .556 + .333 + .556 + .278)
 
-func resolve(t *testing.T, a prepare.Anchor, pages ...string) ([]prepare.Place, error) {
+func resolve(t *testing.T, a prepare.Anchor, pages ...string) ([]prepare.Position, error) {
 	t.Helper()
 	places, err := prepare.Resolve(t.Context(), document(t, pages...), []prepare.AnchoredField{{Anchor: a, W: 120, H: 20}})
 	if err != nil {
@@ -188,7 +188,7 @@ func TestTooMany(t *testing.T) {
 // TestAnchorJSON checks that "match" accepts only the defined names and numbers.
 func TestAnchorJSON(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]prepare.Which{`"first"`: prepare.First, `"last"`: prepare.Last, `"all"`: prepare.All, "2": 2} {
+	for in, want := range map[string]prepare.Occurrence{`"first"`: prepare.First, `"last"`: prepare.Last, `"all"`: prepare.All, "2": 2} {
 		var a prepare.Anchor
 		require.NoError(t, json.Unmarshal([]byte(`{"text":"x","match":`+in+`}`), &a))
 		require.Equal(t, want, a.Match)

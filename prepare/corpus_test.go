@@ -127,7 +127,7 @@ func TestCorpusTags(t *testing.T) {
 				after := append(bytes.Clone(b), r.Appended...)
 				if way == "as it is" || way == "rotated" {
 					beginWherePopplerHasThem(t, b, r.Tags)
-					alikeButTags(t, b, after, r.Tags)
+					sameExceptTags(t, b, after, r.Tags)
 				}
 				for _, text := range textOf(t, after) {
 					require.NotContains(t, text, "{{")
@@ -233,7 +233,7 @@ func TestCorpusForms(t *testing.T) {
 			})
 			require.NoError(t, err)
 			after := append(bytes.Clone(b), r.Appended...)
-			alikeOutside(t, b, after, places)
+			sameOutside(t, b, after, places)
 			require.NotContains(t, strings.Join(textOf(t, after), ""), "Dog")
 		})
 	}

@@ -25,7 +25,7 @@ var errPagesRead = errors.New("prepare: all pages are read")
 // Covered reports for each place whether it covers visible text on its page. Lines of dots or underscores do not count
 // as text. On pages without text, and on pages beyond the first 20 with places, no place is reported as covering text.
 // Covered returns pagetext.ErrLimit, pdf.ErrLimit, the context's error, or an error from reading the file.
-func Covered(ctx context.Context, f *pdf.File, places []Place) ([]bool, error) {
+func Covered(ctx context.Context, f *pdf.File, places []Position) ([]bool, error) {
 	onPage := make(map[int][]int)
 	for i, p := range places {
 		onPage[p.Page] = append(onPage[p.Page], i)
@@ -57,7 +57,7 @@ func Covered(ctx context.Context, f *pdf.File, places []Place) ([]bool, error) {
 }
 
 // covers reports whether the place covers text on its page.
-func (p Place) covers(page *pagetext.Page) bool {
+func (p Position) covers(page *pagetext.Page) bool {
 	n := 0
 	for i := range page.Glyphs {
 		g := &page.Glyphs[i]

@@ -20,7 +20,7 @@ func TestCutsOfUses(t *testing.T) {
 		return []pagetext.Position{{Use: use, Start: 1, Length: 1, Advance: advance}}
 	}
 	tag := func(page int, glyphs []pagetext.Position) FoundTag {
-		return FoundTag{Text: "{{a}}", Place: Place{Page: page}, Glyphs: glyphs, uses: uses}
+		return FoundTag{Text: "{{a}}", Place: Position{Page: page}, Glyphs: glyphs, uses: uses}
 	}
 	got, err := cuts(foundTags{tags: []FoundTag{tag(1, at(1, 500)), tag(1, at(2, 600)), tag(2, at(1, 500))}, painted: map[pdf.Ref]int{form: 6}})
 	require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestCutsRefuse(t *testing.T) {
 	t.Parallel()
 	form := pdf.Ref{Num: 6}
 	_, err := cuts(foundTags{tags: []FoundTag{{
-		Text: "{{a}}", Place: Place{Page: 2}, Glyphs: []pagetext.Position{{Use: 1, Start: 1, Length: 1}},
+		Text: "{{a}}", Place: Position{Page: 2}, Glyphs: []pagetext.Position{{Use: 1, Start: 1, Length: 1}},
 		uses: []pagetext.Use{{}, {Form: form, At: -1}},
 	}}, painted: map[pdf.Ref]int{form: 2}})
 	require.ErrorIs(t, err, errFormUses)
@@ -54,7 +54,7 @@ func TestCutsJoinCodes(t *testing.T) {
 	at := func(start, code int) pagetext.Position {
 		return pagetext.Position{Start: start, Code: code, Length: 2, Advance: 250.5}
 	}
-	got, err := cuts(foundTags{tags: []FoundTag{{Text: "{{a}}", Place: Place{Page: 3}, Glyphs: []pagetext.Position{at(40, 0), at(9, 4), at(9, 2), at(9, 8)}}}})
+	got, err := cuts(foundTags{tags: []FoundTag{{Text: "{{a}}", Place: Position{Page: 3}, Glyphs: []pagetext.Position{at(40, 0), at(9, 4), at(9, 2), at(9, 8)}}}})
 	require.NoError(t, err)
 	require.Equal(t, []revision1.Cut{{Page: 3, Tags: 1, Codes: [][4]float64{{9, 2, 4, 501}, {9, 8, 2, 250.5}, {40, 0, 2, 250.5}}}}, got)
 }

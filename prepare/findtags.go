@@ -17,8 +17,8 @@ import (
 type FoundTag struct {
 	Tag
 
-	Text  string // text as written, in NFC
-	Place Place  // position of the field: the tag's box unless the tag specifies another size
+	Text  string   // text as written, in NFC
+	Place Position // position of the field: the tag's box unless the tag specifies another size
 	// Lines contains the boxes of the tag's lines.
 	Lines []pagetext.Box
 	// Glyphs contains the positions of the tag's glyphs in the content.
@@ -217,7 +217,7 @@ func readTag(page *pagetext.Page, q *pagetext.Passage, start, end int) (FoundTag
 		text = norm.NFC.String(joined.String())
 	}
 	m := q.Match(start, end)
-	out := FoundTag{Tag: t, Text: text, Lines: m.Lines, uses: page.Uses, Place: Place{page.Index + 1, m.Box.X, m.Box.Y, m.Box.W, m.Box.H}}
+	out := FoundTag{Tag: t, Text: text, Lines: m.Lines, uses: page.Uses, Place: Position{page.Index + 1, m.Box.X, m.Box.Y, m.Box.W, m.Box.H}}
 	if t.W > 0 {
 		out.Place.W = t.W
 	}

@@ -30,7 +30,7 @@ type FormField struct {
 	FontSize           float64
 	Format             string // format of a date, from its format action
 	Hidden             bool   // whether the widget is not displayed (Hidden or NoView, 12.5.3)
-	Place              Place
+	Place              Position
 	Widget             pdf.Ref
 }
 
@@ -115,9 +115,9 @@ func (r *formReader) stray(ref pdf.Ref, base inherited) {
 type formReader struct {
 	pdf.Lookup
 
-	ctx    context.Context   //nolint:containedctx // of one call
-	places map[pdf.Ref]Place // positions of widgets
-	order  []pdf.Ref         // widgets in page order
+	ctx    context.Context      //nolint:containedctx // of one call
+	places map[pdf.Ref]Position // positions of widgets
+	order  []pdf.Ref            // widgets in page order
 	seen   map[pdf.Ref]bool
 	nodes  int
 	texts  int // total size of texts so far, in bytes
@@ -145,7 +145,7 @@ func (r *formReader) array(v pdf.Value) []pdf.Value {
 
 // findWidgets determines the page and the box of every widget.
 func (r *formReader) findWidgets() error {
-	r.places = make(map[pdf.Ref]Place)
+	r.places = make(map[pdf.Ref]Position)
 	_, err := r.File.Walk(func(p *pdf.Page) error {
 		if r.ctx.Err() != nil {
 			return r.ctx.Err()
@@ -177,7 +177,7 @@ func (r *formReader) findWidgets() error {
 			if _, ok := r.places[ref]; !ok {
 				b := pagetext.DisplayBox(g, box)
 				r.order = append(r.order, ref)
-				r.places[ref] = Place{p.Index + 1, b.X, b.Y, b.W, b.H}
+				r.places[ref] = Position{p.Index + 1, b.X, b.Y, b.W, b.H}
 			}
 		}
 		return r.Err

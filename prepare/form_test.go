@@ -72,7 +72,7 @@ func form(t testing.TB, objects []string) []prepare.FormField {
 // TestReadForm checks that every attribute is read, whether it is the field's own or inherited.
 func TestReadForm(t *testing.T) {
 	t.Parallel()
-	place := prepare.Place{Page: 1, X: 100, Y: 80, W: 100, H: 20}
+	place := prepare.Position{Page: 1, X: 100, Y: 80, W: 100, H: 20}
 	fields := form(t, everyKind())
 	ref := func(n int) pdf.Ref { return pdf.Ref{Num: n} }
 	require.Equal(t, []prepare.FormField{
@@ -113,7 +113,7 @@ func TestShownStates(t *testing.T) {
 // TestFormPlaces checks that a widget's box is its displayed position, regardless of the page's rotation and crop box.
 func TestFormPlaces(t *testing.T) {
 	t.Parallel()
-	for page, want := range map[string]prepare.Place{
+	for page, want := range map[string]prepare.Position{
 		"/Rotate 90":                        {Page: 1, X: 700, Y: 100, W: 20, H: 100},
 		"/Rotate 180":                       {Page: 1, X: 400, Y: 700, W: 100, H: 20},
 		"/Rotate 270":                       {Page: 1, X: 80, Y: 400, W: 20, H: 100},

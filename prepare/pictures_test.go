@@ -20,15 +20,15 @@ import (
 
 const resolution = 50 // pixels per inch of the compared pictures
 
-// rendersAlike checks, in two renderers, that each page looks the same in two revisions.
-func rendersAlike(t *testing.T, before, after []byte) {
+// sameRendering checks, in two renderers, that each page looks the same in two revisions.
+func sameRendering(t *testing.T, before, after []byte) {
 	t.Helper()
-	alikeOutside(t, before, after, nil)
+	sameOutside(t, before, after, nil)
 }
 
-// alikeButTags checks, in two renderers, that each page looks the same in two revisions except at the positions of
+// sameExceptTags checks, in two renderers, that each page looks the same in two revisions except at the positions of
 // tags.
-func alikeButTags(t *testing.T, before, after []byte, tags []prepare.FoundTag) {
+func sameExceptTags(t *testing.T, before, after []byte, tags []prepare.FoundTag) {
 	t.Helper()
 	places := make(map[int][]image.Rectangle)
 	for _, tag := range tags {
@@ -36,7 +36,7 @@ func alikeButTags(t *testing.T, before, after []byte, tags []prepare.FoundTag) {
 			places[tag.Place.Page] = append(places[tag.Place.Page], pixels(l.X, l.Y, l.W, l.H))
 		}
 	}
-	alikeOutside(t, before, after, places)
+	sameOutside(t, before, after, places)
 }
 
 // pixels returns the region of a rendered page that a box can affect, including a small margin.
@@ -45,9 +45,9 @@ func pixels(x, y, w, h float64) image.Rectangle {
 	return image.Rect(int(x*scale)-edge, int(y*scale)-edge, int((x+w)*scale)+edge+1, int((y+h)*scale)+edge+1)
 }
 
-// alikeOutside checks, in two renderers, that each page looks the same in two revisions except in the given areas, by
+// sameOutside checks, in two renderers, that each page looks the same in two revisions except in the given areas, by
 // page number.
-func alikeOutside(t *testing.T, before, after []byte, places map[int][]image.Rectangle) {
+func sameOutside(t *testing.T, before, after []byte, places map[int][]image.Rectangle) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, b := range map[string][]byte{"before": before, "after": after} {

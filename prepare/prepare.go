@@ -17,7 +17,7 @@ const (
 	FormKeep     = "keep"
 	FormImport   = "import"
 	ActiveRemove = "remove"
-	ActiveRefuse = "refuse"
+	ActiveReject = "refuse"
 )
 
 // Options specifies the changes to make to a document before anyone reads it. The zero value of each field selects the
@@ -54,7 +54,7 @@ type Revision struct {
 // returns *TagError, pagetext.ErrLimit, pdf.ErrLimit, the context's error, or an error from reading the file.
 func Prepare(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, opt Options) (*Revision, error) {
 	r := &Revision{Writer: revision1.Version}
-	r.Plan.Active = opt.ActiveContent != ActiveRefuse
+	r.Plan.Active = opt.ActiveContent != ActiveReject
 	if opt.Tags == TagsDetect {
 		if err := r.planTags(ctx, f); err != nil {
 			return nil, err
@@ -78,7 +78,7 @@ func Prepare(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, opt Optio
 	}
 	var err error
 	r.Appended, r.Changes, err = revision1.Write(ctx, f, hash, r.Plan)
-	if cannotLeave(err) {
+	if isUnremovable(err) {
 		return nil, r.culprit(ctx, f, hash, err)
 	}
 	return r, err
@@ -112,8 +112,8 @@ func (r *Revision) planTags(ctx context.Context, f *pdf.File) error {
 	return r.replacementTexts(ctx, f)
 }
 
-// cannotLeave reports whether the error means that a tag cannot be removed from the content that shows it.
-func cannotLeave(err error) bool {
+// isUnremovable reports whether the error means that a tag cannot be removed from the content that shows it.
+func isUnremovable(err error) bool {
 	return errors.Is(err, pagetext.ErrReplacedText) || errors.Is(err, revision1.ErrNoResources)
 }
 
@@ -125,7 +125,7 @@ func (r *Revision) culprit(ctx context.Context, f *pdf.File, hash [sha256.Size]b
 		if otherwise != nil {
 			return otherwise
 		}
-		if _, _, again := revision1.Write(ctx, f, hash, revision1.Plan{Cuts: alone}); cannotLeave(again) {
+		if _, _, again := revision1.Write(ctx, f, hash, revision1.Plan{Cuts: alone}); isUnremovable(again) {
 			return &TagError{t.Text, t.Place.Page, again}
 		}
 	}

@@ -59,7 +59,7 @@ func TestResourcesCalledLikeActions(t *testing.T) {
 	require.Equal(t, []prepare.Change{
 		{Kind: revision1.ActionsRemoved, Page: 1, Count: 1, Detail: "page opened"}, {Kind: revision1.JavaScriptRemoved, Count: 1},
 	}, r.Changes)
-	rendersAlike(t, b, append(bytes.Clone(b), r.Appended...))
+	sameRendering(t, b, append(bytes.Clone(b), r.Appended...))
 }
 
 // TestActiveContent checks that scripts and actions are removed and counted on their pages, and that links and pages
@@ -96,8 +96,8 @@ func TestActiveContent(t *testing.T) {
 	require.Contains(t, string(cat.Get("Names")), "/Dests")
 	require.NotContains(t, string(cat.Get("Names")), "JavaScript")
 	require.Empty(t, revision(t, result, prepare.Options{}).Appended, "nothing is left to take out")
-	require.Empty(t, revision(t, b, prepare.Options{ActiveContent: prepare.ActiveRefuse}).Appended)
-	rendersAlike(t, b, result)
+	require.Empty(t, revision(t, b, prepare.Options{ActiveContent: prepare.ActiveReject}).Appended)
+	sameRendering(t, b, result)
 }
 
 // TestNothingToPrepare checks that there is no revision for a document without content to remove.
@@ -120,7 +120,7 @@ func TestFormImport(t *testing.T) {
 	}
 	objects = append(objects[:17], "[5 0 R 19 0 R 6 0 R]", "<</Type/Annot/Subtype/Link/Rect[1 1 9 9]/A<</S/URI/URI(https://a.example)>>>>")
 	b := assemble(objects)
-	r := revision(t, b, prepare.Options{Form: prepare.FormImport, ActiveContent: prepare.ActiveRefuse})
+	r := revision(t, b, prepare.Options{Form: prepare.FormImport, ActiveContent: prepare.ActiveReject})
 	require.Equal(t, []prepare.Change{{Kind: revision1.FormImported, Page: 1, Count: 2}}, r.Changes)
 	require.Len(t, r.Fields, 2)
 	require.Equal(t, "name", r.Fields[0].Name)

@@ -35,9 +35,9 @@ func (r *Revision) replacementTexts(ctx context.Context, f *pdf.File) error {
 			if annotations[o.Ref] && at == 0 || nested && at > 0 && d.Get("Subtype") != nil {
 				keys = append(keys, "Contents", "RC")
 			}
-			holds, err := r.anyHoldsTag(f, d, keys)
+			contains, err := r.anyContainsTag(f, d, keys)
 			switch {
-			case err != nil || !holds:
+			case err != nil || !contains:
 				return err
 			case at == 0:
 				r.Plan.Texts = append(r.Plan.Texts, o.Ref.Num)
@@ -75,8 +75,8 @@ func annotationsOf(tags []FoundTag) (annotations map[pdf.Ref]bool, nested bool) 
 	return annotations, nested
 }
 
-// anyHoldsTag reports whether any of a dictionary's texts contains a tag.
-func (r *Revision) anyHoldsTag(f *pdf.File, d pdf.Dict, keys []string) (bool, error) {
+// anyContainsTag reports whether any of a dictionary's texts contains a tag.
+func (r *Revision) anyContainsTag(f *pdf.File, d pdf.Dict, keys []string) (bool, error) {
 	for _, key := range keys {
 		v := d.Get(key)
 		if v == nil {
@@ -89,7 +89,7 @@ func (r *Revision) anyHoldsTag(f *pdf.File, d pdf.Dict, keys []string) (bool, er
 		if key == "RC" { // XHTML (12.7.4.4)
 			text = html.UnescapeString(markup.ReplaceAllString(text, ""))
 		}
-		if holdsTag(text, r.Tags) {
+		if containsTag(text, r.Tags) {
 			return true, nil
 		}
 	}
@@ -116,8 +116,8 @@ func textOf(f *pdf.File, v pdf.Value) (string, error) {
 	return pdf.DecodeText(b), nil
 }
 
-// holdsTag reports whether a text contains one of the tags, ignoring spaces.
-func holdsTag(text string, tags []FoundTag) bool {
+// containsTag reports whether a text contains one of the tags, ignoring spaces.
+func containsTag(text string, tags []FoundTag) bool {
 	if !tagStart.MatchString(text) {
 		return false
 	}

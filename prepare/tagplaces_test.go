@@ -92,7 +92,7 @@ func TestTagsInSharedForms(t *testing.T) {
 			require.Equal(t, c.clones, clones, "%+v", r.Plan.Cuts)
 			after := append(bytes.Clone(b), r.Appended...)
 			require.Equal(t, []string{c.wantOne, c.wantTwo}, textOf(t, after))
-			alikeButTags(t, b, after, r.Tags)
+			sameExceptTags(t, b, after, r.Tags)
 		})
 	}
 }
@@ -153,7 +153,7 @@ func TestTagsInAnnotations(t *testing.T) {
 		require.NotContains(t, string(r.Appended), "/RC")
 		require.NotContains(t, strings.Join(textOf(t, after), ""), "{")
 		require.Contains(t, strings.Join(textOf(t, after), ""), "Text")
-		alikeButTags(t, b, after, r.Tags)
+		sameExceptTags(t, b, after, r.Tags)
 		require.Equal(t, []prepare.Change{{Kind: prepare.TagsRemoved, Page: 1, Count: 1}}, r.Changes)
 	}
 }
@@ -238,7 +238,7 @@ func TestTagsInPropertyLists(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, places[0], 1)
 		}
-		alikeButTags(t, b, after, r.Tags)
+		sameExceptTags(t, b, after, r.Tags)
 	}
 }
 

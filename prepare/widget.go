@@ -12,7 +12,7 @@ import (
 )
 
 // widget adds a widget.
-func (r *formReader) widget(ref pdf.Ref, d pdf.Dict, in inherited, place Place) {
+func (r *formReader) widget(ref pdf.Ref, d pdf.Dict, in inherited, place Position) {
 	out := FormField{Name: in.name, Place: place, Widget: ref}
 	flags := r.integer(in.flags)
 	out.ReadOnly, out.Required = flags&flagReadOnly != 0, flags&flagRequired != 0

@@ -120,7 +120,7 @@ func (a *assembly) drawOnPages(ctx context.Context) error {
 		return err
 	}
 	p.layered = !catalog.Get("OCProperties").IsNull()
-	p.left = pdf.NewLeftovers(a.file, maxLeftContent, p.layered)
+	p.left = pdf.NewOpenState(a.file, maxLeftContent, p.layered)
 	pages := min(max(a.job.Document.PageCount, 0), pdf.DefaultLimits().MaxPages)
 	a.w.Grow(2*pages+typicalExtraObjects, pages*rewrittenPageSize)
 	a.pages, err = a.file.Walk(func(page *pdf.Page) error { return p.page(ctx, page) })

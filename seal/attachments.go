@@ -106,10 +106,10 @@ func (c *certificate) drawAttachments() {
 		return
 	}
 	names := attachmentNames(c.job.Attachments)
-	c.section(c.say.Attachments, 3*rowHeight)
+	c.section(c.text.Attachments, 3*rowHeight)
 	for i, a := range c.job.Attachments {
 		p := c.page()
-		title := p.wrap(faceSmall, fmt.Sprintf(c.say.AttachmentOf, names[i], c.names["signer:"+a.SignerID], a.Size), c.inner(), 0)
+		title := p.wrap(faceSmall, fmt.Sprintf(c.text.AttachmentOf, names[i], c.names["signer:"+a.SignerID], a.Size), c.inner(), 0)
 		h := 10*float64(len(title)) + 18
 		c.ensureSpace(h)
 		p = c.page()
@@ -153,15 +153,15 @@ func (a *assembly) freeName(catalog pdf.Dict) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	look := &pdf.Lookup{File: a.file}
+	lookup := &pdf.Lookup{File: a.file}
 	note := func(key, v pdf.Value) error {
-		spec := look.Dict(v)
+		spec := lookup.Dict(v)
 		for _, v := range []pdf.Value{key, spec.Get("F"), spec.Get("UF")} {
-			if b, ok := look.Value(v).Bytes(); ok {
+			if b, ok := lookup.Value(v).Bytes(); ok {
 				taken[strings.ToLower(pdf.DecodeText(b))] = true
 			}
 		}
-		return look.Err
+		return lookup.Err
 	}
 	if tree := names.Get("EmbeddedFiles"); !tree.IsNull() {
 		if err := pdf.WalkNames(a.file, tree, note); err != nil {

@@ -8,15 +8,15 @@ import (
 	"countersign/seal/text"
 )
 
-// colour is an RGB color with components from 0 to 1.
-type colour [3]float64
+// rgbColor is an RGB color with components from 0 to 1.
+type rgbColor [3]float64
 
 var (
-	ink    = colour{0.10, 0.12, 0.16}
-	grey   = colour{0.40, 0.43, 0.48}
-	pale   = colour{0.84, 0.86, 0.89}
-	tint   = colour{0.957, 0.965, 0.976}
-	accent = colour{0.05, 0.35, 0.45}
+	ink    = rgbColor{0.10, 0.12, 0.16}
+	gray   = rgbColor{0.40, 0.43, 0.48}
+	pale   = rgbColor{0.84, 0.86, 0.89}
+	tint   = rgbColor{0.957, 0.965, 0.976}
+	accent = rgbColor{0.05, 0.35, 0.45}
 )
 
 // typesetter is the drawing state shared by all pages of one sealed document.
@@ -74,8 +74,8 @@ func (c *canvas) op(operator string, operands ...float64) {
 	c.b = append(c.b, '\n')
 }
 
-func (c *canvas) fill(col colour)   { c.op("rg", col[0], col[1], col[2]) }
-func (c *canvas) stroke(col colour) { c.op("RG", col[0], col[1], col[2]) }
+func (c *canvas) fill(col rgbColor)   { c.op("rg", col[0], col[1], col[2]) }
+func (c *canvas) stroke(col rgbColor) { c.op("RG", col[0], col[1], col[2]) }
 
 // left returns the left edge of an item of width w placed at x.
 func (c *canvas) left(x, w float64) float64 {
@@ -86,7 +86,7 @@ func (c *canvas) left(x, w float64) float64 {
 }
 
 // rect fills a rectangle.
-func (c *canvas) rect(x, y, w, h float64, col colour) {
+func (c *canvas) rect(x, y, w, h float64, col rgbColor) {
 	c.fill(col)
 	c.op("re", c.left(x, w), c.h-y-h, w, h)
 	c.op("f")
@@ -100,12 +100,12 @@ const backingAlpha = "0.75"
 func (c *canvas) backing(x, y, w, h float64) {
 	c.backed = true
 	c.b = append(c.b, "q /B gs\n"...)
-	c.rect(x, y, w, h, colour{1, 1, 1})
+	c.rect(x, y, w, h, rgbColor{1, 1, 1})
 	c.op("Q")
 }
 
 // rule strokes a straight line.
-func (c *canvas) rule(x1, y1, x2, y2, width float64, col colour) {
+func (c *canvas) rule(x1, y1, x2, y2, width float64, col rgbColor) {
 	c.stroke(col)
 	c.op("w", width)
 	c.op("m", c.left(x1, 0), c.h-y1)
@@ -117,7 +117,7 @@ func (c *canvas) rule(x1, y1, x2, y2, width float64, col colour) {
 type face struct {
 	style text.Style
 	size  float64
-	col   colour
+	col   rgbColor
 }
 
 // line draws a line of text with its baseline at y. A character for which no font contains a glyph is replaced by its

@@ -24,20 +24,20 @@ const (
 // Text styles of the certificate.
 var (
 	faceTitle   = face{text.Bold, 21, ink}
-	faceSubject = face{text.Sans, 11.5, grey}
+	faceSubject = face{text.Sans, 11.5, gray}
 	faceName    = face{text.Bold, 10.5, ink}
 	faceBody    = face{text.Sans, 8.5, ink}
-	faceLabel   = face{text.Sans, 8.5, grey}
+	faceLabel   = face{text.Sans, 8.5, gray}
 	faceMono    = face{text.Mono, 7.2, ink}
 	faceSmall   = face{text.Sans, 7.5, ink}
-	faceHead    = face{text.Bold, 7, grey}
-	faceFine    = face{text.Sans, 6.8, grey}
+	faceHead    = face{text.Bold, 7, gray}
+	faceFine    = face{text.Sans, 6.8, gray}
 )
 
 // certificate lays out the pages of the audit certificate.
 type certificate struct {
 	t       *typesetter
-	say     *lang.Text
+	text    *lang.Text
 	job     *Job
 	service string
 	events  []auditEvent
@@ -49,7 +49,7 @@ type certificate struct {
 	sigBox  [4]float64 // x, y, w, h of the visible seal on the first page
 	linkBox [4]float64 // position of the address of the verification page
 
-	accent colour
+	accent rgbColor
 }
 
 func newCertificate(t *typesetter, job *Job, service string, paper [2]float64) (*certificate, error) {
@@ -58,7 +58,7 @@ func newCertificate(t *typesetter, job *Job, service string, paper [2]float64) (
 		return nil, err
 	}
 	c := &certificate{
-		t: t, say: lang.ForTag(job.Language), job: job, service: service, events: events, w: paper[0], h: paper[1],
+		t: t, text: lang.ForTag(job.Language), job: job, service: service, events: events, w: paper[0], h: paper[1],
 		names: map[string]string{"system": service}, signed: map[string][]byte{}, accent: accentOf(job.Color),
 	}
 	for _, s := range job.Signers {
@@ -96,11 +96,11 @@ func (c *certificate) inner() float64 { return c.w - 2*certMargin }
 
 func (c *certificate) newPage() {
 	p := c.t.canvas(c.w, c.h)
-	p.mirror = c.say.RightToLeft
+	p.mirror = c.text.RightToLeft
 	c.pages = append(c.pages, p)
 	p.rect(0, 0, c.w, 5, c.accent)
 	p.line(c.bold(9), certMargin, 34, c.service)
-	p.lineRight(faceFine, c.right(), 34, fmt.Sprintf(c.say.PageHead, c.job.Envelope.ID))
+	p.lineRight(faceFine, c.right(), 34, fmt.Sprintf(c.text.PageHead, c.job.Envelope.ID))
 	p.rule(certMargin, 42, c.right(), 42, 0.5, pale)
 	c.y = 66
 }
@@ -120,7 +120,7 @@ func (c *certificate) drawHead() {
 	if c.job.Logo != nil {
 		c.drawLogo()
 	}
-	p.line(faceTitle, certMargin, c.y, c.say.Title)
+	p.line(faceTitle, certMargin, c.y, c.text.Title)
 	c.y += 19
 	subject := cmp.Or(c.job.Envelope.Subject, c.job.Document.Name)
 	c.y = p.lines(faceSubject, certMargin, c.y, 15, p.wrap(faceSubject, subject, c.inner(), 2)) + 4
@@ -136,18 +136,18 @@ func (c *certificate) drawSummary() {
 	p := c.page()
 	d := c.job.Document
 	rows := []row{
-		{c.say.Status, c.say.Completed, false},
-		{c.say.Document, fmt.Sprintf("%s (%s)", cmp.Or(d.Name, c.say.Document), c.say.Count(c.say.Pages, d.PageCount)), false},
+		{c.text.Status, c.text.Completed, false},
+		{c.text.Document, fmt.Sprintf("%s (%s)", cmp.Or(d.Name, c.text.Document), c.text.Count(c.text.Pages, d.PageCount)), false},
 	}
 	if len(c.job.Documents) > 1 {
-		rows = append(rows, row{"", fmt.Sprintf(c.say.DocumentOf, d.Order, len(c.job.Documents)), false})
+		rows = append(rows, row{"", fmt.Sprintf(c.text.DocumentOf, d.Order, len(c.job.Documents)), false})
 	}
 	rows = append(rows,
-		row{c.say.Envelope, c.job.Envelope.ID, false},
-		row{c.say.Sent, verify.Moment(c.job.Envelope.SentAt), false},
-		row{c.say.Sealed, verify.Moment(c.job.SealedAt), false},
-		row{c.say.OriginalSum, c.job.OriginalSHA256, true},
-		row{c.say.ChainHead, c.job.ChainHead, true},
+		row{c.text.Envelope, c.job.Envelope.ID, false},
+		row{c.text.Sent, verify.Moment(c.job.Envelope.SentAt), false},
+		row{c.text.Sealed, verify.Moment(c.job.SealedAt), false},
+		row{c.text.OriginalSum, c.job.OriginalSHA256, true},
+		row{c.text.ChainHead, c.job.ChainHead, true},
 	)
 	textW := c.inner() - qr - 3*pad - labelW
 	type set struct {
@@ -179,7 +179,7 @@ func (c *certificate) drawSummary() {
 	x := c.right() - pad - qr
 	if c.job.VerifyURL != "" {
 		p.qr(x, c.y+pad, qr)
-		s := c.say.VerifyThis
+		s := c.text.VerifyThis
 		p.line(c.bold(7.5), x+(qr-p.width(c.bold(7.5), s))/2, c.y+pad+qr+12, s)
 		c.linkBox = [4]float64{x, c.y + pad, qr, qr + 16}
 	}
@@ -199,22 +199,22 @@ func (c *certificate) section(title string, need float64) {
 }
 
 func (c *certificate) drawSigners() {
-	c.section(c.say.Count(c.say.Signers, len(c.job.Signers)), 100)
+	c.section(c.text.Count(c.text.Signers, len(c.job.Signers)), 100)
 	for i, s := range c.job.Signers {
 		rows := []row{
-			{c.say.IdentityCheck, c.identityCheck(s), false},
-			{c.say.CodeConfirmed, verify.Moment(s.VerifiedAt), false},
-			{c.say.ConsentGiven, c.consent(s), false},
-			{c.say.Signed, verify.Moment(s.SignedAt), false},
-			{c.say.Shown, c.displayedValues(s), false},
-			{c.say.IPAddress, cmp.Or(s.IP, "–"), false},
-			{c.say.Device, cmp.Or(s.UserAgent, "–"), false},
+			{c.text.IdentityCheck, c.identityCheck(s), false},
+			{c.text.CodeConfirmed, verify.Moment(s.VerifiedAt), false},
+			{c.text.ConsentGiven, c.consent(s), false},
+			{c.text.Signed, verify.Moment(s.SignedAt), false},
+			{c.text.Shown, c.displayedValues(s), false},
+			{c.text.IPAddress, cmp.Or(s.IP, "–"), false},
+			{c.text.Device, cmp.Or(s.UserAgent, "–"), false},
 		}
 		if s.AuthMethod == "none" {
 			rows = append(rows[:1], rows[2:]...)
 		}
 		if says := c.part(s); says != "" {
-			rows = append([]row{{c.say.Part, says, false}}, rows...)
+			rows = append([]row{{c.text.Part, says, false}}, rows...)
 		}
 		const signW = 130.0
 		p := c.page()
@@ -246,7 +246,7 @@ func (c *certificate) drawSigners() {
 			bx, by := c.right()-signW, top+4
 			p.image(bx+8, by, signW-16, 46, img)
 			p.rule(bx, by+50, c.right(), by+50, 0.5, pale)
-			p.lineRight(faceFine, c.right(), by+59, fmt.Sprintf(c.say.SignerOf, i+1, len(c.job.Signers)))
+			p.lineRight(faceFine, c.right(), by+59, fmt.Sprintf(c.text.SignerOf, i+1, len(c.job.Signers)))
 		}
 		c.drawPrevious(s)
 		if i < len(c.job.Signers)-1 {
@@ -260,34 +260,34 @@ func (c *certificate) drawSigners() {
 // displayedValues returns a description of the other signers' values that a signer was shown.
 func (c *certificate) displayedValues(s Signer) string {
 	if s.Shown == nil {
-		return c.say.ShownUnknown
+		return c.text.ShownUnknown
 	}
 	if len(s.Shown.Signers) == 0 {
-		return c.say.ShownDocuments
+		return c.text.ShownDocuments
 	}
 	names := make([]string, 0, len(s.Shown.Signers))
 	for _, id := range s.Shown.Signers {
 		names = append(names, cmp.Or(c.names["signer:"+id], id))
 	}
-	return fmt.Sprintf(c.say.ShownEntries, strings.Join(names, ", "))
+	return fmt.Sprintf(c.text.ShownEntries, strings.Join(names, ", "))
 }
 
 func (c *certificate) consent(s Signer) string {
 	if s.ConsentAt.IsZero() || s.ConsentVersion == "" {
 		return verify.Moment(s.ConsentAt)
 	}
-	return verify.Moment(s.ConsentAt) + ", " + fmt.Sprintf(c.say.Disclosure, s.ConsentVersion)
+	return verify.Moment(s.ConsentAt) + ", " + fmt.Sprintf(c.text.Disclosure, s.ConsentVersion)
 }
 
 // identityCheck returns a description of how a signer's identity was checked.
 func (c *certificate) identityCheck(s Signer) string {
 	switch s.AuthMethod {
 	case "email_otp":
-		return c.say.ByEmailCode
+		return c.text.ByEmailCode
 	case "sms_otp":
-		return c.say.BySMSCode
+		return c.text.BySMSCode
 	case "none":
-		return c.say.ByLinkAlone
+		return c.text.ByLinkAlone
 	}
 	return s.AuthMethod
 }
@@ -295,14 +295,14 @@ func (c *certificate) identityCheck(s Signer) string {
 func (c *certificate) drawFoot(p *canvas, i int) {
 	y := c.h - 26
 	p.rule(certMargin, y-11, c.right(), y-11, 0.4, pale)
-	p.line(faceFine, certMargin, y, fmt.Sprintf(c.say.PageFoot, c.job.OriginalSHA256))
+	p.line(faceFine, certMargin, y, fmt.Sprintf(c.text.PageFoot, c.job.OriginalSHA256))
 	p.lineRight(faceFine, c.right(), y, fmt.Sprintf("%d / %d", i+1, len(c.pages)))
 }
 
 // appearance draws the visible part of the digital signature.
 func (c *certificate) appearance(signer string) *canvas {
 	p := c.t.canvas(c.sigBox[2], c.sigBox[3])
-	p.mirror = c.say.RightToLeft
+	p.mirror = c.text.RightToLeft
 	p.stroke(c.accent)
 	p.op("w", 0.8)
 	p.op("re", 0.4, 0.4, p.w-0.8, p.h-0.8)
@@ -316,8 +316,8 @@ func (c *certificate) appearance(signer string) *canvas {
 	p.op("l", tick+4.5, p.h/2-5)
 	p.op("l", tick+13, p.h/2+6)
 	p.op("S")
-	p.line(c.bold(9), 38, 14.5, fmt.Sprintf(c.say.SealedBy, signer))
-	p.line(faceFine, 38, 25.5, fmt.Sprintf(c.say.SealedOn, verify.Moment(c.job.SealedAt)))
+	p.line(c.bold(9), 38, 14.5, fmt.Sprintf(c.text.SealedBy, signer))
+	p.line(faceFine, 38, 25.5, fmt.Sprintf(c.text.SealedOn, verify.Moment(c.job.SealedAt)))
 	return p
 }
 
@@ -328,7 +328,7 @@ func (c *canvas) qr(x, y, size float64) {
 		c.fail(fmt.Errorf("seal: QR code: %w", err))
 		return
 	}
-	c.rect(x, y, size, size, colour{1, 1, 1})
+	c.rect(x, y, size, size, rgbColor{1, 1, 1})
 	x = c.left(x, size)
 	quiet := 4.0
 	unit := size / (float64(len(bits)) + 2*quiet)
@@ -366,7 +366,7 @@ func splitHash(s string) string {
 }
 
 // accentOf returns the certificate's accent color: the sender's, specified as #rrggbb, or the service's.
-func accentOf(s string) colour {
+func accentOf(s string) rgbColor {
 	if len(s) != len("#rrggbb") || s[0] != '#' {
 		return accent
 	}
@@ -374,7 +374,7 @@ func accentOf(s string) colour {
 	if err != nil {
 		return accent
 	}
-	return colour{float64(n>>16) / 255, float64(n>>8&255) / 255, float64(n&255) / 255}
+	return rgbColor{float64(n>>16) / 255, float64(n>>8&255) / 255, float64(n&255) / 255}
 }
 
 // bold returns a bold face in the certificate's accent color.

@@ -23,7 +23,7 @@ func (c *certificate) drawEvents(closing float64) {
 	header := func() {
 		p := c.page()
 		c.y += 8
-		for i, s := range []string{"#", c.say.ColumnTime, c.say.ColumnEvent, c.say.ColumnWho, c.say.ColumnIP} {
+		for i, s := range []string{"#", c.text.ColumnTime, c.text.ColumnEvent, c.text.ColumnWho, c.text.ColumnIP} {
 			p.line(faceHead, xs[i], c.y, s)
 		}
 		c.y += 5
@@ -35,11 +35,11 @@ func (c *certificate) drawEvents(closing float64) {
 	}
 	rows := make([]row, len(c.events))
 	last := closing // height of the last rows and the content that follows them
-	who := newPersons(c.job.Signers)
+	signers := newPersons(c.job.Signers)
 	for i, e := range c.events {
 		p := c.page()
-		actor := who.name(e.Actor)
-		what := p.wrap(faceSmall, c.describe(e, who), eventW-8, 0)
+		actor := signers.name(e.Actor)
+		what := p.wrap(faceSmall, c.describe(e, signers), eventW-8, 0)
 		by := p.wrap(faceSmall, cmp.Or(actor, c.names[e.Actor], c.actor(e.Actor)), whoW-8, 0)
 		ip := p.wrapAt(":.", faceSmall, cmp.Or(e.IP, "–"), ipW, 0)
 		rows[i] = row{[3][]text.Line{what, by, ip}, rowHeight + float64(max(len(what), len(by), len(ip))-1)*9.5}
@@ -47,7 +47,7 @@ func (c *certificate) drawEvents(closing float64) {
 			last += rows[i].h
 		}
 	}
-	c.section(c.say.Events, 3*rowHeight)
+	c.section(c.text.Events, 3*rowHeight)
 	header()
 	for i, r := range rows {
 		need := r.h
@@ -59,7 +59,7 @@ func (c *certificate) drawEvents(closing float64) {
 		}
 		p := c.page()
 		base := c.y + 10.5
-		p.line(face{text.Sans, 7.5, grey}, xs[0], base, fmt.Sprint(c.events[i].Seq))
+		p.line(face{text.Sans, 7.5, gray}, xs[0], base, fmt.Sprint(c.events[i].Seq))
 		p.line(faceSmall, xs[1], base, c.events[i].Timestamp.UTC().Format("2006-01-02  15:04:05"))
 		for col, cell := range r.cells {
 			p.lines(faceSmall, xs[2+col], base, 9.5, cell)
@@ -73,9 +73,9 @@ func (c *certificate) drawEvents(closing float64) {
 func (c *certificate) actor(actor string) string {
 	switch kind, _, _ := strings.Cut(actor, ":"); kind {
 	case "app":
-		return c.say.SendingApplication
+		return c.text.SendingApplication
 	case "user":
-		return c.say.ConsoleUser
+		return c.text.ConsoleUser
 	}
 	return actor
 }
@@ -106,30 +106,30 @@ func (c *certificate) showed() bool {
 
 func (c *certificate) drawClosing() {
 	if len(c.job.Documents) > 1 {
-		c.section(c.say.DocumentsOfEnvelope, 3*rowHeight)
+		c.section(c.text.DocumentsOfEnvelope, 3*rowHeight)
 		for _, d := range c.job.Documents {
 			c.ensureSpace(26)
 			p := c.page()
-			title := fmt.Sprintf("%d  %s (%s)", d.Order, cmp.Or(d.Name, c.say.Document), c.say.Count(c.say.Pages, d.PageCount))
+			title := fmt.Sprintf("%d  %s (%s)", d.Order, cmp.Or(d.Name, c.text.Document), c.text.Count(c.text.Pages, d.PageCount))
 			p.lines(faceSmall, certMargin, c.y+11, 0, p.wrap(faceSmall, title, c.inner(), 1))
 			p.line(faceMono, certMargin, c.y+21, d.SHA256)
 			c.y += 28
 		}
 		c.y += 20
 	}
-	c.section(c.say.HowToVerify, c.howToHeight()-24)
+	c.section(c.text.HowToVerify, c.howToHeight()-24)
 	c.y += 11
-	s := c.say.BeginsWithOriginal
+	s := c.text.BeginsWithOriginal
 	if c.job.Prepared != nil {
 		s = c.prepared(s)
 	}
-	if s += " " + fmt.Sprintf(c.say.Explained, c.service); c.showed() {
-		s += " " + c.say.Reproducible
+	if s += " " + fmt.Sprintf(c.text.Explained, c.service); c.showed() {
+		s += " " + c.text.Reproducible
 	}
 	p := c.page()
 	c.y = p.paragraph(faceBody, certMargin, c.y, c.inner(), 12, s)
 	if c.job.VerifyURL != "" {
-		c.y = p.lines(faceBody, certMargin, c.y, 12, p.wrap(faceBody, fmt.Sprintf(c.say.Online, c.job.VerifyURL), c.inner(), 2))
+		c.y = p.lines(faceBody, certMargin, c.y, 12, p.wrap(faceBody, fmt.Sprintf(c.text.Online, c.job.VerifyURL), c.inner(), 2))
 	}
 }
 
@@ -149,12 +149,12 @@ func (c *certificate) prepared(begins string) string {
 		counts[change.Kind] += change.Count
 	}
 	for i, kind := range kinds {
-		kinds[i] = fmt.Sprintf("%s (%d)", cmp.Or(c.say.PreparedKinds[kind], kind), counts[kind])
+		kinds[i] = fmt.Sprintf("%s (%d)", cmp.Or(c.text.PreparedKinds[kind], kind), counts[kind])
 	}
 	if len(kinds) == 0 {
 		return begins
 	}
-	return begins + " " + fmt.Sprintf(c.say.Prepared, strings.Join(kinds, ", "), p.SHA256)
+	return begins + " " + fmt.Sprintf(c.text.Prepared, strings.Join(kinds, ", "), p.SHA256)
 }
 
 // rewritten returns the sentences that explain why the sealed file contains the original as an attachment rather than
@@ -164,11 +164,11 @@ func (c *certificate) rewritten() string {
 	for _, change := range c.job.Prepared.Changes {
 		switch change.Kind {
 		case manifest.PasswordRemoved:
-			out = append(out, c.say.OriginalProtected)
+			out = append(out, c.text.OriginalProtected)
 		case manifest.Repaired:
-			out = append(out, c.say.OriginalRepaired)
+			out = append(out, c.text.OriginalRepaired)
 		case manifest.SignaturesRemoved:
-			out = append(out, fmt.Sprintf(c.say.OriginalSigned, uploadSignatures(c.job.Prepared.Signatures)))
+			out = append(out, fmt.Sprintf(c.text.OriginalSigned, uploadSignatures(c.job.Prepared.Signatures)))
 		}
 	}
 	return strings.Join(out, " ")
@@ -200,14 +200,14 @@ func uploadSignatures(all []manifest.Signature) string {
 // drawPrevious draws the list of persons who were replaced by s. The list can be longer than a page.
 func (c *certificate) drawPrevious(s Signer) {
 	for _, was := range s.Previous {
-		says := fmt.Sprintf(c.say.PreviousUntil, was.Name, was.Email, verify.Moment(was.Until))
+		says := fmt.Sprintf(c.text.PreviousUntil, was.Name, was.Email, verify.Moment(was.Until))
 		if was.Reason != "" {
-			says += "\n" + fmt.Sprintf(c.say.ReasonGiven, was.Reason)
+			says += "\n" + fmt.Sprintf(c.text.ReasonGiven, was.Reason)
 		}
 		for i, l := range c.page().wrap(faceBody, says, c.inner()-signerLabelW, 0) {
 			c.ensureSpace(signerLeading)
 			if i == 0 {
-				c.page().line(faceLabel, certMargin, c.y, c.say.Previously)
+				c.page().line(faceLabel, certMargin, c.y, c.text.Previously)
 			}
 			c.page().show(faceBody, certMargin+signerLabelW, c.y, l)
 			c.y += signerLeading
@@ -219,9 +219,9 @@ func (c *certificate) drawPrevious(s Signer) {
 func (c *certificate) part(s Signer) string {
 	switch {
 	case s.WitnessFor != "":
-		return fmt.Sprintf(c.say.WitnessOf, cmp.Or(c.names["signer:"+s.WitnessFor], s.WitnessFor))
+		return fmt.Sprintf(c.text.WitnessOf, cmp.Or(c.names["signer:"+s.WitnessFor], s.WitnessFor))
 	case s.Host != nil:
-		return fmt.Sprintf(c.say.HostedBy, s.Host.Name, s.Host.Email)
+		return fmt.Sprintf(c.text.HostedBy, s.Host.Name, s.Host.Email)
 	}
-	return cmp.Or(c.say.PartKinds[s.Kind], s.Kind)
+	return cmp.Or(c.text.PartKinds[s.Kind], s.Kind)
 }

@@ -77,10 +77,10 @@ func TestCertificateInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
 	for _, tag := range locales.Tags() {
-		say := lang.ForTag(tag)
-		t.Run(say.Tag, func(t *testing.T) {
+		labels := lang.ForTag(tag)
+		t.Run(labels.Tag, func(t *testing.T) {
 			t.Parallel()
-			j := awkwardInputs(t, say.Tag)
+			j := awkwardInputs(t, labels.Tag)
 			file, _ := sealkit.Sealed(t, s, j)
 			pages, width := certificateWords(t, file, j.Document.PageCount)
 			var all []string
@@ -103,7 +103,7 @@ func TestCertificateInEveryLanguage(t *testing.T) {
 					assert.Regexp(t, `^([0-9a-f]{0,4}:)*([0-9a-f]{0,4})$`, w)
 				}
 			}
-			if !say.RightToLeft { // pdftotext returns the words of a mirrored line in a different order
+			if !labels.RightToLeft { // pdftotext returns the words of a mirrored line in a different order
 				assert.Contains(t, strings.Join(all, ""), "2001:db8:85a3:1234:5678:8a2e:370:7334")
 			}
 			last := pages[len(pages)-1]

@@ -42,7 +42,7 @@ func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
 		if a.tags != nil { // a single paragraph, so that the text is read in drawing order
 			m := markedContent{kind: "P"}
 			p.b = append(append(m.begin(nil, 0), p.b...), "EMC\n"...)
-			number := a.tags.take()
+			number := a.tags.allocate()
 			d.Set("StructParents", pdf.Value(strconv.FormatInt(number, 10)))
 			a.tags.add(number, ref, nil, []markedContent{m})
 		}

@@ -66,7 +66,7 @@ func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages i
 // the complete file. They depend only on the file's bytes. Admit determines them, and a Job may contain them.
 // Otherwise, Seal determines them itself with the same result.
 type Facts struct {
-	mentioned pdf.Mentioned
+	mentioned pdf.ReferenceSummary
 	lineless  pageSet // the pages without free space for the line at the foot
 }
 
@@ -110,7 +110,7 @@ func DecodeFacts(s string) *Facts {
 	if len(s) > maxFacts || json.Unmarshal([]byte(s), &w) != nil || w.Version != factsVersion {
 		return nil
 	}
-	f := &Facts{mentioned: pdf.Mentioned{Highest: w.Highest}, lineless: w.Lineless}
+	f := &Facts{mentioned: pdf.ReferenceSummary{Highest: w.Highest}, lineless: w.Lineless}
 	for _, ref := range w.Undefined {
 		f.mentioned.Undefined = append(f.mentioned.Undefined, pdf.Ref{Num: ref[0], Gen: ref[1]})
 	}

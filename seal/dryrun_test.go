@@ -28,7 +28,7 @@ func added(t testing.TB, b []byte) map[pdf.Ref]string {
 	require.NotNil(t, nonce)
 	length := regexp.MustCompile(`/(Length|Size) \d+`)
 	out := map[pdf.Ref]string{}
-	require.NoError(t, f.Newest(func(ref pdf.Ref, _ int64) error {
+	require.NoError(t, f.VisitNewestSection(func(ref pdf.Ref, _ int64) error {
 		o, err := f.Object(ref)
 		require.NoError(t, err)
 		text := string(o.Value)

@@ -28,10 +28,10 @@ func parseEvents(raw []json.RawMessage) ([]auditEvent, error) {
 	return events, nil
 }
 
-// describe returns a readable description of an event. who contains the signers as of before the event, and is updated
-// if the event replaces a signer.
-func (c *certificate) describe(e auditEvent, who persons) string {
-	s := cmp.Or(c.say.EventNames[e.Event], e.Event)
+// describe returns a readable description of an event. signers contains the signers as of before the event, and is
+// updated if the event replaces a signer.
+func (c *certificate) describe(e auditEvent, signers persons) string {
+	s := cmp.Or(c.text.EventNames[e.Event], e.Event)
 	number := func(key string) (int, bool) {
 		n, ok := e.Detail[key].(float64)
 		return int(n), ok && n >= 0 && n < 1e9
@@ -43,26 +43,26 @@ func (c *certificate) describe(e auditEvent, who persons) string {
 			return s
 		}
 		if ms, ok := number("dwellMs"); ok && ms >= 1000 {
-			return fmt.Sprintf(c.say.PageViewedFor, page, ms/1000)
+			return fmt.Sprintf(c.text.PageViewedFor, page, ms/1000)
 		}
-		return fmt.Sprintf(c.say.PageViewed, page)
+		return fmt.Sprintf(c.text.PageViewed, page)
 	case "pages_viewed_again":
 		views, ok := number("views")
 		ms, timed := number("dwellMs")
 		if ok && timed {
-			return fmt.Sprintf(c.say.PagesViewedAgain, views, ms/1000)
+			return fmt.Sprintf(c.text.PagesViewedAgain, views, ms/1000)
 		}
 	case "signer.replaced", "signer.delegated":
 		id, _ := e.Detail["signerId"].(string)
-		if name := who.succeed(id); name != "" {
-			return fmt.Sprintf(c.say.EventOf, s, name)
+		if name := signers.advance(id); name != "" {
+			return fmt.Sprintf(c.text.EventOf, s, name)
 		}
 	case "invitation.sent", "invitation.failed", "reminder.sent", "otp.requested":
 		switch e.Detail["channel"] {
 		case "email":
-			return fmt.Sprintf(c.say.ByEmail, s)
+			return fmt.Sprintf(c.text.ByEmail, s)
 		case "sms":
-			return fmt.Sprintf(c.say.BySMS, s)
+			return fmt.Sprintf(c.text.BySMS, s)
 		}
 	}
 	return s
@@ -92,8 +92,8 @@ func (p persons) name(actor string) string {
 	return ""
 }
 
-// succeed switches a signer to the next person and returns that person's name, or "" if it is unknown.
-func (p persons) succeed(signer string) string {
+// advance switches a signer to the next person and returns that person's name, or "" if it is unknown.
+func (p persons) advance(signer string) string {
 	names := p[signer]
 	if len(names) < 2 {
 		return ""

@@ -44,7 +44,7 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done ver
 		if err != nil {
 			return Result{}, fmt.Errorf("seal: verifying the sealed file: %w", err)
 		}
-		if _, err := s.judgeOwn(x, true); err != nil {
+		if _, err := s.evaluateOwn(x, true); err != nil {
 			return Result{}, err
 		}
 		return s.extend(ctx, out, x, &verify.Prefix{Size: total, Hash: x.Whole, Original: done.Original, Marks: x.Marks, Begun: x.Begun, Record: done.Record})
@@ -111,25 +111,25 @@ func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string)
 // verifyOwn verifies the sealed file, so that an unverifiable file is never stored. The time-stamp authority need not
 // be trusted here. If just is false, the document was sealed earlier, possibly with other keys, and an untrusted sealer
 // is accepted. done is the part of the file that has already been read back and hashed.
-func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *verify.Prefix, just bool) (verify.Report, error) {
+func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *verify.Prefix, freshlySealed bool) (verify.Report, error) {
 	x, err := verify.ExamineFrom(ctx, out, size, done)
 	if err != nil {
 		return verify.Report{}, fmt.Errorf("seal: verifying the sealed file: %w", err)
 	}
-	return s.judgeOwn(x, just)
+	return s.evaluateOwn(x, freshlySealed)
 }
 
-func (s *Sealer) judgeOwn(x *verify.Examination, just bool) (verify.Report, error) {
+func (s *Sealer) evaluateOwn(x *verify.Examination, freshlySealed bool) (verify.Report, error) {
 	report := x.Report(verify.Options{Now: s.cfg.Now, Trust: trust.Policy{
 		Sealers:    []trust.Sealer{trust.PinnedCertificate(s.signer.Certificate())},
 		RecordKeys: map[string]trust.RecordKey{s.cfg.ManifestKeyID: {Key: s.cfg.ManifestSigner.Public()}},
 	}})
 	for _, f := range report.Findings {
-		if f.Status == verify.Failed || f.Status == verify.Untrusted && just {
+		if f.Status == verify.Failed || f.Status == verify.Untrusted && freshlySealed {
 			return report, fmt.Errorf("seal: the sealed file does not verify: %s: %s", f.Check, f.Detail)
 		}
 	}
-	if just && report.StampedAt != nil && report.StampedAt.Before(report.SealedAt.Add(-trust.Skew)) {
+	if freshlySealed && report.StampedAt != nil && report.StampedAt.Before(report.SealedAt.Add(-trust.Skew)) {
 		return report, fmt.Errorf("seal: the time-stamp authority states %s, but the local clock showed %s before the request: synchronize the clock with NTP",
 			verify.Moment(*report.StampedAt), verify.Moment(*report.SealedAt))
 	}

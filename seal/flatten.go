@@ -12,21 +12,21 @@ import (
 // flatten replaces a form field with a stamp of the same appearance, because some viewers paint all form fields after
 // all other annotations, which would hide the value.
 func (p *painter) flatten(o *stamps, at int, d pdf.Dict, flags int64, rect pdf.Box) error {
-	look, err := p.normalAppearance(d)
+	form, err := p.normalAppearance(d)
 	if err != nil {
 		return err
 	}
-	if look == nil {
-		if look, err = p.drawPlainField(d, rect); err != nil {
+	if form == nil {
+		if form, err = p.drawPlainField(d, rect); err != nil {
 			return err
 		}
 	}
 	o.changed = true
-	if look == nil {
+	if form == nil {
 		o.annots[at] = pdf.Value("null")
 		return nil
 	}
-	stamp := o.stamp(d.Get("Rect"), flags|flagReadOnly|flagLocked, look)
+	stamp := o.stamp(d.Get("Rect"), flags|flagReadOnly|flagLocked, form)
 	if oc := d.Get("OC"); oc != nil {
 		stamp.Set("OC", oc)
 	}
@@ -37,43 +37,43 @@ func (p *painter) flatten(o *stamps, at int, d pdf.Dict, flags int64, rect pdf.B
 // normalAppearance returns the stream of an annotation's normal appearance (12.5.5), or nil if there is none for its
 // state.
 func (p *painter) normalAppearance(d pdf.Dict) (pdf.Value, error) {
-	look := &pdf.Lookup{File: p.file}
-	normal := look.Dict(d.Get("AP")).Get("N")
+	lookup := &pdf.Lookup{File: p.file}
+	normal := lookup.Dict(d.Get("AP")).Get("N")
 	if ok, err := pdf.IsStream(p.file, normal); ok || err != nil {
 		return normal, err
 	}
-	state, named := look.Value(d.Get("AS")).Name()
-	normal = look.Dict(normal).Get(state)
+	state, named := lookup.Value(d.Get("AS")).Name()
+	normal = lookup.Dict(normal).Get(state)
 	ok, err := pdf.IsStream(p.file, normal)
 	if !ok || !named {
 		normal = nil
 	}
-	return normal, cmp.Or(err, look.Err)
+	return normal, cmp.Or(err, lookup.Err)
 }
 
 // drawPlainField draws the background, border and text of a field without an appearance, as viewers do.
 func (p *painter) drawPlainField(d pdf.Dict, rect pdf.Box) (pdf.Value, error) {
 	w, h := rect.X1-rect.X0, rect.Y1-rect.Y0
-	look := &pdf.Lookup{File: p.file}
+	lookup := &pdf.Lookup{File: p.file}
 	if d.Get("AP") != nil || math.IsInf(w, 0) || w <= 2 || h <= 2 {
 		return nil, nil // invisible in its current state
 	}
 	c := p.t.canvas(w, h)
-	drawn := look.Dict(d.Get("MK"))
-	if c.setColour(look, drawn.Get("BG"), "g", "rg", "k") {
+	drawn := lookup.Dict(d.Get("MK"))
+	if c.setColor(lookup, drawn.Get("BG"), "g", "rg", "k") {
 		c.op("re", 0, 0, w, h)
 		c.op("f")
 	}
-	if c.setColour(look, drawn.Get("BC"), "G", "RG", "K") {
+	if c.setColor(lookup, drawn.Get("BC"), "G", "RG", "K") {
 		width := 1.0
-		if n, ok := look.Value(look.Dict(d.Get("BS")).Get("W")).Float(); ok {
+		if n, ok := lookup.Value(lookup.Dict(d.Get("BS")).Get("W")).Float(); ok {
 			width = min(max(n, 0), w, h)
 		}
 		c.op("w", width)
 		c.op("re", width/2, width/2, w-width, h-width)
 		c.op("S")
 	}
-	if b, ok := fieldValue(look, d).Bytes(); ok && len(b) > 0 {
+	if b, ok := fieldValue(lookup, d).Bytes(); ok && len(b) > 0 {
 		lines, size, err := fitText(p.t.lib.WrapOf, strings.TrimSpace(pdf.DecodeText(b)), w-2, h, 0)
 		if err != nil {
 			return nil, err
@@ -82,40 +82,40 @@ func (p *painter) drawPlainField(d pdf.Dict, rect pdf.Box) (pdf.Value, error) {
 			c.show(face{text.Sans, size, ink}, 1, (h-float64(len(lines))*size*lineFactor)/2+size*(0.93+float64(i)*lineFactor), l)
 		}
 	}
-	if len(c.b) == 0 || look.Err != nil {
-		return nil, look.Err
+	if len(c.b) == 0 || lookup.Err != nil {
+		return nil, lookup.Err
 	}
 	form, err := c.form()
 	return form.Value(), err
 }
 
 // fieldValue returns the value of a field, which may be inherited from a parent (12.7.4.1).
-func fieldValue(look *pdf.Lookup, d pdf.Dict) pdf.Value {
+func fieldValue(lookup *pdf.Lookup, d pdf.Dict) pdf.Value {
 	const deep = 8
 	for range deep {
-		if v := look.Value(d.Get("V")); !v.IsNull() || d.Get("Parent").IsNull() {
+		if v := lookup.Value(d.Get("V")); !v.IsNull() || d.Get("Parent").IsNull() {
 			return v
 		}
-		d = look.Dict(d.Get("Parent"))
+		d = lookup.Dict(d.Get("Parent"))
 	}
 	return nil
 }
 
-// setColour sets the color of an annotation (12.5.6.19), with the operator for its number of components. It returns
+// setColor sets the color of an annotation (12.5.6.19), with the operator for its number of components. It returns
 // false if the annotation has no color.
-func (c *canvas) setColour(look *pdf.Lookup, v pdf.Value, grey, rgb, cmyk string) bool {
-	v = look.Value(v)
+func (c *canvas) setColor(lookup *pdf.Lookup, v pdf.Value, gray, rgb, cmyk string) bool {
+	v = lookup.Value(v)
 	if !v.IsArray() {
 		return false
 	}
-	parts := look.Array(v)
-	operator, ok := map[int]string{1: grey, 3: rgb, 4: cmyk}[len(parts)]
+	parts := lookup.Array(v)
+	operator, ok := map[int]string{1: gray, 3: rgb, 4: cmyk}[len(parts)]
 	if !ok {
 		return false
 	}
 	n := make([]float64, len(parts))
 	for i := range parts {
-		if n[i], ok = look.Value(parts[i]).Float(); !ok {
+		if n[i], ok = lookup.Value(parts[i]).Float(); !ok {
 			return false
 		}
 	}

@@ -23,7 +23,7 @@ type painter struct {
 	values    map[int][]Value
 	signers   map[string]string
 	layered   bool // whether the document has layers, which can hide content
-	left      *pdf.Leftovers
+	left      *pdf.OpenState
 	open      int   // number of marked-content sequences that the page leaves open
 	budget    int64 // remaining bytes of content that may be read for the line
 	last      pageMeasure
@@ -61,7 +61,7 @@ func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 		p.boxes = append(p.boxes, g.Box(v.X, h-v.Y-v.H, v.X+v.W, h-v.Y))
 	}
 	foot := g.Box(sealLineMargin, sealLineFoot, w-sealLineMargin, sealLineFoot+sealLineSize*sealLineHeight)
-	look, err := p.examine(page, append(p.boxes, foot), len(values) > 0) //nolint:contextcheck // reading one page is limited
+	content, err := p.examine(page, append(p.boxes, foot), len(values) > 0) //nolint:contextcheck // reading one page is limited
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 	if err != nil {
 		return err
 	}
-	if err := p.countOpen(ctx, page, over.looks, len(values) > 0); err != nil {
+	if err := p.countOpen(ctx, page, over.appearances, len(values) > 0); err != nil {
 		return err
 	}
 	if len(values) > 0 {
@@ -78,11 +78,11 @@ func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 		}
 	}
 	for i, v := range values {
-		if err := p.stampValue(over, g, v, look.Dark[i] || over.dark[i]); err != nil {
+		if err := p.stampValue(over, g, v, content.Dark[i] || over.dark[i]); err != nil {
 			return err
 		}
 	}
-	if p.hasLine(page.Index, look, over, foot) {
+	if p.hasLine(page.Index, content, over, foot) {
 		if err := p.stampLine(over, g); err != nil {
 			return err
 		}
@@ -97,12 +97,12 @@ func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 }
 
 // hasLine reports whether to draw the line at the foot, which requires free space.
-func (p *painter) hasLine(page int, look pdf.Content, over *stamps, foot pdf.Box) bool {
+func (p *painter) hasLine(page int, content pdf.Content, over *stamps, foot pdf.Box) bool {
 	if p.valuesOnly {
 		return false
 	}
 	if !p.known {
-		free := look.Free && p.open == 0 && len(over.annots) <= maxLineAnnots && !slices.ContainsFunc(over.covers, foot.Overlaps)
+		free := content.Free && p.open == 0 && len(over.annots) <= maxLineAnnots && !slices.ContainsFunc(over.covers, foot.Overlaps)
 		if !free {
 			p.lineless.add(page)
 		}
@@ -150,7 +150,7 @@ func (p *painter) examine(page *pdf.Page, boxes []pdf.Box, hasValues bool) (pdf.
 
 // countOpen counts the marked-content sequences that a page leaves open, if they could hide added content. In a dry
 // run, it also rejects a page whose content ends all drawing after it.
-func (p *painter) countOpen(ctx context.Context, page *pdf.Page, looks []pdf.Value, hasValues bool) error {
+func (p *painter) countOpen(ctx context.Context, page *pdf.Page, appearances []pdf.Value, hasValues bool) error {
 	p.open = 0
 	mayHide := p.layered && (hasValues || !p.known)
 	if !p.dryRun && !mayHide {
@@ -160,21 +160,21 @@ func (p *painter) countOpen(ctx context.Context, page *pdf.Page, looks []pdf.Val
 	if err != nil {
 		return err
 	}
-	p.open, err = p.left.Page(ctx, contents, page.Resources, looks)
+	p.open, err = p.left.Page(ctx, contents, page.Resources, appearances)
 	return err
 }
 
 // pageMeasure is the geometry of the previous page. In most documents all pages have the same geometry, so it is
 // computed only once.
 type pageMeasure struct {
-	is       bool
+	known    bool
 	boxes    [4]string // MediaBox, CropBox, Rotate, UserUnit as written
 	geometry pdf.Geometry
 }
 
 func (p *painter) measure(page *pdf.Page) error {
 	boxes := [4]pdf.Value{page.MediaBox, page.CropBox, page.Rotate, page.Dict.Get("UserUnit")}
-	same := p.last.is
+	same := p.last.known
 	for i, b := range boxes {
 		same = same && string(b) == p.last.boxes[i]
 	}
@@ -185,7 +185,7 @@ func (p *painter) measure(page *pdf.Page) error {
 	if err != nil {
 		return err
 	}
-	p.last = pageMeasure{is: true, geometry: g}
+	p.last = pageMeasure{known: true, geometry: g}
 	for i, b := range boxes {
 		p.last.boxes[i] = string(b)
 	}
@@ -220,7 +220,7 @@ func (p *painter) marked(c *canvas, page, annotation pdf.Ref, bbox pdf.Value, m 
 	if p.tags == nil {
 		return c.formOf(bbox, extra...)
 	}
-	number := p.tags.take()
+	number := p.tags.allocate()
 	form, err := c.formOf(bbox, append(extra, pdf.Entry{Key: "StructParents", Value: pdf.Value(strconv.FormatInt(number, 10))})...)
 	p.tags.add(number, page, &appearance{form, annotation}, []markedContent{m})
 	return form, err

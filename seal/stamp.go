@@ -11,7 +11,7 @@ import (
 // sealLine creates the form XObject with the line at the foot of each page.
 func (t *typesetter) sealLine(job *Job, service string, extra ...pdf.Entry) (form pdf.Ref, width float64, err error) {
 	s := fmt.Sprintf(lang.ForTag(job.Language).SealLine, service, job.Envelope.ID, job.OriginalSHA256)
-	f := face{text.Sans, sealLineSize, grey}
+	f := face{text.Sans, sealLineSize, gray}
 	measure := t.canvas(0, 0)
 	width = measure.width(f, s)
 	c := t.canvas(width, sealLineSize*sealLineHeight)

@@ -17,12 +17,12 @@ import (
 // original is a stamp annotation (12.5.6.12) that follows the original's annotations, so that any graphics state that
 // the page's content leaves open does not affect the drawing.
 type stamps struct {
-	page    pdf.Ref
-	looks   []pdf.Value // the examined appearances of the original's annotations (AP)
-	annots  []pdf.Value
-	changed bool // whether annots differ from the original's
-	covers  []pdf.Box
-	dark    []bool // whether each value overlaps an annotation that is or may be dark
+	page        pdf.Ref
+	appearances []pdf.Value // the examined appearances of the original's annotations (AP)
+	annots      []pdf.Value
+	changed     bool // whether annots differ from the original's
+	covers      []pdf.Box
+	dark        []bool // whether each value overlaps an annotation that is or may be dark
 }
 
 // Flags of annotations (12.5.3).
@@ -42,16 +42,16 @@ func RedrawsFields(f *pdf.File) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	look := &pdf.Lookup{File: f}
-	form := look.Dict(catalog.Get("AcroForm"))
-	return look.Value(form.Get("NeedAppearances")).Bool(), look.Err
+	lookup := &pdf.Lookup{File: f}
+	form := lookup.Dict(catalog.Get("AcroForm"))
+	return lookup.Value(form.Get("NeedAppearances")).Bool(), lookup.Err
 }
 
 // readAnnots returns the existing annotations of a page. If lookAt is set, it examines them, replaces form fields below
 // values with stamps, and records the positions of the visible annotations.
 func (p *painter) readAnnots(ctx context.Context, page *pdf.Page, boxes []pdf.Box, lookAt bool) (*stamps, error) {
 	o := &p.stamped
-	*o = stamps{page: page.Ref, annots: o.annots[:0], dark: append(o.dark[:0], make([]bool, len(boxes))...), covers: o.covers[:0], looks: o.looks[:0]}
+	*o = stamps{page: page.Ref, annots: o.annots[:0], dark: append(o.dark[:0], make([]bool, len(boxes))...), covers: o.covers[:0], appearances: o.appearances[:0]}
 	if page.Dict.Get("Annots").IsNull() {
 		return o, nil
 	}
@@ -74,7 +74,7 @@ func (p *painter) readAnnots(ctx context.Context, page *pdf.Page, boxes []pdf.Bo
 			return nil, err
 		}
 		if look := d.Get("AP"); !look.IsNull() {
-			o.looks = append(o.looks, slices.Clone(look))
+			o.appearances = append(o.appearances, slices.Clone(look))
 		}
 		if err := p.annotation(o, at, d, boxes); err != nil {
 			return nil, err
@@ -145,15 +145,15 @@ func (p *painter) darkAnnotation(d pdf.Dict, isWidget bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	colour, err := pdf.ArrayIn(p.file, drawn.Get("BG"))
-	if err != nil || len(colour) == 0 { // absent or not an array; viewers ignore it
+	components, err := pdf.ArrayIn(p.file, drawn.Get("BG"))
+	if err != nil || len(components) == 0 { // absent or not an array; viewers ignore it
 		return false, nil //nolint:nilerr // see above
 	}
 	light := 1.0
-	look := &pdf.Lookup{File: p.file}
-	for i, c := range colour {
-		n, _ := look.Value(c).Float()
-		switch len(colour) {
+	lookup := &pdf.Lookup{File: p.file}
+	for i, c := range components {
+		n, _ := lookup.Value(c).Float()
+		switch len(components) {
 		case 1:
 			light = n
 		case 3:
@@ -162,7 +162,7 @@ func (p *painter) darkAnnotation(d pdf.Dict, isWidget bool) (bool, error) {
 			light -= n * []float64{0.3, 0.59, 0.11, 1}[min(i, 3)]
 		}
 	}
-	return light < 0.55, look.Err
+	return light < 0.55, lookup.Err
 }
 
 // rectangle returns the position of an annotation. If viewers might interpret the position differently, it returns a

@@ -76,14 +76,14 @@ func lastKey(f *pdf.File, node pdf.Value) (int64, error) {
 type markedContent struct{ kind, alt string }
 
 // markForValue returns the structure type and alternative text that a screen reader uses to read a value.
-func markForValue(say *lang.Text, v Value, signer string) markedContent {
+func markForValue(labels *lang.Text, v Value, signer string) markedContent {
 	switch v.Kind {
 	case Signature:
-		return markedContent{"Figure", fmt.Sprintf(say.SignatureOf, signer)}
+		return markedContent{"Figure", fmt.Sprintf(labels.SignatureOf, signer)}
 	case Initial:
-		return markedContent{"Figure", fmt.Sprintf(say.InitialsOf, signer)}
+		return markedContent{"Figure", fmt.Sprintf(labels.InitialsOf, signer)}
 	case Checkbox:
-		return markedContent{"Figure", fmt.Sprintf(say.CheckedBy, signer)}
+		return markedContent{"Figure", fmt.Sprintf(labels.CheckedBy, signer)}
 	case Date, Text:
 	}
 	return markedContent{kind: "P"}
@@ -96,8 +96,8 @@ func (m markedContent) begin(b []byte, id int) []byte {
 	return append(b, ">>BDC\n"...)
 }
 
-// take allocates a number for StructParents.
-func (t *tagger) take() int64 {
+// allocate returns a number for StructParents.
+func (t *tagger) allocate() int64 {
 	t.key++
 	return t.key - 1
 }
@@ -137,7 +137,7 @@ func (t *tagger) finish() error {
 	if len(t.kids) == 0 {
 		return nil
 	}
-	parent, err := t.hang()
+	parent, err := t.attachSection()
 	if err != nil {
 		return err
 	}
@@ -155,10 +155,10 @@ func (t *tagger) finish() error {
 	return nil
 }
 
-// hang appends the added section to the children of the document element, which is usually the only child of the root
-// (14.8.4). If the root has several children, hang appends the section to the root's children instead. It returns the
-// section's parent.
-func (t *tagger) hang() (pdf.Ref, error) {
+// attachSection appends the added section to the children of the document element, which is usually the only child of
+// the root (14.8.4). If the root has several children, hang appends the section to the root's children instead. It
+// returns the section's parent.
+func (t *tagger) attachSection() (pdf.Ref, error) {
 	top, err := t.children(t.root)
 	if err != nil {
 		return t.ref, err

@@ -36,7 +36,7 @@ func TestOwnSealers_ArePinned(t *testing.T) {
 		p, err := s.Trust(ctx)
 		require.NoError(t, err)
 		require.Len(t, p.Sealers, 1)
-		j := p.Judge(trust.Seal{Certificates: chain}, clock.Now())
+		j := p.Evaluate(trust.Seal{Certificates: chain}, clock.Now())
 		assert.Equal(t, trust.CodePinned, j.Sealer.Code)
 	})
 }
@@ -116,7 +116,7 @@ func TestRevokeKey_RevokesEachCertificate(t *testing.T) {
 			seal trust.Seal
 			want string
 		}{{trust.Seal{Certificates: chain}, trust.CodeRevokedHere}, {trust.Seal{Certificates: other}, trust.CodePinned}} {
-			j := p.Judge(c.seal, clock.Now())
+			j := p.Evaluate(c.seal, clock.Now())
 			assert.Equal(t, c.want, j.Sealer.Code)
 		}
 	})

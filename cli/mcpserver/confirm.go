@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// question is a confirmation request that the person has not answered yet.
-type question struct {
+// confirmationRequest is a confirmation request that the person has not answered yet.
+type confirmationRequest struct {
 	call      [sha256.Size]byte // digest of the tool and its arguments
 	envelope  uuid.UUID
 	tag       string     // version of the envelope that was displayed
@@ -25,7 +25,7 @@ type question struct {
 
 // withConfirmation returns a handler for a tool that the client calls twice. The first call runs ask, which requests
 // confirmation from the person. After the confirmation, the second call runs do.
-func withConfirmation[In any](s *server, ask handler[In], do func(context.Context, question, In) (any, error)) handler[In] {
+func withConfirmation[In any](s *server, ask handler[In], do func(context.Context, confirmationRequest, In) (any, error)) handler[In] {
 	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (any, error) {
 		if req.Params.RequestState == "" && len(req.Params.InputResponses) == 0 {
 			return ask(ctx, req, in)
@@ -61,7 +61,7 @@ func supportsForms(req *mcp.CallToolRequest) bool {
 }
 
 // requestConfirmation makes the client request confirmation from the person, and call the tool again with the answer.
-func (s *server) requestConfirmation(req *mcp.CallToolRequest, q question, text []string, button string) (*mcp.CallToolResult, error) {
+func (s *server) requestConfirmation(req *mcp.CallToolRequest, q confirmationRequest, text []string, button string) (*mcp.CallToolResult, error) {
 	if !supportsForms(req) {
 		return nil, errNoElicitation
 	}
@@ -91,7 +91,7 @@ func (s *server) requestConfirmation(req *mcp.CallToolRequest, q question, text 
 
 // confirmed returns the confirmation request that the person accepted. A request can be answered only once, and only
 // for the call that created it.
-func (s *server) confirmed(req *mcp.CallToolRequest) (question, error) {
+func (s *server) confirmed(req *mcp.CallToolRequest) (confirmationRequest, error) {
 	s.mu.Lock()
 	q, ok := s.questions[req.Params.RequestState]
 	delete(s.questions, req.Params.RequestState)

@@ -50,7 +50,7 @@ type sendInput struct {
 	Message    string `json:"message,omitempty" jsonschema:"text in the invitation"`
 }
 
-func (s *server) sendEnvelope(ctx context.Context, q question, in sendInput) (any, error) {
+func (s *server) sendEnvelope(ctx context.Context, q confirmationRequest, in sendInput) (any, error) {
 	body := api.SendRequest{Message: countersign.Optional(in.Message)}
 	e, err := countersign.Answer(s.Client.API.SendEnvelopeWithResponse(ctx, q.envelope, nil, body, ifUnchanged(q.tag)))
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *server) confirmSend(ctx context.Context, req *mcp.CallToolRequest, in s
 	if message != "" {
 		text = append(text, fmt.Sprintf("Message: %q", clean(message, maxConfirmedText)))
 	}
-	return s.requestConfirmation(req, question{envelope: e.ID, tag: tag}, text, "Send it to these people")
+	return s.requestConfirmation(req, confirmationRequest{envelope: e.ID, tag: tag}, text, "Send it to these people")
 }
 
 // reminded is a signer to be reminded, as displayed to the person who confirmed the reminder.
@@ -105,7 +105,7 @@ type reminded struct {
 	line string
 }
 
-func (s *server) remindSigners(ctx context.Context, q question, _ idInput) (any, error) {
+func (s *server) remindSigners(ctx context.Context, q confirmationRequest, _ idInput) (any, error) {
 	ids := make([]uuid.UUID, 0, len(q.remind))
 	for _, r := range q.remind {
 		if err := s.remind(ctx, q.envelope, r); err != nil {
@@ -143,16 +143,12 @@ func shown(g *api.Signer) string {
 	if g.Phone != nil {
 		phone = *g.Phone
 	}
-	return fmt.Sprintf("%q %q %q %s", g.Name, g.Email, phone, awaited(g))
+	return fmt.Sprintf("%q %q %q %t", g.Name, g.Email, phone, canSignNow(g))
 }
 
-// awaited returns "awaited" if the signer can currently sign, and otherwise "". The result does not depend on whether
-// the link was opened.
-func awaited(g *api.Signer) string {
-	if g.Status == api.SignerStatusSent || g.Status == api.SignerStatusViewed {
-		return "awaited"
-	}
-	return ""
+// canSignNow reports whether the signer can currently sign, regardless of whether the link was opened.
+func canSignNow(g *api.Signer) bool {
+	return g.Status == api.SignerStatusSent || g.Status == api.SignerStatusViewed
 }
 
 func (s *server) confirmReminder(ctx context.Context, req *mcp.CallToolRequest, in idInput) (any, error) {
@@ -160,10 +156,10 @@ func (s *server) confirmReminder(ctx context.Context, req *mcp.CallToolRequest, 
 	if err != nil {
 		return nil, err
 	}
-	q := question{envelope: e.ID}
+	q := confirmationRequest{envelope: e.ID}
 	text := []string{heading("Send new links for", e), "The links they have end. To:"}
 	for i := range e.Signers {
-		if g := &e.Signers[i]; awaited(g) != "" {
+		if g := &e.Signers[i]; canSignNow(g) {
 			q.remind = append(q.remind, reminded{g.ID, shown(g)})
 			text = append(text, signerLine(g))
 		}
@@ -179,7 +175,7 @@ type voidInput struct {
 	Reason     string `json:"reason,omitempty" jsonschema:"shown to signers"`
 }
 
-func (s *server) voidEnvelope(ctx context.Context, q question, in voidInput) (any, error) {
+func (s *server) voidEnvelope(ctx context.Context, q confirmationRequest, in voidInput) (any, error) {
 	body := api.ReasonRequest{Reason: countersign.Optional(in.Reason)}
 	e, err := countersign.Answer(s.Client.API.VoidEnvelopeWithResponse(ctx, q.envelope, nil, body, ifUnchanged(q.tag)))
 	if err != nil {
@@ -205,5 +201,5 @@ func (s *server) confirmVoid(ctx context.Context, req *mcp.CallToolRequest, in v
 	if reason := strings.TrimSpace(in.Reason); reason != "" {
 		text = append(text, fmt.Sprintf("Reason: %q", clean(reason, maxConfirmedText)))
 	}
-	return s.requestConfirmation(req, question{envelope: e.ID, tag: tag}, text, "Void the envelope")
+	return s.requestConfirmation(req, confirmationRequest{envelope: e.ID, tag: tag}, text, "Void the envelope")
 }

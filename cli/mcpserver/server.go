@@ -42,7 +42,7 @@ type server struct {
 	Config
 
 	mu        sync.Mutex
-	questions map[string]question // keyed by the state that the client returns
+	questions map[string]confirmationRequest // keyed by the state that the client returns
 }
 
 // New returns a server with the tools that the configuration permits.
@@ -50,7 +50,7 @@ func New(cfg Config) (*mcp.Server, error) {
 	if cfg.Client == nil || cfg.Tenant == "" || cfg.Now == nil {
 		return nil, errors.New("mcpserver: a client, a tenant and a clock are required")
 	}
-	s := &server{Config: cfg, questions: make(map[string]question)}
+	s := &server{Config: cfg, questions: make(map[string]confirmationRequest)}
 	m := mcp.NewServer(&mcp.Implementation{Name: "countersign", Title: "Countersign", Version: cfg.Version},
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
 	reads := &mcp.ToolAnnotations{ReadOnlyHint: true}

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Say prints a line to standard output.
-func Say(format string, args ...any) error {
+// Printf prints a line to standard output.
+func Printf(format string, args ...any) error {
 	_, err := fmt.Fprintf(os.Stdout, format+"\n", args...)
 	return err
 }

@@ -48,7 +48,7 @@ func show(c devdir.Credentials, asJSON bool) error {
 	if asJSON {
 		return terminal.PrintJSON(c)
 	}
-	return terminal.Say("client id      %s\nclient secret  %s\n\nThe secret is not shown again.", c.ClientID, c.ClientSecret)
+	return terminal.Printf("client id      %s\nclient secret  %s\n\nThe secret is not shown again.", c.ClientID, c.ClientSecret)
 }
 
 type appUpdate struct {

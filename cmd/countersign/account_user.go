@@ -42,7 +42,7 @@ func (u userCreate) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return terminal.Say("console user %s, role %s", user.ID, user.Role)
+		return terminal.Printf("console user %s, role %s", user.ID, user.Role)
 	})
 }
 

@@ -86,7 +86,7 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
 	if t.build == nil {
-		if err := s.work(ctx, cancel, &wg); err != nil {
+		if err := s.startWorking(ctx, cancel, &wg); err != nil {
 			return err
 		}
 	}
@@ -101,13 +101,13 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 		late := make(chan struct{})
 		go func() {
 			defer close(late)
-			err := s.workLater(ctx, cancel, &wg, t)
+			err := s.startWorkersWhenBuilt(ctx, cancel, &wg, t)
 			d.greetTemporal(ctx, err, now().Sub(started))
 		}()
 		defer func() { cancel(nil); <-late }()
 	}
 	err = <-served
-	return cmp.Or(whatEnded(ctx), err)
+	return cmp.Or(failedPart(ctx), err)
 }
 
 // prepare locks the data directory, listens on the address of the API, and loads the settings. release unlocks the
@@ -169,8 +169,8 @@ func newDevService(ctx context.Context, wg *sync.WaitGroup, cfg config.Config, l
 	return s, h, a.serveOperators(ctx, wg)
 }
 
-// work starts the parts that need Temporal: the workers and the dispatcher.
-func (s *devService) work(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup) (err error) {
+// startWorking starts the parts that need Temporal: the workers and the dispatcher.
+func (s *devService) startWorking(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup) (err error) {
 	if s.workers, err = s.startWorkers(ctx, s.activities, cancel); err != nil {
 		return err
 	}
@@ -178,15 +178,15 @@ func (s *devService) work(ctx context.Context, cancel context.CancelCauseFunc, w
 	return nil
 }
 
-// workLater waits until the bundled Temporal server is compiled, starts it, and then calls work.
-func (s *devService) workLater(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup, t *devTemporal) error {
+// startWorkersWhenBuilt waits until the bundled Temporal server is compiled, starts it, and then calls startWorking.
+func (s *devService) startWorkersWhenBuilt(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup, t *devTemporal) error {
 	if err := t.built(ctx); err != nil {
 		return err
 	}
 	if err := t.start(ctx); err != nil {
 		return err
 	}
-	return s.work(ctx, cancel, wg)
+	return s.startWorking(ctx, cancel, wg)
 }
 
 // stop stops the workers and closes all resources.

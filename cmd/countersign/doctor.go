@@ -140,7 +140,7 @@ func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 	x.partitions(within, s)
 	x.outbox(within, s)
 	x.unsealed(within, s)
-	x.late(within, cfg, s)
+	x.overdueWork(within, cfg, s)
 	return s
 }
 
@@ -346,7 +346,7 @@ func (x *doctor) timestamps(ctx context.Context, cfg config.Config, s *store.Sto
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	sum := sha256.Sum256([]byte("countersign"))
-	if _, err := timestampAuthority(cfg).Stamp(ctx, sum[:]); err != nil {
+	if _, err := newTimestampAuthority(cfg).Stamp(ctx, sum[:]); err != nil {
 		x.fail("timestamps", err, "Check that COUNTERSIGN_TSA_URL is correct and reachable from here. Until it responds, anchors wait, and so do seals unless COUNTERSIGN_TSA_OPTIONAL is set.")
 	} else {
 		x.ok("timestamps", "the authority time-stamps a digest")

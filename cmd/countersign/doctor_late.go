@@ -17,8 +17,8 @@ import (
 // every three minutes.
 const reconcileNotice = 15 * time.Minute
 
-// late reports work that is overdue.
-func (x *doctor) late(ctx context.Context, cfg config.Config, s *store.Store) {
+// overdueWork reports work that is overdue.
+func (x *doctor) overdueWork(ctx context.Context, cfg config.Config, s *store.Store) {
 	lag, err := s.Lag(ctx, cfg.WebhookSchedule[:])
 	if err != nil {
 		x.fail("late", err, "Check the database.")

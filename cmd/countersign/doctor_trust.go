@@ -68,7 +68,7 @@ func (x *doctor) stampers(ctx context.Context, cfg config.Config, others trust.P
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	sum := sha256.Sum256([]byte("countersign"))
-	token, err := timestampAuthority(cfg).Stamp(ctx, sum[:])
+	token, err := newTimestampAuthority(cfg).Stamp(ctx, sum[:])
 	if err != nil {
 		x.skip("not checked: the authority does not respond", "tsa_trust")
 		return
@@ -78,7 +78,7 @@ func (x *doctor) stampers(ctx context.Context, cfg config.Config, others trust.P
 		x.fail("tsa_trust", err, "The authority at COUNTERSIGN_TSA_URL does not return a time-stamp.")
 		return
 	}
-	stamp := others.Judge(trust.Seal{Stamps: []trust.Stamp{{Certificates: t.Chain(), Time: t.Time}}}, now()).Stamps[0]
+	stamp := others.Evaluate(trust.Seal{Stamps: []trust.Stamp{{Certificates: t.Chain(), Time: t.Time}}}, now()).Stamps[0]
 	if stamp.Status != trust.Trusted {
 		x.add("tsa_trust", failed, fmt.Sprintf("the time-stamps of %s are not trusted by COUNTERSIGN_TRUST_TSA (%s)", stamp.Name, stamp.Code),
 			"Add the certificate of the authority that issued its certificate; until then its time-stamps are \"untrusted\".")

@@ -48,7 +48,7 @@ func (v envelopeStuck) Run(ctx context.Context) error {
 			if v.JSON {
 				err = terminal.PrintJSON(map[string]any{"envelopeId": e.ID, "appId": e.AppID, "problem": e.SealingProblem, "since": since})
 			} else {
-				err = terminal.Say("%s  since %s  %s: %s", e.ID, since.Format(time.RFC3339), e.SealingProblem, e.SealingProblem.Message())
+				err = terminal.Printf("%s  since %s  %s: %s", e.ID, since.Format(time.RFC3339), e.SealingProblem, e.SealingProblem.Message())
 			}
 			if err != nil {
 				return err
@@ -80,7 +80,7 @@ func (v envelopeDue) Run(ctx context.Context) error {
 			if v.JSON {
 				err = terminal.PrintJSON(map[string]any{"envelopeId": e.ID, "appId": e.AppID, "tenantId": e.TenantID, "expiresAt": deadline})
 			} else {
-				err = terminal.Say("%s  expires %s  tenant %s", e.ID, deadline.Format(time.RFC3339), e.TenantID)
+				err = terminal.Printf("%s  expires %s  tenant %s", e.ID, deadline.Format(time.RFC3339), e.TenantID)
 			}
 			if err != nil {
 				return err
@@ -108,7 +108,7 @@ func (v envelopeVoid) Run(ctx context.Context) error {
 		if _, err := s.Change(ctx, ref.AppID, ref.ID, func(e *models.Envelope) error { return e.VoidStuck(act, v.Reason) }); err != nil {
 			return err
 		}
-		return terminal.Say("%s is voided", v.ID)
+		return terminal.Printf("%s is voided", v.ID)
 	})
 }
 
@@ -124,7 +124,7 @@ func (v envelopeArchive) Run(ctx context.Context) error {
 		if err := s.Archive(ctx, ref); err != nil {
 			return err
 		}
-		return terminal.Say("%s is archived", v.ID)
+		return terminal.Printf("%s is archived", v.ID)
 	})
 }
 
@@ -140,6 +140,6 @@ func (v envelopeRestore) Run(ctx context.Context) error {
 		if err := s.Restore(ctx, v.ID); err != nil {
 			return err
 		}
-		return terminal.Say("%s is in the database", v.ID)
+		return terminal.Printf("%s is in the database", v.ID)
 	})
 }

@@ -69,7 +69,7 @@ type versionCommand struct{}
 
 // Run prints the version.
 func (versionCommand) Run() error {
-	return terminal.Say("%s", version)
+	return terminal.Printf("%s", version)
 }
 
 // logger returns a logger that writes to standard error, as text in development and otherwise as JSON.

@@ -85,7 +85,7 @@ func (a *auditSummary) add(r *audit.Report) error {
 		return terminal.PrintJSON(r)
 	}
 	for _, p := range r.Problems {
-		if err := terminal.Say("✗ %s  %s", subject, p); err != nil {
+		if err := terminal.Printf("✗ %s  %s", subject, p); err != nil {
 			return err
 		}
 	}
@@ -110,9 +110,9 @@ func (a *auditSummary) total() error {
 		if l.Trusted {
 			trust = ", which is trusted"
 		}
-		if err := terminal.Say("%d anchor(s), the last of %s by %s%s", a.anchors, l.StampedAt.UTC().Format(time.RFC3339), l.Authority, trust); err != nil {
+		if err := terminal.Printf("%d anchor(s), the last of %s by %s%s", a.anchors, l.StampedAt.UTC().Format(time.RFC3339), l.Authority, trust); err != nil {
 			return err
 		}
 	}
-	return terminal.Say("%d envelope(s), %d events, %d sealed file(s): %d with problems", a.envelopes, a.events, a.sealed, a.wrong)
+	return terminal.Printf("%d envelope(s), %d events, %d sealed file(s): %d with problems", a.envelopes, a.events, a.sealed, a.wrong)
 }

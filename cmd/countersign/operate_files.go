@@ -44,7 +44,7 @@ func (s *sweepSummary) add(o sweep.Orphan) error {
 	if s.json {
 		return terminal.PrintJSON(o)
 	}
-	return terminal.Say("%s  %10d  %s  %s", o.Modified.Format(time.RFC3339), o.Size, o.Key, o.Reason)
+	return terminal.Printf("%s  %10d  %s  %s", o.Modified.Format(time.RFC3339), o.Size, o.Key, o.Reason)
 }
 
 func (s *sweepSummary) print() error {
@@ -55,5 +55,5 @@ func (s *sweepSummary) print() error {
 	if s.deleting {
 		what = "deleted"
 	}
-	return terminal.Say("%d file(s) of %d bytes %s", s.files, s.bytes, what)
+	return terminal.Printf("%d file(s) of %d bytes %s", s.files, s.bytes, what)
 }

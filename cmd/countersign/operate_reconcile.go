@@ -48,7 +48,7 @@ func (r reconcileCommand) print(found reconcile.Counts) error {
 		verb = "without a workflow"
 	}
 	for _, work := range reconcile.Order {
-		if err := terminal.Say("%-11s %d unfinished, %d %s", work, found[work].Unfinished, found[work].Missing, verb); err != nil {
+		if err := terminal.Printf("%-11s %d unfinished, %d %s", work, found[work].Unfinished, found[work].Missing, verb); err != nil {
 			return err
 		}
 	}

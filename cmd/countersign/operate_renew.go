@@ -69,7 +69,7 @@ func (r *renewals) add(one renewal.Report) error {
 	if r.json {
 		return terminal.PrintJSON(one)
 	}
-	return terminal.Say("%s  document %s  %s", one.EnvelopeID, one.DocumentID, line)
+	return terminal.Printf("%s  document %s  %s", one.EnvelopeID, one.DocumentID, line)
 }
 
 func (r *renewals) print() error {
@@ -78,7 +78,7 @@ func (r *renewals) print() error {
 		if r.dry {
 			verb = "to be renewed"
 		}
-		if err := terminal.Say("%d document(s) %s, %d with problems", r.done, verb, r.problem); err != nil {
+		if err := terminal.Printf("%d document(s) %s, %d with problems", r.done, verb, r.problem); err != nil {
 			return err
 		}
 	}

@@ -73,7 +73,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *app, e
 			err = errors.Join(err, a.close())
 		}
 	}()
-	if err := a.untilAnswers(ctx, "the database", store.Unavailable, a.openDatabase); err != nil {
+	if err := a.retryUntilReady(ctx, "the database", store.Unavailable, a.openDatabase); err != nil {
 		return nil, err
 	}
 	if err := a.measureStore(); err != nil {
@@ -218,7 +218,7 @@ func (a *app) newActivities(ctx context.Context) (*activities.Activities, error)
 	}
 	return &activities.Activities{
 		Store: a.store, Blobs: a.blobs, Tokens: a.tokens, Mail: a.mail, SMS: a.sms, Sealer: a.metrics.Sealer(sealer, now),
-		Webhooks: a.deliverer(), Anchors: a.anchorer(),
+		Webhooks: a.deliverer(), Anchors: a.newAnchorer(),
 		Reconciler: &reconcile.Reconciler{Store: a.store, Client: a.client}, Restarted: a.metrics.Restarted,
 		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, AttachmentLimit: a.cfg.EmailAttachmentLimit,
 		ReminderInterval: a.cfg.ReminderInterval, Now: now, NewID: newID, Random: rand.Int64N,

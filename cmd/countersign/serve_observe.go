@@ -98,18 +98,18 @@ func (a *app) checks() health.Checks {
 // address is served only if it is set.
 func (a *app) serveOperators(ctx context.Context, wg *sync.WaitGroup) error {
 	if a.metrics != nil {
-		if err := a.serveAside(ctx, wg, "METRICS_LISTEN", a.cfg.MetricsListen, a.observation(), "serving metrics", "metrics server stopped"); err != nil {
+		if err := a.serveOn(ctx, wg, "METRICS_LISTEN", a.cfg.MetricsListen, a.operatorHandler(), "serving metrics", "metrics server stopped"); err != nil {
 			return err
 		}
 	}
 	if a.cfg.PprofListen == "" {
 		return nil
 	}
-	return a.serveAside(ctx, wg, "PPROF_LISTEN", a.cfg.PprofListen, profiles(), "serving profiles", "profile server stopped")
+	return a.serveOn(ctx, wg, "PPROF_LISTEN", a.cfg.PprofListen, profiles(), "serving profiles", "profile server stopped")
 }
 
-// serveAside serves h on the address of the given setting, and logs when it starts and stops serving.
-func (a *app) serveAside(ctx context.Context, wg *sync.WaitGroup, setting, address string, h http.Handler, serving, stopped string) error {
+// serveOn serves h on the address of the given setting, and logs when it starts and stops serving.
+func (a *app) serveOn(ctx context.Context, wg *sync.WaitGroup, setting, address string, h http.Handler, serving, stopped string) error {
 	l, err := listen(ctx, address)
 	if err != nil {
 		return fmt.Errorf("%s%s: %w", config.Prefix, setting, err)
@@ -123,8 +123,8 @@ func (a *app) serveAside(ctx context.Context, wg *sync.WaitGroup, setting, addre
 	return nil
 }
 
-// observation returns the handler of the metrics and health checks.
-func (a *app) observation() http.Handler {
+// operatorHandler returns the handler of the metrics and health checks.
+func (a *app) operatorHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())
 	mux.Handle("GET /readyz", a.checks().Handler(a.log))

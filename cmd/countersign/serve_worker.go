@@ -46,13 +46,13 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 	wg.Go(func() { a.keepSchedules(ctx) })
 	a.log.InfoContext(ctx, "worker started", "temporal", cfg.TemporalAddress, "namespace", cfg.TemporalNamespace, "version", version)
 	a.newDispatcher().Run(ctx)
-	return whatEnded(ctx)
+	return failedPart(ctx)
 }
 
 var errPartEnded = errors.New("a part of the service has stopped")
 
-// whatEnded returns the error of the part whose failure ended ctx, or nil if ctx ended for another reason.
-func whatEnded(ctx context.Context) error {
+// failedPart returns the error of the part whose failure ended ctx, or nil if ctx ended for another reason.
+func failedPart(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errPartEnded) {
 		return cause
 	}
@@ -69,35 +69,35 @@ func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, can
 	var ws worker.Workers
 	deployment := worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}
 	gaveUp := func(err error) { cancel(fmt.Errorf("%w: worker: %w", errPartEnded, err)) }
-	if err := a.untilTemporalAnswers(ctx, func(ctx context.Context) error { return temporal.Check(ctx, a.client) }); err != nil {
+	if err := a.retryUntilTemporalReady(ctx, func(ctx context.Context) error { return temporal.Check(ctx, a.client) }); err != nil {
 		return nil, err
 	}
-	if err := a.untilTemporalAnswers(ctx, func(ctx context.Context) error {
+	if err := a.retryUntilTemporalReady(ctx, func(ctx context.Context) error {
 		return temporal.EnsureSearchAttributes(ctx, a.client, a.cfg.TemporalNamespace)
 	}); err != nil {
 		return nil, err
 	}
-	if err := a.untilTemporalAnswers(ctx, func(context.Context) error {
+	if err := a.retryUntilTemporalReady(ctx, func(context.Context) error {
 		ws = worker.New(a.client, acts, deployment, gaveUp) // a worker whose start failed cannot be started again
 		return ws.Start()
 	}); err != nil {
 		return nil, err
 	}
-	if err := a.untilTemporalAnswers(ctx, a.ensureSchedules); err != nil {
+	if err := a.retryUntilTemporalReady(ctx, a.ensureSchedules); err != nil {
 		ws.Stop()
 		return nil, err
 	}
 	return ws, nil
 }
 
-// untilTemporalAnswers is like untilAnswers, but for calls to Temporal.
-func (a *app) untilTemporalAnswers(ctx context.Context, ask func(context.Context) error) error {
-	return a.untilAnswers(ctx, "Temporal", temporal.Retryable, ask)
+// retryUntilTemporalReady is like retryUntilReady, but for calls to Temporal.
+func (a *app) retryUntilTemporalReady(ctx context.Context, ask func(context.Context) error) error {
+	return a.retryUntilReady(ctx, "Temporal", temporal.Retryable, ask)
 }
 
-// untilAnswers calls ask until the call succeeds or fails permanently, or until ctx ends. The delay between calls
+// retryUntilReady calls ask until the call succeeds or fails permanently, or until ctx ends. The delay between calls
 // increases to a maximum of ten seconds.
-func (a *app) untilAnswers(ctx context.Context, name string, passes func(error) bool, ask func(context.Context) error) error {
+func (a *app) retryUntilReady(ctx context.Context, name string, passes func(error) bool, ask func(context.Context) error) error {
 	for pause := time.Second; ; pause = min(2*pause, 10*time.Second) {
 		try, cancel := context.WithTimeout(ctx, callLimit)
 		err := ask(try)

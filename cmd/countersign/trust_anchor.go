@@ -17,17 +17,17 @@ import (
 // tsaLimit is the time limit for each request to the time-stamp authority.
 const tsaLimit = 30 * time.Second
 
-func timestampAuthority(cfg config.Config) *cms.Authority {
+func newTimestampAuthority(cfg config.Config) *cms.Authority {
 	return &cms.Authority{URL: cfg.TSAURL, Client: &http.Client{Timeout: tsaLimit}, Rand: rand.Reader}
 }
 
-// anchorer returns the service that time-stamps the audit trail, or nil if the settings do not enable it.
-func (a *app) anchorer() activities.Anchorer {
+// newAnchorer returns the service that time-stamps the audit trail, or nil if the settings do not enable it.
+func (a *app) newAnchorer() activities.Anchorer {
 	if !a.cfg.TSAAnchor {
 		return nil
 	}
 	a.metrics.Anchor(a.lastAnchor)
-	return audit.Anchorer{Store: a.store, Blobs: a.blobs, Authority: timestampAuthority(a.cfg), Now: now}
+	return audit.Anchorer{Store: a.store, Blobs: a.blobs, Authority: newTimestampAuthority(a.cfg), Now: now}
 }
 
 func (a *app) lastAnchor(ctx context.Context) (time.Time, error) {

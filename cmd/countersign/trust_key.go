@@ -41,7 +41,7 @@ func (k keyRotate) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return terminal.Say("%s signs from now on, everywhere within a minute", id)
+		return terminal.Printf("%s signs from now on, everywhere within a minute", id)
 	})
 }
 
@@ -63,7 +63,7 @@ func (k keyRevoke) Run(ctx context.Context) error {
 		if err := s.RevokeKey(ctx, k.ID, at, k.Reason); err != nil {
 			return err
 		}
-		return terminal.Say("%s is revoked as of %s; only documents with a confirmed time-stamp from before then stay valid",
+		return terminal.Printf("%s is revoked as of %s; only documents with a confirmed time-stamp from before then stay valid",
 			k.ID, at.UTC().Format(time.RFC3339))
 	})
 }
@@ -112,7 +112,7 @@ func (k keyList) Run(ctx context.Context) error {
 			return terminal.PrintJSON(views)
 		}
 		for _, v := range views {
-			if err := terminal.Say("%s", v); err != nil {
+			if err := terminal.Printf("%s", v); err != nil {
 				return err
 			}
 		}
@@ -157,11 +157,11 @@ func (k keyRewrap) Run(ctx context.Context) error {
 			return err
 		}
 		for _, row := range n.Unreadable {
-			if err := terminal.Say("not re-encrypted: %s: it is damaged, or its key is missing in %sMASTER_KEY", row, config.Prefix); err != nil {
+			if err := terminal.Printf("not re-encrypted: %s: it is damaged, or its key is missing in %sMASTER_KEY", row, config.Prefix); err != nil {
 				return err
 			}
 		}
-		if err := terminal.Say("%d secrets, %d rows with contact data and %d of %d files were encrypted with the first key of %sMASTER_KEY",
+		if err := terminal.Printf("%d secrets, %d rows with contact data and %d of %d files were encrypted with the first key of %sMASTER_KEY",
 			n.Secrets, n.Rows, n.Files, n.AllFiles, config.Prefix); err != nil {
 			return err
 		}

@@ -75,7 +75,7 @@ func (o trustOptions) sealers(authorities []*x509.Certificate) ([]trust.Sealer, 
 	}
 	var files []string
 	for _, s := range o.Sealer {
-		name, ok := trust.ParseOrganisation(s)
+		name, ok := trust.ParseOrganization(s)
 		switch {
 		case !ok:
 			files = append(files, s)

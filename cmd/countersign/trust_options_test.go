@@ -58,7 +58,7 @@ func TestTrustOptions(t *testing.T) {
 	} {
 		p, err := c.options.policy()
 		require.NoError(t, err, name)
-		j := p.Judge(trust.Seal{Certificates: chain}, present)
+		j := p.Evaluate(trust.Seal{Certificates: chain}, present)
 		assert.Equal(t, c.trusted, j.Sealer.Status == trust.Trusted, name)
 		assert.Nil(t, p.Stampers, name)
 		assert.Nil(t, p.RecordKeys, name)

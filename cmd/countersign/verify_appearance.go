@@ -52,7 +52,7 @@ func verifyAppearance(ctx context.Context, f *io.SectionReader, report verify.Re
 	if err != nil {
 		return err
 	}
-	r, err := newRenderer(makeFolder(filepath.Join(cache, "countersign")), slog.Default())
+	r, err := newRenderer(createCacheDir(filepath.Join(cache, "countersign")), slog.Default())
 	if err != nil {
 		return err
 	}
@@ -107,8 +107,8 @@ func verifyFinished(ctx context.Context, r *pageRenderer, sealed *io.SectionRead
 	return compared, nil
 }
 
-// makeFolder creates a directory if possible, and returns its name.
-func makeFolder(dir string) string {
+// createCacheDir creates a directory if possible, and returns its name.
+func createCacheDir(dir string) string {
 	_ = os.MkdirAll(dir, 0o700) // if this fails, the renderer does not use a cache
 	return dir
 }
@@ -130,11 +130,11 @@ func verifyPicture(ctx context.Context, r *pageRenderer, base *io.SectionReader,
 
 // sayAppearance prints the number of reproduced pages, and lists the pages that were displayed to each signer.
 func sayAppearance(record *verify.Record, shown *manifest.Appearance, finished int) error {
-	if err := terminal.Say("\nAppearance: %d pictures and %d texts reproduced, profile %d", len(shown.Pages), len(shown.Texts), shown.Profile.Number); err != nil {
+	if err := terminal.Printf("\nAppearance: %d pictures and %d texts reproduced, profile %d", len(shown.Pages), len(shown.Texts), shown.Profile.Number); err != nil {
 		return err
 	}
 	if len(shown.Finished) > 0 {
-		if err := terminal.Say("Shown before signing: %d of %d pages compared with the sealed document", finished, len(shown.Finished)); err != nil {
+		if err := terminal.Printf("Shown before signing: %d of %d pages compared with the sealed document", finished, len(shown.Finished)); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,7 @@ func sayAppearance(record *verify.Record, shown *manifest.Appearance, finished i
 		names[s.ID] = s.Name
 	}
 	for _, s := range shown.Signers {
-		if err := terminal.Say("  %s: %s", names[s.SignerID], describePages(s)); err != nil {
+		if err := terminal.Printf("  %s: %s", names[s.SignerID], describePages(s)); err != nil {
 			return err
 		}
 	}

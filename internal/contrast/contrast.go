@@ -12,31 +12,31 @@ import (
 // Minimum is the minimum contrast for text.
 const Minimum = 4.5
 
-// Colour is an sRGB color whose components range from 0 to 1.
-type Colour [3]float64
+// Color is an sRGB color whose components range from 0 to 1.
+type Color [3]float64
 
 // Backgrounds of text on pages and in emails, in light and dark mode.
 //
 //nolint:gochecknoglobals // constants
 var (
-	White      = Colour{1, 1, 1}
-	Black      = Colour{0, 0, 0}
-	LightPanel = Colour{0xe6 / 255.0, 0xf0 / 255.0, 0xf4 / 255.0} // the darkest of the light backgrounds
-	DarkPanel  = Colour{0x1d / 255.0, 0x2a / 255.0, 0x33 / 255.0} // the lightest of the dark backgrounds
+	White      = Color{1, 1, 1}
+	Black      = Color{0, 0, 0}
+	LightPanel = Color{0xe6 / 255.0, 0xf0 / 255.0, 0xf4 / 255.0} // the darkest of the light backgrounds
+	DarkPanel  = Color{0x1d / 255.0, 0x2a / 255.0, 0x33 / 255.0} // the lightest of the dark backgrounds
 )
 
 // Parse parses a color such as "#0f5570".
-func Parse(s string) (Colour, error) {
+func Parse(s string) (Color, error) {
 	digits, ok := strings.CutPrefix(s, "#")
 	b, err := hex.DecodeString(digits)
 	if !ok || err != nil || len(b) != 3 {
-		return Colour{}, errors.New("not a color of the form #rrggbb")
+		return Color{}, errors.New("not a color of the form #rrggbb")
 	}
-	return Colour{float64(b[0]) / 255, float64(b[1]) / 255, float64(b[2]) / 255}, nil
+	return Color{float64(b[0]) / 255, float64(b[1]) / 255, float64(b[2]) / 255}, nil
 }
 
 // String formats the color as "#rrggbb".
-func (c Colour) String() string {
+func (c Color) String() string {
 	out := "#"
 	for _, v := range c {
 		out += fmt.Sprintf("%02x", int(math.Round(255*v)))
@@ -45,7 +45,7 @@ func (c Colour) String() string {
 }
 
 // Luminance returns the relative luminance, from 0 to 1.
-func (c Colour) Luminance() float64 {
+func (c Color) Luminance() float64 {
 	var l [3]float64
 	for i, v := range c {
 		if v <= 0.04045 {
@@ -58,13 +58,13 @@ func (c Colour) Luminance() float64 {
 }
 
 // Ratio returns the contrast ratio of two colors, from 1 to 21.
-func Ratio(a, b Colour) float64 {
+func Ratio(a, b Color) float64 {
 	x, y := a.Luminance(), b.Luminance()
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
 // On returns the color, mixed with just enough black or white to make it legible as text on the given background.
-func (c Colour) On(ground Colour) Colour {
+func (c Color) On(ground Color) Color {
 	with := Black
 	if ground.Luminance() < 0.18 {
 		with = White
@@ -79,7 +79,7 @@ func (c Colour) On(ground Colour) Colour {
 }
 
 // rounded returns the color rounded to 8 bits per channel, as String formats it.
-func (c Colour) rounded() Colour {
+func (c Color) rounded() Color {
 	for i, v := range c {
 		c[i] = math.Round(255*v) / 255
 	}

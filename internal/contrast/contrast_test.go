@@ -51,8 +51,8 @@ func TestOn(t *testing.T) {
 	for r := 0; r <= 255; r += 15 {
 		for g := 0; g <= 255; g += 15 {
 			for b := 0; b <= 255; b += 15 {
-				c := contrast.Colour{float64(r) / 255, float64(g) / 255, float64(b) / 255}
-				for _, ground := range []contrast.Colour{contrast.White, contrast.Black, contrast.LightPanel, contrast.DarkPanel} {
+				c := contrast.Color{float64(r) / 255, float64(g) / 255, float64(b) / 255}
+				for _, ground := range []contrast.Color{contrast.White, contrast.Black, contrast.LightPanel, contrast.DarkPanel} {
 					on := c.On(ground)
 					written, err := contrast.Parse(on.String())
 					require.NoError(t, err)

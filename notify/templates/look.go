@@ -35,19 +35,19 @@ const (
 )
 
 // Fill returns the background color of buttons, whose text is white.
-func (l Look) Fill() string { return l.colour(defaultFill, contrast.Colour.String) }
+func (l Look) Fill() string { return l.color(defaultFill, contrast.Color.String) }
 
 // Accent returns the color of links and marks.
 func (l Look) Accent() string {
-	return l.colour(defaultFill, func(c contrast.Colour) string { return c.On(contrast.LightPanel).String() })
+	return l.color(defaultFill, func(c contrast.Color) string { return c.On(contrast.LightPanel).String() })
 }
 
 // Dark returns the color of buttons, links and marks in dark mode.
 func (l Look) Dark() string {
-	return l.colour(defaultDark, func(c contrast.Colour) string { return c.On(contrast.DarkPanel).String() })
+	return l.color(defaultDark, func(c contrast.Color) string { return c.On(contrast.DarkPanel).String() })
 }
 
-func (l Look) colour(otherwise string, shade func(contrast.Colour) string) string {
+func (l Look) color(otherwise string, shade func(contrast.Color) string) string {
 	c, err := contrast.Parse(l.Color)
 	if err != nil {
 		return otherwise

@@ -26,8 +26,8 @@ func logoOf(t *testing.T, w, h int) []byte {
 // loads no external content, and that its text is legible in any color.
 func TestLook(t *testing.T) {
 	t.Parallel()
-	colour, footer, help := "#0000FF", "Acme Ltd <b>\nHigh Street 1", "https://acme.example/help?a=1&b=2"
-	look, err := LookOf(&colour, &footer, &help, logoOf(t, 720, 90))
+	color, footer, help := "#0000FF", "Acme Ltd <b>\nHigh Street 1", "https://acme.example/help?a=1&b=2"
+	look, err := LookOf(&color, &footer, &help, logoOf(t, 720, 90))
 	require.NoError(t, err)
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)
 	for name, m := range map[string]interface{ Render() (Content, error) }{

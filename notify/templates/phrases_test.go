@@ -85,8 +85,8 @@ func TestContrast(t *testing.T) {
 			assert.GreaterOrEqual(t, contrastOf(t, ink, of[1]), 4.5, "%s on %s", ink, of[0])
 		}
 	}
-	for _, colour := range regexp.MustCompile(`#[0-9a-f]{6}`).FindAllString(html, -1) {
-		assert.NotContains(t, []string{"#1d4ed8", "#6b7280"}, colour)
+	for _, color := range regexp.MustCompile(`#[0-9a-f]{6}`).FindAllString(html, -1) {
+		assert.NotContains(t, []string{"#1d4ed8", "#6b7280"}, color)
 	}
 }
 

@@ -48,7 +48,7 @@ func (v Verifier) stamps(ctx context.Context) (map[int64]*anchorStamp, error) {
 	for i, s := range order {
 		list[len(list)-1-i] = s.stamp
 	}
-	findings := trust.Policy{Stampers: v.TSARoots}.JudgeStamps(list, v.Revocation, v.Now())
+	findings := trust.Policy{Stampers: v.TSARoots}.EvaluateStamps(list, v.Revocation, v.Now())
 	for i, s := range order {
 		s.finding = findings[len(findings)-1-i]
 	}
@@ -89,7 +89,7 @@ func (v Verifier) token(r *Report, a *store.Anchor, stamps map[int64]*anchorStam
 	if s == nil { // the anchor was created since then
 		s = readStamp(a, make(map[[sha256.Size]byte][]*x509.Certificate))
 		if s.err == nil {
-			s.finding = trust.Policy{Stampers: v.TSARoots}.JudgeStamps([]trust.Stamp{s.stamp}, v.Revocation, v.Now())[0]
+			s.finding = trust.Policy{Stampers: v.TSARoots}.EvaluateStamps([]trust.Stamp{s.stamp}, v.Revocation, v.Now())[0]
 		}
 	}
 	if s.err != nil {

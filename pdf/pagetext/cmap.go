@@ -197,7 +197,7 @@ func (c *cmap) next(b []byte) int {
 	for length := 1; length <= min(4, len(b)); length++ {
 		n = n<<8 | uint32(b[length-1])
 		for _, s := range c.spaces {
-			if s.length == length && s.holds(n) {
+			if s.length == length && s.contains(n) {
 				return length
 			}
 		}
@@ -212,8 +212,8 @@ func (c *cmap) next(b []byte) int {
 	return min(shortest, len(b))
 }
 
-// holds compares codes byte by byte, because a codespace range is multidimensional.
-func (s codeRange) holds(n uint32) bool {
+// contains compares codes byte by byte, because a codespace range is multidimensional.
+func (s codeRange) contains(n uint32) bool {
 	for i := range s.length {
 		shift := 8 * i
 		if c := byte(n >> shift); c < byte(s.lo>>shift) || c > byte(s.hi>>shift) { //nolint:gosec // a single byte

@@ -316,7 +316,7 @@ func (a *face) info(code []byte) *codeInfo {
 	if !known {
 		c.text = "\uFFFD"
 	}
-	c.brace = holdsBrace(c.text)
+	c.brace = containsBrace(c.text)
 	return c
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// holdsBrace reports whether a text tag might begin or end in a text.
-func holdsBrace(text string) bool { return strings.ContainsAny(text, "{}[]") }
+// containsBrace reports whether a text tag might begin or end in a text.
+func containsBrace(text string) bool { return strings.ContainsAny(text, "{}[]") }
 
 // expand creates the glyphs of the wanted runs, or of all runs if wanted is nil.
 func (p *Page) expand(wanted []bool) {
@@ -45,7 +45,7 @@ type band struct {
 // between two such bands are also wanted if lines could continue from one band to the other.
 func (p *Page) nearBraces() []bool {
 	for _, r := range p.replaced {
-		if holdsBrace(r.text) {
+		if containsBrace(r.text) {
 			for i := r.first; i < r.end; i++ {
 				p.runs[i].braces = true
 			}

@@ -37,14 +37,14 @@ func (w *writer) catalog(d pdf.Dict, root pdf.Ref) error {
 // changes.
 func (w *writer) catalogActions(d *pdf.Dict) (touched bool, err error) {
 	for _, e := range catalogEntries {
-		leaves, err := w.finder.leaving(*d, e)
+		leaves, err := w.finder.isRemoved(*d, e)
 		if err != nil {
 			return false, err
 		}
-		if !leaves || w.plan.Form && e.in == "AcroForm" {
+		if !leaves || w.plan.Form && e.dictionary == "AcroForm" {
 			continue
 		}
-		in, err := w.dict(d.Get(e.in))
+		in, err := w.dict(d.Get(e.dictionary))
 		if err != nil {
 			return false, err
 		}
@@ -59,7 +59,7 @@ func (w *writer) catalogActions(d *pdf.Dict) (touched bool, err error) {
 		}
 		in = in.Clone()
 		in.Delete(e.key)
-		touched = w.set(d, e.in, in) || touched
+		touched = w.set(d, e.dictionary, in) || touched
 	}
 	return w.opening(d, touched)
 }
@@ -221,13 +221,13 @@ func (c *cleaner) clean(v pdf.Value, depth int) (pdf.Value, error) {
 }
 
 func (c *cleaner) dict(v pdf.Value, d pdf.Dict, depth int) (pdf.Value, error) {
-	leaving, err := c.leaving(d)
+	removed, err := c.removedKeys(d)
 	if err != nil {
 		return nil, err
 	}
 	out, touched := make(pdf.Dict, 0, len(d)), false
 	for _, e := range d {
-		if slices.Contains(leaving, e.Key) {
+		if slices.Contains(removed, e.Key) {
 			touched = true
 			continue
 		}
@@ -251,19 +251,19 @@ func (c *cleaner) dict(v pdf.Value, d pdf.Dict, depth int) (pdf.Value, error) {
 	return out.Value(), nil
 }
 
-// leaving returns the keys to remove completely from a dictionary.
-func (c *cleaner) leaving(d pdf.Dict) ([]string, error) {
-	var leaving []string
-	keys, kind, err := c.n.leavingKeys(d)
+// removedKeys returns the keys to remove completely from a dictionary.
+func (c *cleaner) removedKeys(d pdf.Dict) ([]string, error) {
+	var removed []string
+	keys, kind, err := c.n.removedKeys(d)
 	if err != nil {
 		return nil, err
 	}
 	for _, key := range keys {
 		if d.Get(key) != nil {
-			leaving = append(leaving, key)
+			removed = append(removed, key)
 		}
 	}
-	if len(leaving) > 0 && kind != "" {
+	if len(removed) > 0 && kind != "" {
 		if err := c.report(kind, d); err != nil {
 			return nil, err
 		}
@@ -277,7 +277,7 @@ func (c *cleaner) leaving(d pdf.Dict) ([]string, error) {
 			if err := c.report(ActionsRemoved, d); err != nil {
 				return nil, err
 			}
-			leaving = append(leaving, "AA")
+			removed = append(removed, "AA")
 		}
 	}
 	if d.Get("EF") != nil {
@@ -289,8 +289,8 @@ func (c *cleaner) leaving(d pdf.Dict) ([]string, error) {
 			if err := c.report(ProgramRemoved, d); err != nil {
 				return nil, err
 			}
-			leaving = append(leaving, "EF", "RF")
+			removed = append(removed, "EF", "RF")
 		}
 	}
-	return leaving, nil
+	return removed, nil
 }

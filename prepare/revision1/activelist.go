@@ -13,8 +13,8 @@ type actionType struct {
 	// operands lists keys without which the action has no effect. They distinguish an action from a structure element
 	// (14.7.2), which also has a key S. If the list is empty, the type is sufficient.
 	operands []string
-	// staysIf reports whether a particular action of a removed type is kept.
-	staysIf func(*Finder, pdf.Dict) (bool, error)
+	// keepIf reports whether a particular action of a removed type is kept.
+	keepIf func(*Finder, pdf.Dict) (bool, error)
 	// shows reports whether the action changes the displayed content. Such an action is kept, with a warning.
 	shows bool
 }
@@ -29,8 +29,8 @@ var actionTypes = map[string]actionType{
 	"Hide":             {shows: true},
 	"SetOCGState":      {shows: true},
 	"ResetForm":        {shows: true},
-	"Named":            {removed: NamedRemoved, operands: []string{"N"}, staysIf: (*Finder).isHarmlessName},
-	"URI":              {removed: LinkRemoved, operands: []string{"URI"}, staysIf: (*Finder).isWebLink},
+	"Named":            {removed: NamedRemoved, operands: []string{"N"}, keepIf: (*Finder).isHarmlessName},
+	"URI":              {removed: LinkRemoved, operands: []string{"URI"}, keepIf: (*Finder).isWebLink},
 	"Thread":           {removed: FileLinkRemoved, operands: []string{"F"}}, // an action within the same document is kept
 	"GoToR":            {removed: FileLinkRemoved, operands: []string{"F"}},
 	"GoToE":            {removed: FileLinkRemoved, operands: []string{"F", "T"}},
@@ -58,21 +58,21 @@ var activeKeys = map[string][]string{
 
 // catalogEntry is an entry to remove from a dictionary in the catalog.
 type catalogEntry struct {
-	in, key, removed string
-	staysIf          func(*Finder, pdf.Dict) (bool, error)
+	dictionary, key, removed string
+	keepIf                   func(*Finder, pdf.Dict) (bool, error)
 }
 
 // catalogEntries lists the entries to remove from the catalog's dictionaries (7.7.2, 7.7.4, 12.8.6).
 //
 //nolint:gochecknoglobals // a constant table
 var catalogEntries = []catalogEntry{
-	{in: "AcroForm", key: "XFA", removed: XFARemoved},
-	{in: "Names", key: "JavaScript", removed: JavaScriptRemoved},
-	{in: "Names", key: "Renditions", removed: MediaRemoved},
-	{in: "Names", key: "AlternatePresentations", removed: MediaRemoved},
-	{in: "URI", key: "Base", removed: LinkRemoved, staysIf: (*Finder).isWebBase},
-	{in: "Perms", key: "UR", removed: RightsRemoved},
-	{in: "Perms", key: "UR3", removed: RightsRemoved},
+	{dictionary: "AcroForm", key: "XFA", removed: XFARemoved},
+	{dictionary: "Names", key: "JavaScript", removed: JavaScriptRemoved},
+	{dictionary: "Names", key: "Renditions", removed: MediaRemoved},
+	{dictionary: "Names", key: "AlternatePresentations", removed: MediaRemoved},
+	{dictionary: "URI", key: "Base", removed: LinkRemoved, keepIf: (*Finder).isWebBase},
+	{dictionary: "Perms", key: "UR", removed: RightsRemoved},
+	{dictionary: "Perms", key: "UR3", removed: RightsRemoved},
 }
 
 // harmlessNames lists the named actions (12.6.4.12) that navigate within the document, and Print, which requires

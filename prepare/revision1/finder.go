@@ -16,12 +16,12 @@ import (
 type Finder struct {
 	f     *pdf.File
 	ctx   context.Context //nolint:containedctx // of one call
-	known map[question]bool
+	known map[checkKey]bool
 	names map[pdf.Ref]string
 }
 
-// question is the cache key of one check of one object.
-type question struct {
+// checkKey is the cache key of one check of one object.
+type checkKey struct {
 	ref  pdf.Ref
 	what string
 }
@@ -31,7 +31,7 @@ const maxCachedAnswers = 1 << 16
 
 // NewFinder returns a Finder for a file.
 func NewFinder(f *pdf.File) *Finder {
-	return &Finder{f: f, known: make(map[question]bool), names: make(map[pdf.Ref]string)}
+	return &Finder{f: f, known: make(map[checkKey]bool), names: make(map[pdf.Ref]string)}
 }
 
 // errFound stops a search.
@@ -66,7 +66,7 @@ func (n *Finder) ActiveCatalog(ctx context.Context, catalog pdf.Dict) (kind stri
 		return ActionsRemoved, err
 	}
 	for _, e := range catalogEntries { // usage rights are last
-		if leaves, err := n.leaving(catalog, e); err != nil || leaves {
+		if leaves, err := n.isRemoved(catalog, e); err != nil || leaves {
 			return e.removed, err
 		}
 	}
@@ -107,16 +107,16 @@ func isElsewhere(v pdf.Value, key string) bool {
 	}
 }
 
-// leaving reports whether to remove an entry of the catalog.
-func (n *Finder) leaving(catalog pdf.Dict, e catalogEntry) (bool, error) {
-	d, err := n.dict(catalog.Get(e.in))
+// isRemoved reports whether to remove an entry of the catalog.
+func (n *Finder) isRemoved(catalog pdf.Dict, e catalogEntry) (bool, error) {
+	d, err := n.dict(catalog.Get(e.dictionary))
 	if err != nil || d.Get(e.key).IsNull() {
 		return false, err
 	}
-	if e.staysIf == nil {
+	if e.keepIf == nil {
 		return true, nil
 	}
-	stays, err := e.staysIf(n, d)
+	stays, err := e.keepIf(n, d)
 	return !stays, err
 }
 
@@ -166,17 +166,17 @@ func (n *Finder) actionKind(d pdf.Dict) (string, error) {
 	if !slices.ContainsFunc(t.operands, func(key string) bool { return d.Get(key) != nil }) {
 		return "", nil
 	}
-	if t.staysIf != nil {
-		if stays, err := t.staysIf(n, d); err != nil || stays {
+	if t.keepIf != nil {
+		if stays, err := t.keepIf(n, d); err != nil || stays {
 			return "", err
 		}
 	}
 	return t.removed, nil
 }
 
-// leavingKeys returns the entries to remove from an annotation or form XObject, and the kind of change, which is empty
+// removedKeys returns the entries to remove from an annotation or form XObject, and the kind of change, which is empty
 // if the change is counted elsewhere.
-func (n *Finder) leavingKeys(d pdf.Dict) (keys []string, kind string, err error) {
+func (n *Finder) removedKeys(d pdf.Dict) (keys []string, kind string, err error) {
 	subtype := d.Get("Subtype")
 	if subtype == nil {
 		return nil, "", nil
@@ -211,7 +211,7 @@ func (n *Finder) leavingKeys(d pdf.Dict) (keys []string, kind string, err error)
 // hasEvents reports whether the value of a key AA is an additional-actions dictionary (12.6.3), which has an action for
 // an event. Resources, glyphs and destinations can also be named AA.
 func (n *Finder) hasEvents(v pdf.Value) (bool, error) {
-	return n.is(v, "additional actions", func(v pdf.Value) (bool, error) {
+	return n.cachedCheck(v, "additional actions", func(v pdf.Value) (bool, error) {
 		if !v.IsDict() {
 			return false, nil
 		}
@@ -220,7 +220,7 @@ func (n *Finder) hasEvents(v pdf.Value) (bool, error) {
 			if eventNames[e.Key] == "" {
 				continue
 			}
-			found, err := n.is(e.Value, "dictionary", func(v pdf.Value) (bool, error) { return v.IsDict(), nil })
+			found, err := n.cachedCheck(e.Value, "dictionary", func(v pdf.Value) (bool, error) { return v.IsDict(), nil })
 			if found || err != nil {
 				return found, err
 			}
@@ -242,7 +242,7 @@ func (n *Finder) isWebBase(d pdf.Dict) (bool, error) { return n.isWebAddress(d.G
 // isWebAddress reports whether a link leads to a web, email or telephone address. A link without a scheme could be
 // interpreted as a file, unless it begins with "www.".
 func (n *Finder) isWebAddress(v pdf.Value) (bool, error) {
-	return n.is(v, "web address", func(v pdf.Value) (bool, error) {
+	return n.cachedCheck(v, "web address", func(v pdf.Value) (bool, error) {
 		b, _ := v.Bytes()
 		address := strings.ToLower(strings.TrimSpace(pdf.DecodeText(b[:min(len(b), 128)])))
 		if strings.HasPrefix(address, "www.") {
@@ -257,7 +257,7 @@ func (n *Finder) isWebAddress(v pdf.Value) (bool, error) {
 // its first bytes.
 func (n *Finder) isProgram(d pdf.Dict) (bool, error) {
 	for _, key := range []string{"F", "UF", "DOS", "Mac", "Unix"} {
-		yes, err := n.is(d.Get(key), "program's name", func(v pdf.Value) (bool, error) {
+		yes, err := n.cachedCheck(d.Get(key), "program's name", func(v pdf.Value) (bool, error) {
 			b, _ := v.Bytes()
 			return isProgramName(pdf.DecodeText(b)), nil
 		})
@@ -265,7 +265,7 @@ func (n *Finder) isProgram(d pdf.Dict) (bool, error) {
 			return yes, err
 		}
 	}
-	return n.is(d.Get("EF"), "programs", func(v pdf.Value) (bool, error) {
+	return n.cachedCheck(d.Get("EF"), "programs", func(v pdf.Value) (bool, error) {
 		if !v.IsDict() {
 			return false, nil
 		}
@@ -286,7 +286,7 @@ func (n *Finder) startsAsProgram(v pdf.Value) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	return n.is(v, "program", func(v pdf.Value) (bool, error) {
+	return n.cachedCheck(v, "program", func(v pdf.Value) (bool, error) {
 		if !v.IsDict() {
 			return false, nil
 		}
@@ -324,13 +324,13 @@ func isProgramName(name string) bool {
 	return len(end) < len(name) && slices.Contains(programTypes, end)
 }
 
-// is resolves v and returns the result of a check on it. It caches the result for each object.
-func (n *Finder) is(v pdf.Value, what string, ask func(pdf.Value) (bool, error)) (bool, error) {
+// cachedCheck resolves v and returns the result of a check on it. It caches the result for each object.
+func (n *Finder) cachedCheck(v pdf.Value, what string, check func(pdf.Value) (bool, error)) (bool, error) {
 	ref, isRef := v.Ref()
 	if !isRef {
-		return ask(v)
+		return check(v)
 	}
-	if yes, ok := n.known[question{ref, what}]; ok {
+	if yes, ok := n.known[checkKey{ref, what}]; ok {
 		return yes, nil
 	}
 	if err := n.ctx.Err(); err != nil {
@@ -340,11 +340,11 @@ func (n *Finder) is(v pdf.Value, what string, ask func(pdf.Value) (bool, error))
 	if err != nil {
 		return false, err
 	}
-	yes, err := ask(v)
+	yes, err := check(v)
 	if len(n.known) >= maxCachedAnswers {
 		clear(n.known)
 	}
-	n.known[question{ref, what}] = yes
+	n.known[checkKey{ref, what}] = yes
 	return yes, err
 }
 

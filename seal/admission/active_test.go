@@ -68,7 +68,7 @@ func (c activeCase) prepare(t *testing.T, name string) []byte {
 	rev, err := admit(prepare.Options{})
 	require.NoError(t, err, name)
 	require.Equal(t, c.changes, rev != nil, name)
-	_, err = admit(prepare.Options{ActiveContent: prepare.ActiveRefuse})
+	_, err = admit(prepare.Options{ActiveContent: prepare.ActiveReject})
 	if !c.changes {
 		require.NoError(t, err, name)
 		return c.file
@@ -322,7 +322,7 @@ func TestReferenceXObjects(t *testing.T) {
 	} {
 		for kind, reads := range map[string]bool{"/Subtype/Form": true, "/Subtype 8 0 R": true, "/Subtype/Image/Width 1/Height 1/BitsPerComponent 8/ColorSpace/DeviceGray": false} {
 			b := file("", "/Resources<</Font<</F1 4 0 R>>/XObject<</X 6 0 R>>>>", "<</Type/XObject"+kind+"/BBox[0 0 9 9]"+entry+"/Length 0>>\nstream\n\nendstream", "<</F(a.pdf)/Page 0>>", "/Form")
-			for _, active := range []string{prepare.ActiveRemove, prepare.ActiveRefuse} {
+			for _, active := range []string{prepare.ActiveRemove, prepare.ActiveReject} {
 				_, rev, err := admission.AdmitPrepared(t.Context(), bytes.NewReader(b), int64(len(b)), sha256.Sum256(b), admission.DefaultLimits(), prepare.Options{ActiveContent: active})
 				if !refused || !reads {
 					require.NoError(t, err, "%s %s", kind, entry)

@@ -145,7 +145,7 @@ func (n *inspector) stream(o pdf.Object) error {
 	if err != nil {
 		return err
 	}
-	ends, err := n.f.LengthIsRight(o)
+	ends, err := n.f.HasCorrectLength(o)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (n *inspector) stream(o pdf.Object) error {
 			return refusal.Ambiguous("object stream %d %s", o.Ref.Num, problem)
 		}
 	case n.contents[o.Ref], kind.IsName("Form"), d.Get("PatternType") != nil:
-		large, err := n.f.DecodesBeyond(o, maxContent)
+		large, err := n.f.DecodedSizeExceeds(o, maxContent)
 		if err != nil {
 			return err
 		}
@@ -187,23 +187,23 @@ func (n *inspector) dict(ctx context.Context, o pdf.Object, d pdf.Dict) error {
 			return err
 		}
 	}
-	look := &pdf.Lookup{File: n.f}
-	switch kind, _ := look.Value(d.Get("Type")).Name(); kind {
+	lookup := &pdf.Lookup{File: n.f}
+	switch kind, _ := lookup.Value(d.Get("Type")).Name(); kind {
 	case "ExtGState":
-		if look.Value(d.Get("OP")).Bool() || look.Value(d.Get("op")).Bool() {
+		if lookup.Value(d.Get("OP")).Bool() || lookup.Value(d.Get("op")).Bool() {
 			n.warn(WarnOverprint, "object %d", o.Ref.Num)
 		}
-		return look.Err
+		return lookup.Err
 	case "Font":
 		return n.font(o, d)
 	case "StructElem", "Page", "Pages", "FontDescriptor", "XObject":
 		return nil
 	}
-	if kind, ok := look.Value(d.Get("Subtype")).Name(); ok && d.Get("Rect") != nil {
+	if kind, ok := lookup.Value(d.Get("Subtype")).Name(); ok && d.Get("Rect") != nil {
 		return n.annotation(o, d, kind)
 	}
-	if look.Err != nil {
-		return look.Err
+	if lookup.Err != nil {
+		return lookup.Err
 	}
 	action, err := n.finder.Shows(ctx, d)
 	if action != "" {

@@ -13,17 +13,17 @@ import (
 // language. Some programs always apply a group's usage settings, some only if the configuration requests it, and some
 // never. The warning does not depend on which of them are correct.
 func (n *inspector) optionalContent(ctx context.Context, catalog pdf.Dict) error {
-	look := &pdf.Lookup{File: n.f}
+	lookup := &pdf.Lookup{File: n.f}
 	props, err := pdf.OptionalDict(n.f, catalog.Get("OCProperties"))
 	if err != nil {
 		return err
 	}
-	config := look.Dict(props.Get("D"))
-	off := layersOff(look, config)
+	config := lookup.Dict(props.Get("D"))
+	off := layersOff(lookup, config)
 	var all, asked groups // the state of groups in asked depends on the viewer or the magnification
-	all.add(look, look.Array(props.Get("OCGs")))
+	all.add(lookup, lookup.Array(props.Get("OCGs")))
 	read := map[pdf.Ref]bool{}
-	for _, u := range look.Array(config.Get("AS")) {
+	for _, u := range lookup.Array(config.Get("AS")) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -33,24 +33,24 @@ func (n *inspector) optionalContent(ctx context.Context, catalog pdf.Dict) error
 			}
 			read[ref] = true
 		}
-		usage := look.Dict(u)
-		of := look.Array(usage.Get("OCGs"))
-		all.add(look, of)
-		categories := look.Array(usage.Get("Category"))
+		usage := lookup.Dict(u)
+		of := lookup.Array(usage.Get("OCGs"))
+		all.add(lookup, of)
+		categories := lookup.Array(usage.Get("Category"))
 		if slices.ContainsFunc(categories, func(c pdf.Value) bool {
-			c = look.Value(c)
+			c = lookup.Value(c)
 			return c.IsName("Zoom") || c.IsName("Language") || c.IsName("User")
 		}) {
-			asked.add(look, of)
+			asked.add(lookup, of)
 		}
 	}
 	for _, ref := range all.order {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		n.optionalContentGroup(look, ref, !off(ref), asked.has[ref])
+		n.optionalContentGroup(lookup, ref, !off(ref), asked.has[ref])
 	}
-	return look.Err
+	return lookup.Err
 }
 
 // maxGroups is the maximum number of optional content groups examined.
@@ -62,7 +62,7 @@ type groups struct {
 	has   map[pdf.Ref]bool
 }
 
-func (g *groups) add(look *pdf.Lookup, named []pdf.Value) {
+func (g *groups) add(lookup *pdf.Lookup, named []pdf.Value) {
 	if g.has == nil {
 		g.has = map[pdf.Ref]bool{}
 	}
@@ -72,7 +72,7 @@ func (g *groups) add(look *pdf.Lookup, named []pdf.Value) {
 			continue
 		}
 		if len(g.order) == maxGroups {
-			look.Err = fmt.Errorf("%w: more than %d layers", pdf.ErrLimit, maxGroups)
+			lookup.Err = fmt.Errorf("%w: more than %d layers", pdf.ErrLimit, maxGroups)
 			return
 		}
 		g.order, g.has[ref] = append(g.order, ref), true
@@ -80,24 +80,24 @@ func (g *groups) add(look *pdf.Lookup, named []pdf.Value) {
 }
 
 // layersOff returns a function that reports whether a configuration initially hides a group.
-func layersOff(look *pdf.Lookup, config pdf.Dict) func(pdf.Ref) bool {
+func layersOff(lookup *pdf.Lookup, config pdf.Dict) func(pdf.Ref) bool {
 	var on, off groups
-	on.add(look, look.Array(config.Get("ON")))
-	off.add(look, look.Array(config.Get("OFF")))
-	allOff := look.Value(config.Get("BaseState")).IsName("OFF")
+	on.add(lookup, lookup.Array(config.Get("ON")))
+	off.add(lookup, lookup.Array(config.Get("OFF")))
+	allOff := lookup.Value(config.Get("BaseState")).IsName("OFF")
 	return func(group pdf.Ref) bool {
 		return off.has[group] || allOff && !on.has[group]
 	}
 }
 
-func (n *inspector) optionalContentGroup(look *pdf.Lookup, ref pdf.Ref, on, asked bool) {
-	usage := look.Dict(look.Dict(ref.Value()).Get("Usage"))
+func (n *inspector) optionalContentGroup(lookup *pdf.Lookup, ref pdf.Ref, on, asked bool) {
+	usage := lookup.Dict(lookup.Dict(ref.Value()).Get("Usage"))
 	first := "OFF"
 	if on {
 		first = "ON"
 	}
 	for _, use := range [][2]string{{"View", "ViewState"}, {"Print", "PrintState"}, {"Export", "ExportState"}} {
-		state := look.Value(look.Dict(usage.Get(use[0])).Get(use[1]))
+		state := lookup.Value(lookup.Dict(usage.Get(use[0])).Get(use[1]))
 		if name, ok := state.Name(); ok && name != first {
 			n.warn(WarnLayers, "object %d is %s, and %s in the use %s", ref.Num, first, name, use[0])
 			return

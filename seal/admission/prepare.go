@@ -24,7 +24,7 @@ type Upload struct {
 	// Password is the password of an encrypted file. If it is nil, only files that can be opened without a password are
 	// accepted.
 	Password *string
-	// Repair is RepairAuto or RepairRefuse. Empty means RepairAuto.
+	// Repair is RepairAuto or RepairReject. Empty means RepairAuto.
 	Repair string
 	// Reserve waits until enough memory is available for saving a file again. If it is nil, memory is not limited.
 	Reserve func(context.Context) (release func(), err error)
@@ -52,7 +52,7 @@ type Prepared struct {
 func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options) (Info, *Prepared, error) {
 	info, p, err := admitReadable(ctx, u, lim, opt)
 	cause, ok := errors.AsType[*refusal.Error](err)
-	if !ok || !isRepairable(cause) || u.Repair == RepairRefuse || lim.Renderer == nil {
+	if !ok || !isRepairable(cause) || u.Repair == RepairReject || lim.Renderer == nil {
 		return info, p, err
 	}
 	return rewrite(ctx, u, lim, opt, cause)
@@ -89,7 +89,7 @@ func admitReadable(ctx context.Context, u Upload, lim Limits, opt prepare.Option
 	opening, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
 	// The sealed file will contain the upload unchanged, so the upload must not contain a second seal.
-	if marked, err := verify.HoldsMark(opening, u.File, u.Size); err != nil || marked {
+	if marked, err := verify.ContainsMark(opening, u.File, u.Size); err != nil || marked {
 		return Info{}, nil, RefusalOf(cmp.Or(err, error(errResemblesSeal())))
 	}
 	plain, err := decrypt(opening, u.File, u.Size, lim, password)
@@ -123,7 +123,7 @@ func admitRewritten(ctx context.Context, b []byte, p *Prepared, changes []prepar
 func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]byte, lim Limits, opt prepare.Options) (Info, *prepare.Revision, error) {
 	if size > lim.MaxBytes || !opt.ReadsPages() {
 		info, err := admit(ctx, r, size, lim, false)
-		if opt.ActiveContent == prepare.ActiveRefuse || !isActive(err) {
+		if opt.ActiveContent == prepare.ActiveReject || !isActive(err) {
 			return info, nil, RefusalOf(err)
 		}
 	}
@@ -156,7 +156,7 @@ func revise(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]by
 	if err := checkSigned(ctx, f); err != nil {
 		return nil, err
 	}
-	if err := checkCatalog(ctx, f, revision1.NewFinder(f), false); err != nil && (opt.ActiveContent == prepare.ActiveRefuse || !isActive(err)) {
+	if err := checkCatalog(ctx, f, revision1.NewFinder(f), false); err != nil && (opt.ActiveContent == prepare.ActiveReject || !isActive(err)) {
 		return nil, err
 	}
 	return prepare.Prepare(ctx, f, hash, opt)

@@ -54,7 +54,7 @@ func TestAdmitPrepared(t *testing.T) {
 		sig    = "<</Type/Annot/Subtype/Widget/FT/Sig/T(s)/Rect[0 0 0 0]/F 2/V<</Type/Sig/ByteRange[0 1 2 3]/Contents<00>>>>>"
 		widget = "<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/Rect[100 500 200 520]>>"
 	)
-	tags, forms, refuse := prepare.Options{Tags: prepare.TagsDetect}, prepare.Options{Form: prepare.FormImport}, prepare.Options{ActiveContent: prepare.ActiveRefuse}
+	tags, forms, refuse := prepare.Options{Tags: prepare.TagsDetect}, prepare.Options{Form: prepare.FormImport}, prepare.Options{ActiveContent: prepare.ActiveReject}
 	for name, c := range map[string]struct {
 		file []byte
 		opt  prepare.Options

@@ -22,7 +22,7 @@ import (
 // Values of documentOptions.repair. RepairAuto is the default.
 const (
 	RepairAuto   = "auto"
-	RepairRefuse = "refuse"
+	RepairReject = "refuse"
 )
 
 // Renderer interprets documents as signers will see them, and can save them again.
@@ -43,7 +43,7 @@ func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cau
 	rewriting, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
 	// The sealed file will contain the upload unchanged, so the upload must not contain a second seal.
-	if marked, err := verify.HoldsMark(rewriting, u.File, u.Size); err != nil || marked {
+	if marked, err := verify.ContainsMark(rewriting, u.File, u.Size); err != nil || marked {
 		return Info{}, nil, RefusalOf(cmp.Or(err, error(errResemblesSeal())))
 	}
 	release, err := u.reserve(ctx)
@@ -53,13 +53,13 @@ func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cau
 	defer release()
 	saved, err := lim.Renderer.Save(rewriting, u.File, u.Size)
 	if err != nil {
-		return Info{}, nil, notRepaired(cause, err)
+		return Info{}, nil, withRepairReason(cause, err)
 	}
 	p := &Prepared{Signatures: verify.Signatures(ctx, u.File, u.Size)}
 	changes := []prepare.Change{{Kind: manifest.Repaired, Count: 1, Detail: safeText(cause.Message)}}
 	plain, removed, err := removeSignatures(saved, lim)
 	if err != nil {
-		return Info{}, nil, notRepaired(cause, err)
+		return Info{}, nil, withRepairReason(cause, err)
 	}
 	if removed > 0 {
 		if len(p.Signatures) == 0 {
@@ -78,11 +78,11 @@ func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cau
 		err = errAppearanceDiffers
 	}
 	if err != nil {
-		return Info{}, nil, notRepaired(cause, err)
+		return Info{}, nil, withRepairReason(cause, err)
 	}
 	info, p, err := admitRewritten(ctx, saved, p, changes, lim, opt)
 	if again, ok := errors.AsType[*refusal.Error](err); ok && isRepairable(again) {
-		return Info{}, nil, notRepaired(cause, again)
+		return Info{}, nil, withRepairReason(cause, again)
 	}
 	for _, c := range changes {
 		info.Warnings = append(info.Warnings, Warning{Code: c.Kind, Count: c.Count, Detail: c.Detail})
@@ -107,8 +107,9 @@ func signers(all []manifest.Signature) string {
 
 var errAppearanceDiffers = refusal.New(refusal.PDFNeedsRepair, "A page would look different.")
 
-// notRepaired adds to a rejection the reason why the file was not repaired. If err is not a rejection, it returns err.
-func notRepaired(cause *refusal.Error, err error) error {
+// withRepairReason adds to a rejection the reason why the file was not repaired. If err is not a rejection, it returns
+// err.
+func withRepairReason(cause *refusal.Error, err error) error {
 	why, ok := errors.AsType[*refusal.Error](RefusalOf(err))
 	if !ok {
 		return err

@@ -56,7 +56,7 @@ func TestAdmitUpload_Damaged_IsRepaired(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			u := uploadOf(c.b)
-			u.Repair = admission.RepairRefuse
+			u.Repair = admission.RepairReject
 			_, _, err := admission.AdmitUpload(t.Context(), u, rendering(), prepare.Options{})
 			var cause *refusal.Error
 			require.ErrorAs(t, err, &cause)
@@ -105,7 +105,7 @@ func TestAdmitUpload_Signed_LosesItsSignatures(t *testing.T) {
 	t.Parallel()
 	b := signed()
 	u := uploadOf(b)
-	u.Repair = admission.RepairRefuse
+	u.Repair = admission.RepairReject
 	_, _, err := admission.AdmitUpload(t.Context(), u, rendering(), prepare.Options{})
 	var refused *refusal.Error
 	require.ErrorAs(t, err, &refused)

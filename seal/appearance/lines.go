@@ -153,10 +153,10 @@ func (r *lineReader) path(object uint64, m matrix) {
 	if stroked {
 		for _, p := range parts {
 			for i := 1; i < len(p.points); i++ {
-				r.lay(p.points[i-1], p.points[i])
+				r.addSegment(p.points[i-1], p.points[i])
 			}
 			if p.closed {
-				r.lay(p.points[len(p.points)-1], p.points[0])
+				r.addSegment(p.points[len(p.points)-1], p.points[0])
 			}
 		}
 		return
@@ -210,8 +210,8 @@ func (r *lineReader) straightParts(object uint64, m matrix) (out []part) {
 	return out
 }
 
-// lay adds a segment if it is horizontal or vertical.
-func (r *lineReader) lay(a, b point) {
+// addSegment adds a segment if it is horizontal or vertical.
+func (r *lineReader) addSegment(a, b point) {
 	switch {
 	case math.Abs(a.y-b.y) < slack:
 		r.horizontal = append(r.horizontal, Line{(a.y + b.y) / 2, min(a.x, b.x), max(a.x, b.x)})
@@ -241,14 +241,14 @@ func (r *lineReader) fill(parts []part) {
 		case inner >= 0 && isRectangle(parts[inner].points):
 			o := boxes[inner]
 			x0, y0, x1, y1 := (b.X+o.X)/2, (b.Y+o.Y)/2, (b.X+b.W+o.X+o.W)/2, (b.Y+b.H+o.Y+o.H)/2
-			r.lay(point{x0, y0}, point{x1, y0})
-			r.lay(point{x1, y0}, point{x1, y1})
-			r.lay(point{x0, y1}, point{x1, y1})
-			r.lay(point{x0, y0}, point{x0, y1})
+			r.addSegment(point{x0, y0}, point{x1, y0})
+			r.addSegment(point{x1, y0}, point{x1, y1})
+			r.addSegment(point{x0, y1}, point{x1, y1})
+			r.addSegment(point{x0, y0}, point{x0, y1})
 		case b.H <= thickest && b.H < b.W:
-			r.lay(point{b.X, b.Y + b.H/2}, point{b.X + b.W, b.Y + b.H/2})
+			r.addSegment(point{b.X, b.Y + b.H/2}, point{b.X + b.W, b.Y + b.H/2})
 		case b.W <= thickest && b.W < b.H:
-			r.lay(point{b.X + b.W/2, b.Y}, point{b.X + b.W/2, b.Y + b.H})
+			r.addSegment(point{b.X + b.W/2, b.Y}, point{b.X + b.W/2, b.Y + b.H})
 		}
 	}
 }

@@ -23,8 +23,8 @@ const (
 // keep returns the settings for retaining idle processes. Retaining them saves time, because loading the compiled
 // module takes as long as rendering several pages. A file cannot affect later ones, because the memory of its instance
 // is released with it.
-func keep() sandbox.Keep {
-	return sandbox.Keep{Idle: runtime.NumCPU(), Time: 20 * time.Second, Files: 500, Size: maxFile}
+func keep() sandbox.Retention {
+	return sandbox.Retention{Idle: runtime.NumCPU(), Time: 20 * time.Second, Files: 500, Size: maxFile}
 }
 
 // maxAnswer is the maximum size of a process's response, in bytes, which is enough for a picture of MaxPixels in

@@ -98,7 +98,7 @@ func Tasks(e *Engine) map[byte]sandbox.Task {
 		taskLines:   pageTask(e, func(d *Document, page int, _ Level) (*Lines, error) { return d.Lines(page) }),
 		taskInspect: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
 			var a inspectAnswer
-			a.Set(answered(e.serve(ctx, file, size, func(d *Document, page int, text Level) (err error) {
+			a.Set(toRejection(e.serve(ctx, file, size, func(d *Document, page int, text Level) (err error) {
 				a.Inspection, err = d.Inspect(page, text != 0)
 				return err
 			})))
@@ -106,7 +106,7 @@ func Tasks(e *Engine) map[byte]sandbox.Task {
 		},
 		taskSave: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
 			var a saveAnswer
-			a.Set(answered(e.serve(ctx, file, size, func(d *Document, _ int, _ Level) (err error) {
+			a.Set(toRejection(e.serve(ctx, file, size, func(d *Document, _ int, _ Level) (err error) {
 				a.PDF, err = d.Save()
 				return err
 			})))
@@ -121,7 +121,7 @@ func Tasks(e *Engine) map[byte]sandbox.Task {
 				second := size - begin - first
 				a.Same, a.Pages, err = e.samePages(ctx, io.NewSectionReader(file, begin, first), first, io.NewSectionReader(file, begin+first, second), second, from)
 			}
-			a.Set(answered(err))
+			a.Set(toRejection(err))
 			return a
 		},
 	}
@@ -136,7 +136,7 @@ func pageTask[T any](e *Engine, read func(d *Document, page int, level Level) (*
 			return err
 		})
 		if a.NoPage = errors.Is(err, ErrNoPage); !a.NoPage {
-			a.Set(answered(err))
+			a.Set(toRejection(err))
 		}
 		return a
 	}
@@ -170,8 +170,8 @@ func (d *Document) Encoded(page int, level Level) (*Encoded, error) {
 	}, err
 }
 
-// answered converts errors about exceeded limits and damaged files to rejections of the document.
-func answered(err error) error {
+// toRejection converts errors about exceeded limits and damaged files to rejections of the document.
+func toRejection(err error) error {
 	if _, ok := errors.AsType[*refusal.Error](err); ok || err == nil {
 		return err
 	}

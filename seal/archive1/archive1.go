@@ -87,7 +87,7 @@ func Write(r Revision, e Evidence, nonce [NonceSize]byte, issuers [hashSize]byte
 	}
 	dss := r.DSS
 	if dss == 0 {
-		dss = w.take()
+		dss = w.allocate()
 	}
 	w.begin(Object{dss, 0})
 	w.add("<</Type/DSS")
@@ -103,7 +103,7 @@ func Write(r Revision, e Evidence, nonce [NonceSize]byte, issuers [hashSize]byte
 	w.end()
 
 	out := Increment{}
-	sig, field := Object{w.take(), 0}, Object{w.take(), 0}
+	sig, field := Object{w.allocate(), 0}, Object{w.allocate(), 0}
 	w.begin(sig)
 	w.add("<</Type/DocTimeStamp/Filter/Adobe.PPKLite/SubFilter/ETSI.RFC3161\n/CSGN_Archive<</V 1/Issuers<")
 	out.Issuers = len(w.b)

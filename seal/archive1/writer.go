@@ -22,7 +22,7 @@ type entry struct {
 	at     int64
 }
 
-func (w *writer) take() int {
+func (w *writer) allocate() int {
 	w.next++
 	return w.next - 1
 }
@@ -39,7 +39,7 @@ func (w *writer) end() { w.add("\nendobj\n") }
 // stream writes DER in hexadecimal, so that a program that scans for objects cannot mistake any of it for PDF syntax,
 // and so that no compressor's output has to be reproduced.
 func (w *writer) stream(der []byte) int {
-	n := w.take()
+	n := w.allocate()
 	w.begin(Object{n, 0})
 	w.b = append(w.b, streamHead(len(der))...)
 	w.b = hex.AppendEncode(w.b, der)
@@ -59,7 +59,7 @@ func (w *writer) finish(r Revision, nonce [NonceSize]byte) int {
 	self := 0
 	start := w.base + int64(len(w.b))
 	if r.Stream {
-		self = w.take() // the stream lists itself
+		self = w.allocate() // the stream lists itself
 		w.written = append(w.written, entry{Object{self, 0}, start})
 	}
 	slices.SortFunc(w.written, func(a, b entry) int { return cmp.Compare(a.object.Num, b.object.Num) })

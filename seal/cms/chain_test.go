@@ -243,7 +243,7 @@ func TestAskingForRevocations(t *testing.T) {
 	require.Equal(t, []bool{true, false}, []bool{byOCSP, byCRL})
 	s, err := cms.FetchStatement(t.Context(), http.DefaultClient, c, ca.cert)
 	require.NoError(t, err)
-	require.NoError(t, s.CheckSound(c, ca.cert))
+	require.NoError(t, s.CheckValid(c, ca.cert))
 	require.NotNil(t, s.OCSP)
 	require.EqualValues(t, 1, askedResponder.Load())
 	require.Zero(t, askedLists.Load())
@@ -254,7 +254,7 @@ func TestAskingForRevocations(t *testing.T) {
 	require.Equal(t, []bool{false, true}, []bool{byOCSP, byCRL})
 	s, err = cms.FetchStatement(t.Context(), http.DefaultClient, c, ca.cert)
 	require.NoError(t, err)
-	require.NoError(t, s.CheckSound(c, ca.cert))
+	require.NoError(t, s.CheckValid(c, ca.cert))
 	require.NotNil(t, s.CRL)
 	require.ErrorIs(t, s.CheckGood(c, ca.cert, present), cms.ErrRevoked)
 	require.ErrorIs(t, s.CheckGood(c, ca.cert, revoked), cms.ErrRevoked)
@@ -336,7 +336,7 @@ func TestRespondersAreCertifiedForOCSP(t *testing.T) {
 	}
 	normal, err := cms.NormalizeOCSP(answer([]x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning}, false), c, ca.cert)
 	require.NoError(t, err)
-	require.NoError(t, cms.Statement{OCSP: normal}.CheckSound(c, ca.cert), "it carries its certificate")
+	require.NoError(t, cms.Statement{OCSP: normal}.CheckValid(c, ca.cert), "it carries its certificate")
 	for name, der := range map[string][]byte{
 		"for nothing":     answer(nil, false),
 		"for servers":     answer([]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, false),

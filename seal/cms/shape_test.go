@@ -159,13 +159,13 @@ func TestARevocationStatementOfAnotherShapeIsRefused(t *testing.T) {
 	answer, err = cms.NormalizeOCSP(answer, c, ca.cert)
 	require.NoError(t, err)
 	for name, s := range map[string]cms.Statement{"list": {CRL: crl}, "answer": {OCSP: answer}} {
-		require.NoError(t, s.CheckSound(c, ca.cert), name)
+		require.NoError(t, s.CheckValid(c, ca.cert), name)
 		otherShapes(t, append(s.OCSP, s.CRL...), func(shape string, der []byte) {
 			other := cms.Statement{OCSP: der}
 			if s.CRL != nil {
 				other = cms.Statement{CRL: der}
 			}
-			require.Error(t, other.CheckSound(c, ca.cert), "%s: %s", name, shape)
+			require.Error(t, other.CheckValid(c, ca.cert), "%s: %s", name, shape)
 			if s.CRL != nil {
 				_, err := cms.NormalizeCRL(der, ca.cert)
 				require.Error(t, err, "%s: %s", name, shape)

@@ -51,9 +51,9 @@ func FetchStatement(ctx context.Context, client *http.Client, c, issuer *x509.Ce
 	return s, err
 }
 
-// CheckSound checks that a statement is about a certificate, is signed by its issuer or the issuer's delegate, and
+// CheckValid checks that a statement is about a certificate, is signed by its issuer or the issuer's delegate, and
 // contains nothing that the signature does not cover. It does not check the content or the time of the statement.
-func (s Statement) CheckSound(c, issuer *x509.Certificate) error {
+func (s Statement) CheckValid(c, issuer *x509.Certificate) error {
 	switch {
 	case s.OCSP != nil && s.CRL == nil:
 		b, err := normalizeOCSP(s.OCSP, c, issuer)
@@ -74,7 +74,7 @@ func (s Statement) CheckSound(c, issuer *x509.Certificate) error {
 // CheckGood returns an error if the statement reports a revocation at or before the given time. The statement must be
 // valid.
 func (s Statement) CheckGood(c, issuer *x509.Certificate, at time.Time) error {
-	known := trust.WeighStatements(trust.Evidence{OCSPs: [][]byte{s.OCSP}, CRLs: [][]byte{s.CRL}}, c, issuer)
+	known := trust.CombineStatements(trust.Evidence{OCSPs: [][]byte{s.OCSP}, CRLs: [][]byte{s.CRL}}, c, issuer)
 	switch {
 	case known.Revoked != nil && !known.Revoked.At.After(at):
 		return ErrRevoked

@@ -154,14 +154,14 @@ func TestSound(t *testing.T) {
 	}, a.key)
 	require.NoError(t, err)
 
-	require.Error(t, cms.Statement{OCSP: answer}.CheckSound(c, a.cert), "it carries the issuer's certificate, which is not needed")
+	require.Error(t, cms.Statement{OCSP: answer}.CheckValid(c, a.cert), "it carries the issuer's certificate, which is not needed")
 	answer, err = cms.NormalizeOCSP(answer, c, a.cert)
 	require.NoError(t, err)
 	crl, err = cms.NormalizeCRL(crl, a.cert)
 	require.NoError(t, err)
 	for name, s := range map[string]cms.Statement{"OCSP": {OCSP: answer}, "CRL": {CRL: crl}} {
-		require.NoError(t, s.CheckSound(c, a.cert), name)
-		require.Error(t, s.CheckSound(c, other.cert), name)
+		require.NoError(t, s.CheckValid(c, a.cert), name)
+		require.Error(t, s.CheckValid(c, other.cert), name)
 		both := append(s.OCSP[:len(s.OCSP):len(s.OCSP)], s.CRL...)
 		for at := range both {
 			changed := append([]byte{}, both...)
@@ -170,15 +170,15 @@ func TestSound(t *testing.T) {
 			if s.CRL != nil {
 				one = cms.Statement{CRL: changed}
 			}
-			require.Error(t, one.CheckSound(c, a.cert), "%s: byte %d", name, at)
+			require.Error(t, one.CheckValid(c, a.cert), "%s: byte %d", name, at)
 		}
 		trailing := cms.Statement{OCSP: append(both, 0)}
 		if s.CRL != nil {
 			trailing = cms.Statement{CRL: append(both, 0)}
 		}
-		require.Error(t, trailing.CheckSound(c, a.cert), name)
+		require.Error(t, trailing.CheckValid(c, a.cert), name)
 	}
-	require.Error(t, cms.Statement{OCSP: answer}.CheckSound(another, a.cert), "it is about another certificate")
-	require.Error(t, cms.Statement{OCSP: answer, CRL: crl}.CheckSound(c, a.cert))
-	require.Error(t, cms.Statement{}.CheckSound(c, a.cert))
+	require.Error(t, cms.Statement{OCSP: answer}.CheckValid(another, a.cert), "it is about another certificate")
+	require.Error(t, cms.Statement{OCSP: answer, CRL: crl}.CheckValid(c, a.cert))
+	require.Error(t, cms.Statement{}.CheckValid(c, a.cert))
 }

@@ -98,8 +98,8 @@ func render(ctx context.Context, dir, renderer, file string, page int) (picture,
 // contains content that is blended with Multiply.
 const rounding = 3
 
-// alike reports whether two pixels differ by at most rounding.
-func alike(a, b []byte) bool {
+// samePixel reports whether two pixels differ by at most rounding.
+func samePixel(a, b []byte) bool {
 	for k := range a {
 		if max(a[k], b[k])-min(a[k], b[k]) > rounding {
 			return false
@@ -119,7 +119,7 @@ func compare(a, b picture, page int, job seal.Job, info admission.Info) (outside
 	for y := range a.h {
 		for x := range a.w {
 			i := 3 * (y*a.w + x)
-			if alike(a.rgb[i:i+3], b.rgb[i:i+3]) {
+			if samePixel(a.rgb[i:i+3], b.rgb[i:i+3]) {
 				continue
 			}
 			px, py := (float64(x)+0.5)*sx, (float64(y)+0.5)*sy

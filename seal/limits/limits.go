@@ -23,10 +23,10 @@ const (
 // Finished × 220 bytes, plus the IDs of documents and signers. With many signers, the second term is MinRanges × 20
 // bytes for each signer.
 const (
-	Finished  = 1_000  // finished pages of all signers
-	Hashes    = 20_000 // hashes of pages and texts; enough for 4,000 pages at all levels
-	Ranges    = 20_000 // ranges of pages of all signers
-	MinRanges = 100    // minimum number of ranges for each signer
+	MaxFinishedPages = 1_000  // finished pages of all signers
+	MaxHashes        = 20_000 // hashes of pages and texts; enough for 4,000 pages at all levels
+	MaxRanges        = 20_000 // ranges of pages of all signers
+	MinRanges        = 100    // minimum number of ranges for each signer
 )
 
 // Limits for the content of a sealed file besides the original and the record.

@@ -47,7 +47,7 @@ func Find(f *pdf.File) (*Claim, error) {
 	if c.dict, err = o.Value.Dict(); err != nil {
 		return nil, err
 	}
-	large, err := f.DecodesBeyond(o, maxXMP)
+	large, err := f.DecodedSizeExceeds(o, maxXMP)
 	if err != nil && !errors.Is(err, pdf.ErrFilter) && !errors.Is(err, pdf.ErrDamaged) {
 		return nil, err
 	}

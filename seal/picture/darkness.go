@@ -38,9 +38,9 @@ func darknessOf(img *image.NRGBA) Darkness {
 	return d
 }
 
-// most returns the average darkness, from 0 to 1, of the darkest square whose sides are side pixels long. If the
+// max returns the average darkness, from 0 to 1, of the darkest square whose sides are side pixels long. If the
 // picture is smaller, it is treated as one such square.
-func (d *Darkness) most(side float64) float64 {
+func (d *Darkness) max(side float64) float64 {
 	n := max(1, int(side/float64(d.cell)+0.5))
 	w, h := min(n, d.columns), min(n, d.rows)
 	best := int64(0)
@@ -62,5 +62,5 @@ const (
 
 // Opacity returns the opacity at which to draw a picture. pixel is the size of a pixel in points.
 func (d *Darkness) Opacity(pixel float64) float64 {
-	return min(1, mostDark/max(d.most(letterSide/pixel), mostDark))
+	return min(1, mostDark/max(d.max(letterSide/pixel), mostDark))
 }

@@ -15,8 +15,8 @@ import (
 	"countersign/seal/refusal"
 )
 
-// inked returns a picture of one rectangle on a background.
-func inked(t *testing.T, w, h int, ground color.NRGBA, ink image.Rectangle, c color.NRGBA) []byte {
+// rectanglePicture returns a picture of one rectangle on a background.
+func rectanglePicture(t *testing.T, w, h int, ground color.NRGBA, ink image.Rectangle, c color.NRGBA) []byte {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -72,7 +72,7 @@ func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 			continue
 		}
 		want := contrast >= 1.5 && length >= 8 && float64(length) >= 0.04*float64(max(w, h))
-		_, err := picture.Check(inked(t, w, h, ground, image.Rect(x, y, x+iw, y+ih), c))
+		_, err := picture.Check(rectanglePicture(t, w, h, ground, image.Rect(x, y, x+iw, y+ih), c))
 		if want {
 			require.NoError(t, err, "%d × %d in %d × %d of %v", iw, ih, w, h, c)
 			accepted++
@@ -94,12 +94,12 @@ func TestPictures_ThatShowNothing(t *testing.T) {
 		b    []byte
 		says string
 	}{
-		"white":              {inked(t, 300, 100, white, image.Rectangle{}, dark), "no content that is visible"},
-		"near-white":         {inked(t, 300, 100, white, image.Rect(10, 10, 200, 60), color.NRGBA{240, 240, 240, 255}), "no content that is visible"},
-		"nearly transparent": {inked(t, 300, 100, color.NRGBA{}, image.Rect(10, 10, 200, 60), color.NRGBA{A: 20}), "no content that is visible"},
-		"one pixel":          {inked(t, 1, 1, dark, image.Rectangle{}, dark), "too small"},
-		"one dot":            {inked(t, 300, 100, color.NRGBA{}, image.Rect(10, 10, 13, 13), dark), "too small"},
-		"a hairline":         {inked(t, 2000, 1, dark, image.Rectangle{}, dark), "too small"},
+		"white":              {rectanglePicture(t, 300, 100, white, image.Rectangle{}, dark), "no content that is visible"},
+		"near-white":         {rectanglePicture(t, 300, 100, white, image.Rect(10, 10, 200, 60), color.NRGBA{240, 240, 240, 255}), "no content that is visible"},
+		"nearly transparent": {rectanglePicture(t, 300, 100, color.NRGBA{}, image.Rect(10, 10, 200, 60), color.NRGBA{A: 20}), "no content that is visible"},
+		"one pixel":          {rectanglePicture(t, 1, 1, dark, image.Rectangle{}, dark), "too small"},
+		"one dot":            {rectanglePicture(t, 300, 100, color.NRGBA{}, image.Rect(10, 10, 13, 13), dark), "too small"},
+		"a hairline":         {rectanglePicture(t, 2000, 1, dark, image.Rectangle{}, dark), "too small"},
 	} {
 		_, err := picture.Check(tt.b)
 		require.ErrorContains(t, err, tt.says, name)

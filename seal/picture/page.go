@@ -52,7 +52,7 @@ func Page(b []byte) ([]byte, error) {
 	if format == "jpeg" {
 		orientation, dpi = exifOrientation(b), jpegResolution(b)
 	}
-	img = turn(img, orientation)
+	img = orient(img, orientation)
 	if orientation >= 5 && orientation <= 8 {
 		full.X, full.Y = full.Y, full.X
 	}

@@ -31,7 +31,7 @@ func Photo(b []byte) ([]byte, error) {
 	img = fitPhoto(img, maxStoredPhoto)
 	var out bytes.Buffer
 	if format == "jpeg" {
-		err = jpeg.Encode(&out, turn(img, exifOrientation(b)), &jpeg.Options{Quality: photoQuality})
+		err = jpeg.Encode(&out, orient(img, exifOrientation(b)), &jpeg.Options{Quality: photoQuality})
 	} else {
 		err = png.Encode(&out, img)
 	}
@@ -72,8 +72,8 @@ func fitPhoto(img image.Image, keep float64) image.Image {
 	return scaled(img, k, xdraw.ApproxBiLinear)
 }
 
-// turn rotates and mirrors a picture so that it is upright, according to its EXIF orientation.
-func turn(img image.Image, orientation int) image.Image {
+// orient rotates and mirrors a picture so that it is upright, according to its EXIF orientation.
+func orient(img image.Image, orientation int) image.Image {
 	if orientation < 2 || orientation > 8 {
 		return img
 	}
@@ -167,7 +167,7 @@ func Logo(b []byte) ([]byte, error) {
 		return nil, err
 	}
 	if format == "jpeg" {
-		img = turn(img, exifOrientation(b))
+		img = orient(img, exifOrientation(b))
 	}
 	r := img.Bounds()
 	k := min(1, float64(logoWidth)/float64(r.Dx()), float64(logoHeight)/float64(r.Dy()))

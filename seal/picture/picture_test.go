@@ -73,11 +73,11 @@ func TestPicturesTogether(t *testing.T) {
 	}
 }
 
-// greyPNG returns a picture of w × h pixels.
-func greyPNG(t *testing.T, w, h int, grey uint8) []byte {
+// grayPNG returns a picture of w × h pixels.
+func grayPNG(t *testing.T, w, h int, gray uint8) []byte {
 	t.Helper()
 	img := image.NewGray(image.Rect(0, 0, w, h))
-	img.Pix[0] = grey
+	img.Pix[0] = gray
 	var b bytes.Buffer
 	enc := png.Encoder{CompressionLevel: png.BestSpeed}
 	require.NoError(t, enc.Encode(&b, img))
@@ -101,21 +101,21 @@ func padded(t *testing.T, b []byte, n int) []byte {
 // TestBoundsOfPictures checks that each maximum is accepted, and that a value one larger is rejected.
 func TestBoundsOfPictures(t *testing.T) {
 	t.Parallel()
-	small := greyPNG(t, 16, 16, 1)
+	small := grayPNG(t, 16, 16, 1)
 	for name, tt := range map[string]struct {
 		b  []byte
 		ok bool
 	}{
-		"8192 wide":         {greyPNG(t, 8192, 90, 1), true},
-		"8193 wide":         {greyPNG(t, 8193, 1, 1), false},
-		"8192 high":         {greyPNG(t, 90, 8192, 1), true},
-		"8193 high":         {greyPNG(t, 1, 8193, 1), false},
-		"8 million pixels":  {greyPNG(t, 4096, 2048, 1), true},
-		"a line more":       {greyPNG(t, 4096, 2049, 1), false},
+		"8192 wide":         {grayPNG(t, 8192, 90, 1), true},
+		"8193 wide":         {grayPNG(t, 8193, 1, 1), false},
+		"8192 high":         {grayPNG(t, 90, 8192, 1), true},
+		"8193 high":         {grayPNG(t, 1, 8193, 1), false},
+		"8 million pixels":  {grayPNG(t, 4096, 2048, 1), true},
+		"a line more":       {grayPNG(t, 4096, 2049, 1), false},
 		"2 MiB":             {padded(t, small, 2<<20), true},
 		"a byte more":       {padded(t, small, 2<<20+1), false},
-		"a million pixels":  {greyPNG(t, 1024, 1024, 1), true},
-		"wide and very low": {greyPNG(t, 8192, 200, 1), true},
+		"a million pixels":  {grayPNG(t, 1024, 1024, 1), true},
+		"wide and very low": {grayPNG(t, 8192, 200, 1), true},
 	} {
 		out, err := picture.Check(tt.b)
 		if !tt.ok {
@@ -187,9 +187,9 @@ func TestPicturesKeepTheirPixels(t *testing.T) {
 // A picture that is rejected because of its size is not decoded and does not count toward the limit.
 func TestPixelsOfASubmission(t *testing.T) {
 	t.Parallel()
-	first, second, more := greyPNG(t, 4096, 2048, 1), greyPNG(t, 4096, 2048, 2), greyPNG(t, 1, 1, 3)
+	first, second, more := grayPNG(t, 4096, 2048, 1), grayPNG(t, 4096, 2048, 2), grayPNG(t, 1, 1, 3)
 	var p picture.Checker
-	for _, huge := range [][]byte{greyPNG(t, 8193, 100, 1), greyPNG(t, 100, 8193, 1), padded(t, more, 2<<20+1)} {
+	for _, huge := range [][]byte{grayPNG(t, 8193, 100, 1), grayPNG(t, 100, 8193, 1), padded(t, more, 2<<20+1)} {
 		_, err := p.Check(huge)
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "in total")
@@ -206,10 +206,10 @@ func TestPixelsOfASubmission(t *testing.T) {
 	for _, side := range [][2]int{{8192, 1000}, {1000, 8192}} {
 		var q picture.Checker
 		for i := range 2 {
-			_, err := q.Check(greyPNG(t, side[0], side[1], uint8(i)))
+			_, err := q.Check(grayPNG(t, side[0], side[1], uint8(i)))
 			require.NoError(t, err)
 		}
-		_, err = q.Check(greyPNG(t, side[0], side[1], 9))
+		_, err = q.Check(grayPNG(t, side[0], side[1], 9))
 		require.ErrorContains(t, err, "in total")
 	}
 }

@@ -38,13 +38,13 @@ func rasterOfImage(img *image.NRGBA) Raster {
 	if all != 255 {
 		r.Alpha = pdf.Deflate(alpha)
 	}
-	colour, one, grey := colours(img)
+	first, one, gray := scanColors(img)
 	var pixels []byte
 	switch {
 	case one: // pen strokes, which vary only in transparency
-		r.Space, r.Bits = fmt.Sprintf("[/Indexed/DeviceRGB 0<%02X%02X%02X>]", colour[0], colour[1], colour[2]), 1
+		r.Space, r.Bits = fmt.Sprintf("[/Indexed/DeviceRGB 0<%02X%02X%02X>]", first[0], first[1], first[2]), 1
 		pixels = make([]byte, (r.W+7)/8*r.H)
-	case grey:
+	case gray:
 		r.Space, pixels = "/DeviceGray", samples(img, 1)
 	default:
 		r.Space, pixels = "/DeviceRGB", samples(img, 3)
@@ -67,12 +67,12 @@ func samples(img *image.NRGBA, n int) []byte {
 	return out
 }
 
-// colours returns the color of the first visible pixel, and reports whether all visible pixels have that color and
+// scanColors returns the color of the first visible pixel, and reports whether all visible pixels have that color and
 // whether all are gray.
-func colours(img *image.NRGBA) (first [3]byte, one, grey bool) {
+func scanColors(img *image.NRGBA) (first [3]byte, one, gray bool) {
 	seen := false
-	one, grey = true, true
-	for i := 0; i+3 < len(img.Pix) && (one || grey); i += 4 {
+	one, gray = true, true
+	for i := 0; i+3 < len(img.Pix) && (one || gray); i += 4 {
 		p := img.Pix[i : i+4 : i+4]
 		if p[3] == 0 {
 			continue
@@ -81,7 +81,7 @@ func colours(img *image.NRGBA) (first [3]byte, one, grey bool) {
 			first, seen = [3]byte(p[:3]), true
 		}
 		one = one && first == [3]byte(p[:3])
-		grey = grey && p[0] == p[1] && p[1] == p[2]
+		gray = gray && p[0] == p[1] && p[1] == p[2]
 	}
-	return first, one, grey
+	return first, one, gray
 }

@@ -32,23 +32,23 @@ import (
 // The process receives each file on standard input, as one byte with the task, the size in eight bytes (big-endian),
 // and the content. For a large file, it receives only the requested parts. The response is one line of JSON.
 type Pool struct {
-	command []string
-	keep    Keep
+	command   []string
+	retention Retention
 
 	mu   sync.Mutex
 	idle []*validator
 	shut bool
 }
 
-// Keep configures how long idle processes are retained.
-type Keep struct {
+// Retention configures how long idle processes are retained.
+type Retention struct {
 	Idle  int           // maximum number of idle processes
 	Time  time.Duration // maximum idle time of a process
 	Files int           // maximum number of files per process
 	Size  int64         // file size in bytes; a process exits after a larger file, because it might not release the memory
 }
 
-var defaultKeep = Keep{Idle: 2, Time: 10 * time.Second, Files: 100, Size: 1 << 20}
+var defaultRetention = Retention{Idle: 2, Time: 10 * time.Second, Files: 100, Size: 1 << 20}
 
 const maxFile = 100 << 20 // maximum file size in bytes
 
@@ -69,10 +69,12 @@ func InParts(task byte) byte { return task | inParts }
 
 // New returns a pool whose processes run the given command, which must call Serve. The command is the full path of the
 // program, followed by its arguments.
-func New(command ...string) *Pool { return NewKeeping(defaultKeep, command...) }
+func New(command ...string) *Pool { return NewKeeping(defaultRetention, command...) }
 
 // NewKeeping is like New, but specifies how long idle processes are retained.
-func NewKeeping(keep Keep, command ...string) *Pool { return &Pool{command: command, keep: keep} }
+func NewKeeping(keep Retention, command ...string) *Pool {
+	return &Pool{command: command, retention: keep}
+}
 
 // Close ends the idle processes.
 func (v *Pool) Close() {
@@ -87,7 +89,7 @@ func (v *Pool) Close() {
 
 // Run examines one file and decodes the response into answer. The response is one line of no more than most bytes.
 func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size int64, answer any, most int) error {
-	p, err := v.take(ctx, b)
+	p, err := v.acquire(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -109,15 +111,15 @@ func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size
 	case err != nil:
 		return err
 	}
-	v.give(p, size)
+	v.release(p, size)
 	if err := json.Unmarshal(line, answer); err != nil {
 		return fmt.Errorf("seal: response of the validator: %w", err)
 	}
 	return nil
 }
 
-// take returns an idle process, or starts one.
-func (v *Pool) take(ctx context.Context, b Bounds) (*validator, error) {
+// acquire returns an idle process, or starts one.
+func (v *Pool) acquire(ctx context.Context, b Bounds) (*validator, error) {
 	v.mu.Lock()
 	for i := len(v.idle) - 1; i >= 0; i-- {
 		if p := v.idle[i]; p.bounds == b {
@@ -131,17 +133,17 @@ func (v *Pool) take(ctx context.Context, b Bounds) (*validator, error) {
 	return v.start(ctx, b)
 }
 
-// give retains a process for the next file, or ends it.
-func (v *Pool) give(p *validator, size int64) {
+// release retains a process for the next file, or ends it.
+func (v *Pool) release(p *validator, size int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	p.files++
-	if v.shut || len(v.idle) >= v.keep.Idle || p.files >= v.keep.Files || size > v.keep.Size {
+	if v.shut || len(v.idle) >= v.retention.Idle || p.files >= v.retention.Files || size > v.retention.Size {
 		p.end()
 		return
 	}
 	v.idle = append(v.idle, p)
-	p.expiry = time.AfterFunc(v.keep.Time, func() { v.expire(p) })
+	p.expiry = time.AfterFunc(v.retention.Time, func() { v.expire(p) })
 }
 
 func (v *Pool) expire(p *validator) {

@@ -83,9 +83,9 @@ func authority(name string) *x509.Certificate {
 }
 
 // sealing returns the template of a valid sealing certificate.
-func sealing(organisation string) *x509.Certificate {
+func sealing(organization string) *x509.Certificate {
 	return &x509.Certificate{
-		Subject: pkix.Name{CommonName: "Document seal", Organization: []string{organisation}}, KeyUsage: x509.KeyUsageDigitalSignature,
+		Subject: pkix.Name{CommonName: "Document seal", Organization: []string{organization}}, KeyUsage: x509.KeyUsageDigitalSignature,
 		UnknownExtKeyUsage: []asn1.ObjectIdentifier{documentSigning},
 	}
 }
@@ -155,7 +155,7 @@ func pool(certs ...*identity) *x509.CertPool {
 	return p
 }
 
-func judge(t testing.TB, p trust.Policy, in trust.Seal, now time.Time) trust.Judgement {
+func evaluate(t testing.TB, p trust.Policy, in trust.Seal, now time.Time) trust.Evaluation {
 	t.Helper()
-	return p.Judge(in, now)
+	return p.Evaluate(in, now)
 }

@@ -53,7 +53,7 @@ func answerOfCRL(list *x509.RevocationList, c, issuer *x509.Certificate, may *ch
 	if err := checkScope(list, c); err != nil {
 		return answer{}, err
 	}
-	if err := may.take(); err != nil {
+	if err := may.spend(); err != nil {
 		return answer{}, err
 	}
 	if err := list.CheckSignatureFrom(issuer); err != nil {

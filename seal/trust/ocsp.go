@@ -197,7 +197,7 @@ func (o *ocspAnswer) checkSignature(issuer *x509.Certificate, may *checks) error
 		return errors.New("the OCSP response has an unsupported signature algorithm")
 	}
 	signed := func(c *x509.Certificate) bool {
-		return may.take() == nil && c.CheckSignature(algorithm, o.basic.Data.Raw, o.basic.Signature.RightAlign()) == nil
+		return may.spend() == nil && c.CheckSignature(algorithm, o.basic.Data.Raw, o.basic.Signature.RightAlign()) == nil
 	}
 	if signed(issuer) {
 		return nil
@@ -208,7 +208,7 @@ func (o *ocspAnswer) checkSignature(issuer *x509.Certificate, may *checks) error
 		}
 		at := o.basic.Data.ProducedAt
 		switch {
-		case !bytes.Equal(c.RawIssuer, issuer.RawSubject) || may.take() != nil || issuer.CheckSignature(c.SignatureAlgorithm, c.RawTBSCertificate, c.Signature) != nil:
+		case !bytes.Equal(c.RawIssuer, issuer.RawSubject) || may.spend() != nil || issuer.CheckSignature(c.SignatureAlgorithm, c.RawTBSCertificate, c.Signature) != nil:
 			return errors.New("the OCSP responder is not authorized by the certificate's issuer")
 		case c.IsCA || !slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageOCSPSigning):
 			return errors.New("the OCSP responder's certificate may not sign OCSP responses")

@@ -131,10 +131,10 @@ func TestOpenSSL(t *testing.T) {
 	p := trust.Policy{Sealers: []trust.Sealer{trust.IssuedBy(root, "Acme Ltd")}}
 
 	in := trust.Seal{Certificates: []*x509.Certificate{leaf, root}}
-	assert.Equal(t, trust.Trusted, judge(t, p, in, present).Sealer.Status)
-	assert.Equal(t, trust.Untrusted, judge(t, p, trust.Seal{Certificates: []*x509.Certificate{tls, root}}, present).Sealer.Status)
+	assert.Equal(t, trust.Trusted, evaluate(t, p, in, present).Sealer.Status)
+	assert.Equal(t, trust.Untrusted, evaluate(t, p, trust.Seal{Certificates: []*x509.Certificate{tls, root}}, present).Sealer.Status)
 
-	know := func(e trust.Evidence) trust.RevocationStatus { return trust.WeighStatements(e, leaf, root) }
+	know := func(e trust.Evidence) trust.RevocationStatus { return trust.CombineStatements(e, leaf, root) }
 	crl := trust.Evidence{CRLs: [][]byte{o.crl()}}
 	assert.False(t, know(crl).Good.IsZero())
 	for responder, counts := range map[string]bool{"root": true, "ocsp": true, "tls": false} {
@@ -152,7 +152,7 @@ func TestOpenSSL(t *testing.T) {
 			assert.WithinDuration(t, present, k.Revoked.At, time.Minute, name)
 		}
 		in.Evidence = e
-		j := judge(t, p, in, time.Now().Add(time.Second))
+		j := evaluate(t, p, in, time.Now().Add(time.Second))
 		assert.Equal(t, trust.Untrusted, j.Revocation.Status, name)
 	}
 	assert.Nil(t, know(trust.Evidence{OCSPs: [][]byte{o.ocsp("seal", "tls")}}).Revoked, "a TLS server has no say")

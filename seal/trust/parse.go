@@ -101,8 +101,8 @@ func eachBlock(data []byte, do func(*pem.Block) error) error {
 	return nil
 }
 
-// ParseOrganisation returns the organization required by a sealer name such as "O=Acme Ltd".
-func ParseOrganisation(sealer string) (string, bool) { return strings.CutPrefix(sealer, "O=") }
+// ParseOrganization returns the organization required by a sealer name such as "O=Acme Ltd".
+func ParseOrganization(sealer string) (string, bool) { return strings.CutPrefix(sealer, "O=") }
 
 // jsonWebKey is a key in a JWK set (RFC 7517). Revoked has the form defined by OpenID Federation 1.0 for historical
 // keys.

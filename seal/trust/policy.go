@@ -33,9 +33,9 @@ type Sealer struct {
 	Certificate *x509.Certificate
 	Key         crypto.PublicKey
 	Issuer      *x509.Certificate // an authority whose sealing certificates are trusted
-	// Organisation limits Issuer to certificates of exactly this organization. If it is empty, certificates of all
+	// Organization limits Issuer to certificates of exactly this organization. If it is empty, certificates of all
 	// organizations are accepted.
-	Organisation string
+	Organization string
 	// Revoked records that the key of a pinned certificate was revoked locally.
 	Revoked *Revocation
 }
@@ -60,8 +60,8 @@ func pinnedKey(key crypto.PublicKey) Sealer { return Sealer{Key: key} }
 
 // IssuedBy returns a Sealer that trusts valid sealing certificates issued directly or indirectly by an authority. It
 // trusts either all of them or only those of exactly one organization.
-func IssuedBy(authority *x509.Certificate, organisation string) Sealer {
-	return Sealer{Issuer: authority, Organisation: organisation}
+func IssuedBy(authority *x509.Certificate, organization string) Sealer {
+	return Sealer{Issuer: authority, Organization: organization}
 }
 
 // Check returns an error if the sealer can never match any certificate.

@@ -43,9 +43,9 @@ var errOther = errors.New("it concerns other certificates")
 type statements struct {
 	ocsps []*ocspAnswer
 	crls  []*x509.RevocationList
-	// weighed caches results by certificate and issuer.
-	weighed map[string]RevocationStatus
-	checks  *checks
+	// cache caches results by certificate and issuer.
+	cache  map[string]RevocationStatus
+	checks *checks
 }
 
 // checks is the remaining number of statement signatures that may be checked.
@@ -57,7 +57,7 @@ const maxChecks = 1024
 // errTooMany reports that the permitted number of checks is exhausted.
 var errTooMany = errors.New("too many statements")
 
-func (c *checks) take() error {
+func (c *checks) spend() error {
 	if c.left--; c.left < 0 {
 		return errTooMany
 	}
@@ -69,7 +69,7 @@ func (c *checks) take() error {
 const maxStatements = 512
 
 func parseStatements(e Evidence) statements {
-	s := statements{weighed: make(map[string]RevocationStatus), checks: &checks{left: maxChecks}}
+	s := statements{cache: make(map[string]RevocationStatus), checks: &checks{left: maxChecks}}
 	for _, b := range e.OCSPs[:min(len(e.OCSPs), maxStatements)] {
 		if o, err := parseOCSP(b); err == nil {
 			s.ocsps = append(s.ocsps, o)
@@ -89,19 +89,19 @@ type RevocationStatus struct {
 	Revoked *RevokedAt // earliest revocation in any statement
 }
 
-// WeighStatements combines all statements about a certificate. A revocation overrides any number of good statements,
+// CombineStatements combines all statements about a certificate. A revocation overrides any number of good statements,
 // regardless of the statements' times.
-func WeighStatements(e Evidence, c, issuer *x509.Certificate) RevocationStatus {
+func CombineStatements(e Evidence, c, issuer *x509.Certificate) RevocationStatus {
 	return parseStatements(e).status(c, issuer)
 }
 
 func (s statements) status(c, issuer *x509.Certificate) RevocationStatus {
 	key := string(c.Raw) + string(issuer.Raw)
-	k, done := s.weighed[key]
+	k, done := s.cache[key]
 	if done {
 		return k
 	}
-	weigh := func(a answer, err error) {
+	add := func(a answer, err error) {
 		switch {
 		case err != nil: // no valid statement about this certificate
 		case a.Revoked == nil:
@@ -113,15 +113,15 @@ func (s statements) status(c, issuer *x509.Certificate) RevocationStatus {
 		}
 	}
 	for _, o := range s.ocsps {
-		weigh(o.about(c, issuer, s.checks))
+		add(o.about(c, issuer, s.checks))
 	}
 	for _, l := range s.crls {
-		weigh(answerOfCRL(l, c, issuer, s.checks))
+		add(answerOfCRL(l, c, issuer, s.checks))
 	}
 	if s.checks.left < 0 { // an unchecked statement may report a revocation
 		k.Good = time.Time{}
 	}
-	s.weighed[key] = k
+	s.cache[key] = k
 	return k
 }
 

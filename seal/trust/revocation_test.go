@@ -124,7 +124,7 @@ func TestWhichStatementsCount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := trust.WeighStatements(c.evidence, leaf.cert, root.cert)
+			k := trust.CombineStatements(c.evidence, leaf.cert, root.cert)
 			assert.Equal(t, c.good, !k.Good.IsZero(), "good")
 			assert.Equal(t, c.revoked, k.Revoked != nil, "revoked")
 			if k.Revoked != nil {
@@ -144,7 +144,7 @@ func TestAnIndirectEntry(t *testing.T) {
 		revoking(leaf, year(1), 0)(l)
 		l.RevokedCertificateEntries[0].ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 29}, Critical: true, Value: []byte{0x30, 0}}}
 	})
-	require.Zero(t, trust.WeighStatements(trust.Evidence{CRLs: [][]byte{der}}, leaf.cert, root.cert))
+	require.Zero(t, trust.CombineStatements(trust.Evidence{CRLs: [][]byte{der}}, leaf.cert, root.cert))
 }
 
 // TestInvalidityDate checks that an invalidity date before the revocation applies.
@@ -158,7 +158,7 @@ func TestInvalidityDate(t *testing.T) {
 		revoking(leaf, year(4), 1)(l)
 		l.RevokedCertificateEntries[0].ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 24}, Value: value}}
 	})
-	require.Equal(t, year(2), trust.WeighStatements(trust.Evidence{CRLs: [][]byte{der}}, leaf.cert, root.cert).Revoked.At)
+	require.Equal(t, year(2), trust.CombineStatements(trust.Evidence{CRLs: [][]byte{der}}, leaf.cert, root.cert).Revoked.At)
 }
 
 // TestRevocationOfTheSeal checks the effect of revocation statements on the verdict for a document.
@@ -197,7 +197,7 @@ func TestRevocationOfTheSeal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := trust.Seal{Certificates: leaf.chain(), Stamps: c.stamps, Evidence: trust.Evidence{CRLs: c.crls}}
-			j := judge(t, p, in, year(7))
+			j := evaluate(t, p, in, year(7))
 			assert.Equal(t, c.want, j.Revocation.Status, "%v", j.Revocation)
 			assert.Equal(t, c.code, j.Revocation.Code)
 			assert.Equal(t, len(c.crls) > 0, j.HasStatements)
@@ -216,7 +216,7 @@ func TestManyStatements(t *testing.T) {
 		e.CRLs[i], e.OCSPs[i] = list, list
 	}
 	begin := time.Now()
-	require.False(t, trust.WeighStatements(e, leaf.cert, root.cert).Good.IsZero())
+	require.False(t, trust.CombineStatements(e, leaf.cert, root.cert).Good.IsZero())
 	require.Less(t, time.Since(begin), 20*time.Second)
 }
 
@@ -228,7 +228,7 @@ func TestCostlyStatements(t *testing.T) {
 	leaf := issue(t, root, sealing("Acme Ltd"))
 	good := root.ocsp(leaf, root, year(1), nil)
 	weigh := func(answers ...[]byte) trust.RevocationStatus {
-		return trust.WeighStatements(trust.Evidence{OCSPs: answers}, leaf.cert, root.cert)
+		return trust.CombineStatements(trust.Evidence{OCSPs: answers}, leaf.cert, root.cert)
 	}
 	require.False(t, weigh(good).Good.IsZero())
 
@@ -267,10 +267,10 @@ func FuzzStatements(f *testing.F) {
 	f.Add(root.ocsp(leaf, root, year(1), nil))
 	stranger := issueFor(f, nil, authority("Root"), issue(f, nil, authority("x")).key)
 	f.Fuzz(func(t *testing.T, der []byte) {
-		if trust.WeighStatements(trust.Evidence{CRLs: [][]byte{der}}, leaf.cert, stranger.cert) != (trust.RevocationStatus{}) {
+		if trust.CombineStatements(trust.Evidence{CRLs: [][]byte{der}}, leaf.cert, stranger.cert) != (trust.RevocationStatus{}) {
 			t.Error("a list that the stranger did not sign")
 		}
-		if trust.WeighStatements(trust.Evidence{OCSPs: [][]byte{der}}, leaf.cert, stranger.cert) != (trust.RevocationStatus{}) {
+		if trust.CombineStatements(trust.Evidence{OCSPs: [][]byte{der}}, leaf.cert, stranger.cert) != (trust.RevocationStatus{}) {
 			t.Error("an answer that the stranger did not sign")
 		}
 	})

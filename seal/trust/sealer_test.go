@@ -56,9 +56,9 @@ func TestUsage(t *testing.T) {
 			leaf := issue(t, root, tmpl)
 			in := trust.Seal{Certificates: leaf.chain()}
 			status := map[bool]trust.Status{true: trust.Trusted, false: trust.Untrusted}
-			assert.Equal(t, status[c.under], judge(t, trust.Policy{Sealers: []trust.Sealer{trust.IssuedBy(root.cert, "")}}, in, year(1)).Sealer.Status)
-			assert.Equal(t, status[c.pinned], judge(t, trust.Policy{Sealers: []trust.Sealer{trust.PinnedCertificate(leaf.cert)}}, in, year(1)).Sealer.Status)
-			assert.Equal(t, status[c.pinned], judge(t, trust.Policy{Sealers: []trust.Sealer{trust.PinnedKey(leaf.cert.PublicKey)}}, in, year(1)).Sealer.Status)
+			assert.Equal(t, status[c.under], evaluate(t, trust.Policy{Sealers: []trust.Sealer{trust.IssuedBy(root.cert, "")}}, in, year(1)).Sealer.Status)
+			assert.Equal(t, status[c.pinned], evaluate(t, trust.Policy{Sealers: []trust.Sealer{trust.PinnedCertificate(leaf.cert)}}, in, year(1)).Sealer.Status)
+			assert.Equal(t, status[c.pinned], evaluate(t, trust.Policy{Sealers: []trust.Sealer{trust.PinnedKey(leaf.cert.PublicKey)}}, in, year(1)).Sealer.Status)
 		})
 	}
 }
@@ -110,7 +110,7 @@ func TestWhoMaySeal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := judge(t, trust.Policy{Sealers: c.sealers}, trust.Seal{Certificates: c.seal.chain()}, year(1))
+			j := evaluate(t, trust.Policy{Sealers: c.sealers}, trust.Seal{Certificates: c.seal.chain()}, year(1))
 			assert.Equal(t, c.want, j.Sealer.Status, "%v", j.Sealer)
 		})
 	}
@@ -122,13 +122,13 @@ func named(commonName string) *x509.Certificate {
 	return c
 }
 
-// TestTheSentenceNamesTheOrganisation checks that the message contains the organization, and that a malicious name is
+// TestTheSentenceNamesTheOrganization checks that the message contains the organization, and that a malicious name is
 // sanitized.
-func TestTheSentenceNamesTheOrganisation(t *testing.T) {
+func TestTheSentenceNamesTheOrganization(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
 	leaf := issue(t, root, sealing("Acme Ltd"))
-	j := judge(t, trust.Policy{Sealers: []trust.Sealer{trust.IssuedBy(root.cert, "")}}, trust.Seal{Certificates: leaf.chain()}, year(1))
+	j := evaluate(t, trust.Policy{Sealers: []trust.Sealer{trust.IssuedBy(root.cert, "")}}, trust.Seal{Certificates: leaf.chain()}, year(1))
 	assert.Equal(t, "Acme Ltd (Document seal)", j.By)
 	assert.Equal(t, "Root", j.Sealer.Issuer)
 	assert.Equal(t, trust.CodeIssued, j.Sealer.Code)
@@ -162,7 +162,7 @@ func TestExpiry(t *testing.T) {
 	leaf := issue(t, root, tmpl)
 	for _, s := range []trust.Sealer{trust.PinnedCertificate(leaf.cert), trust.PinnedKey(leaf.cert.PublicKey), trust.IssuedBy(root.cert, "")} {
 		for at, want := range map[float64]trust.Status{0.5: trust.Untrusted, 2: trust.Trusted, 4: trust.Untrusted} {
-			j := judge(t, trust.Policy{Sealers: []trust.Sealer{s}}, trust.Seal{Certificates: leaf.chain()}, year(at))
+			j := evaluate(t, trust.Policy{Sealers: []trust.Sealer{s}}, trust.Seal{Certificates: leaf.chain()}, year(at))
 			assert.Equal(t, want, j.Sealer.Status, "year %v: %v", at, j.Sealer)
 		}
 	}
@@ -193,7 +193,7 @@ func TestRevokedHere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := trust.Policy{Sealers: []trust.Sealer{trust.IssuedBy(root.cert, ""), revoked}, Stampers: pool(tsaRoot)}
-			j := judge(t, p, trust.Seal{Certificates: c.leaf.chain(), Stamps: c.stamps}, year(5))
+			j := evaluate(t, p, trust.Seal{Certificates: c.leaf.chain(), Stamps: c.stamps}, year(5))
 			assert.Equal(t, c.want, j.Sealer.Status, "%v", j.Sealer)
 			if c.want == trust.Untrusted {
 				assert.Equal(t, trust.CodeRevokedHere, j.Sealer.Code)
@@ -233,7 +233,7 @@ func TestRecordKeys(t *testing.T) {
 			if c.stamp > 0 {
 				in.Stamps = []trust.Stamp{{Certificates: tsa.chain(), Time: year(c.stamp)}}
 			}
-			j := judge(t, trust.Policy{Sealers: c.sealers, RecordKeys: c.known, Stampers: pool(tsaRoot)}, in, year(5))
+			j := evaluate(t, trust.Policy{Sealers: c.sealers, RecordKeys: c.known, Stampers: pool(tsaRoot)}, in, year(5))
 			assert.Equal(t, c.want, j.RecordKey.Status, "%v", j.RecordKey)
 		})
 	}
@@ -242,5 +242,5 @@ func TestRecordKeys(t *testing.T) {
 // TestNoCertificate checks that a seal without a certificate has no sealer.
 func TestNoCertificate(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, trust.Untrusted, judge(t, trust.Policy{}, trust.Seal{}, time.Now()).Sealer.Status)
+	require.Equal(t, trust.Untrusted, evaluate(t, trust.Policy{}, trust.Seal{}, time.Now()).Sealer.Status)
 }

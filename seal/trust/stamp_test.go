@@ -48,7 +48,7 @@ func TestStampers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := trust.Policy{Sealers: []trust.Sealer{trust.PinnedCertificate(leaf.cert)}, Stampers: c.pool}
-			j := judge(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{Certificates: c.tsa.chain(), Time: year(2)}}}, year(5))
+			j := evaluate(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{Certificates: c.tsa.chain(), Time: year(2)}}}, year(5))
 			assert.Equal(t, c.want, j.Stamps[0].Status, "%v", j.Stamps[0])
 			assert.Equal(t, c.want == trust.Trusted, !j.Proven.IsZero())
 			assert.Equal(t, trust.Trusted, j.Sealer.Status, "the seal is judged now: %v", j.Sealer)
@@ -65,11 +65,11 @@ func TestTheCAOfTheTSAVouchesForNoSeal(t *testing.T) {
 	tls.ExtKeyUsage, tls.UnknownExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, nil
 	p := trust.Policy{Sealers: []trust.Sealer{trust.IssuedBy(sealRoot.cert, "")}, Stampers: pool(timeRoot)}
 	for _, leaf := range []*identity{issue(t, timeRoot, tls), issue(t, timeRoot, sealing("Acme Ltd"))} {
-		j := judge(t, p, trust.Seal{Certificates: leaf.chain()}, year(1))
+		j := evaluate(t, p, trust.Seal{Certificates: leaf.chain()}, year(1))
 		assert.Equal(t, trust.Untrusted, j.Sealer.Status, "%v", j.Sealer)
 	}
 	leaf, tsa := issue(t, sealRoot, sealing("Acme Ltd")), issue(t, sealRoot, stamping())
-	j := judge(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{Certificates: tsa.chain(), Time: year(1)}}}, year(1))
+	j := evaluate(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{Certificates: tsa.chain(), Time: year(1)}}}, year(1))
 	assert.Equal(t, trust.Untrusted, j.Stamps[0].Status, "%v", j.Stamps[0])
 }
 
@@ -89,7 +89,7 @@ func TestRenewal(t *testing.T) {
 		return trust.Stamp{Certificates: by.chain(), Time: year(at)}
 	}
 	seal := trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{stamp(third, 8.5), stamp(second, 4.5), stamp(first, 1)}}
-	j := judge(t, p, seal, year(12))
+	j := evaluate(t, p, seal, year(12))
 	for _, f := range j.Stamps {
 		assert.Equal(t, trust.Trusted, f.Status, "%v", f)
 	}
@@ -117,7 +117,7 @@ func TestRenewal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := judge(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: c.stamps}, year(c.now))
+			j := evaluate(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: c.stamps}, year(c.now))
 			var got []trust.Status
 			for _, f := range j.Stamps {
 				got = append(got, f.Status)
@@ -163,12 +163,12 @@ func TestRevokedStamper(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := judge(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: c.stamps, Evidence: c.evidence}, year(7))
+			j := evaluate(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: c.stamps, Evidence: c.evidence}, year(7))
 			got := j.Stamps[len(j.Stamps)-1]
 			assert.Equal(t, c.want, got.Status, "%v", got)
 		})
 	}
-	require.Equal(t, trust.Untrusted, judge(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{}}}, year(7)).Stamps[0].Status)
+	require.Equal(t, trust.Untrusted, evaluate(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{}}}, year(7)).Stamps[0].Status)
 }
 
 // TestTheRecordsTimeMustFit checks that the certificate must be valid at the time claimed by the record, and that no
@@ -194,7 +194,7 @@ func TestTheRecordsTimeMustFit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := trust.Seal{Certificates: leaf.chain(), Claimed: c.claimed, Stamps: []trust.Stamp{{Certificates: tsa.chain(), Time: year(4)}}}
-			j := judge(t, p, in, year(5))
+			j := evaluate(t, p, in, year(5))
 			assert.Equal(t, c.sealer, j.Sealer.Status, "%v", j.Sealer)
 			assert.Equal(t, c.stamp, j.Stamps[0].Status, "%v", j.Stamps[0])
 		})

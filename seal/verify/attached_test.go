@@ -150,7 +150,7 @@ func TestReadRecord_ThatCannotBeRead_ConfirmsNothing(t *testing.T) {
 		}
 		require.Equal(t, []Code{code, "original.missing", "audit_chain.missing"}, codes, num)
 		require.Nil(t, e.x.report.SealedAt)
-		require.Nil(t, e.x.judgement.Key)
+		require.Nil(t, e.x.trustInput.Key)
 	}
 }
 

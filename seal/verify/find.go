@@ -102,7 +102,7 @@ func (s *sealedRevision) check() error {
 		return errors.New("the position of the original is invalid")
 	}
 	var hasRoot, hasRecord, listed bool
-	err := s.file.Newest(func(ref pdf.Ref, at int64) error {
+	err := s.file.VisitNewestSection(func(ref pdf.Ref, at int64) error {
 		if at < s.To || at >= s.end {
 			return fmt.Errorf("object %d of the seal is outside the seal", ref.Num)
 		}
@@ -201,8 +201,8 @@ func (f *Found) ReadPages(ctx context.Context) error {
 	return err
 }
 
-// HoldsMark reports whether a file contains a possible seal signature.
-func HoldsMark(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
+// ContainsMark reports whether a file contains a possible seal signature.
+func ContainsMark(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
 	var m Marks
 	err := ReadRange(ctx, r, 0, size, func(_ int64, b []byte) error { return m.Scan(b) })
 	if errors.Is(err, errTooManyMarks) {

@@ -325,18 +325,18 @@ func TestHashFile(t *testing.T) {
 	require.ErrorIs(t, err, errTooManyMarks)
 }
 
-// TestHoldsMark checks that HoldsMark returns true for one mark and for too many marks.
-func TestHoldsMark(t *testing.T) {
+// TestContainsMark checks that ContainsMark returns true for one mark and for too many marks.
+func TestContainsMark(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{0: false, 1: true, maxMarks + 1: true} {
 		text := "%PDF-1.7 " + strings.Repeat(markText, n)
-		got, err := HoldsMark(t.Context(), strings.NewReader(text), int64(len(text)))
+		got, err := ContainsMark(t.Context(), strings.NewReader(text), int64(len(text)))
 		require.NoError(t, err, n)
 		require.Equal(t, want, got, n)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := HoldsMark(ended, strings.NewReader(markText), int64(len(markText)))
+	_, err := ContainsMark(ended, strings.NewReader(markText), int64(len(markText)))
 	require.ErrorIs(t, err, context.Canceled)
 }
 

@@ -58,8 +58,8 @@ type digests struct {
 // hashFile reads the file only once, regardless of the number of signatures. The ranges covered by signatures have
 // common prefixes, each of which is also hashed only once. The original is the first part of the file, up to the offset
 // to. If done is not nil, it is a prefix that has already been read.
-func hashFile(ctx context.Context, r io.ReaderAt, size, to int64, holes []byteRangeGap, done *Prefix) (digests, error) {
-	s := digests{whole: sha256.New(), covered: make([][]byte, len(holes)), begun: map[int64]hash.Hash{}}
+func hashFile(ctx context.Context, r io.ReaderAt, size, to int64, gaps []byteRangeGap, done *Prefix) (digests, error) {
+	s := digests{whole: sha256.New(), covered: make([][]byte, len(gaps)), begun: map[int64]hash.Hash{}}
 	pos := int64(0)
 	if done != nil {
 		var err error
@@ -70,7 +70,7 @@ func hashFile(ctx context.Context, r io.ReaderAt, size, to int64, holes []byteRa
 		s.marks.at = slices.Clone(s.marks.at)
 		maps.Copy(s.begun, done.Begun)
 	}
-	taps := s.taps(to, holes, s.original == nil)
+	taps := s.taps(to, gaps, s.original == nil)
 	err := ReadRange(ctx, r, pos, size, func(at int64, b []byte) error {
 		if err := s.marks.Scan(b); err != nil {
 			return err
@@ -93,7 +93,7 @@ func hashFile(ctx context.Context, r io.ReaderAt, size, to int64, holes []byteRa
 	if len(taps) > 0 {
 		return s, errors.New("seal: a signature extends beyond the end of the file")
 	}
-	for i, h := range holes {
+	for i, h := range gaps {
 		covered, err := CloneHash(s.begun[h.from])
 		if err != nil {
 			return s, err
@@ -112,9 +112,9 @@ type digestPoint struct {
 	take func(hash.Hash) error
 }
 
-func (s *digests) taps(to int64, holes []byteRangeGap, original bool) []digestPoint {
+func (s *digests) taps(to int64, gaps []byteRangeGap, original bool) []digestPoint {
 	var out []digestPoint
-	for _, h := range holes {
+	for _, h := range gaps {
 		if s.begun[h.from] != nil {
 			continue
 		}

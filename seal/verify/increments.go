@@ -79,13 +79,13 @@ func archiveOf(s *sealedRevision, signatures ...*cms.Signed) (Archive, error) {
 	return Archive{Revision: r, pending: signatures, listed: map[string]bool{}, Budget: maxEvidence}, nil
 }
 
-// Question is a request for the revocation status of a certificate.
-type Question struct{ Certificate, Issuer *x509.Certificate }
+// StatementRequest is a request for the revocation status of a certificate.
+type StatementRequest struct{ Certificate, Issuer *x509.Certificate }
 
 // Plan returns the required content of the next increment. This is the certificates that are missing from the chains of
 // the pending signatures, and a question about each certificate in these chains whose authority publishes statements,
 // in this order.
-func (a *Archive) Plan() (certs [][]byte, questions []Question) {
+func (a *Archive) Plan() (certs [][]byte, questions []StatementRequest) {
 	added, asked := map[string]bool{}, map[string]bool{}
 	for _, s := range a.pending {
 		chain := s.Certificates
@@ -100,7 +100,7 @@ func (a *Archive) Plan() (certs [][]byte, questions []Question) {
 			}
 			if byOCSP, byCRL := cms.RevocationSources(c); byOCSP || byCRL {
 				asked[der] = true
-				questions = append(questions, Question{c, chain[i+1]})
+				questions = append(questions, StatementRequest{c, chain[i+1]})
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 		if !byOCSP {
 			s = cms.Statement{CRL: der}
 		}
-		if err := s.CheckSound(q.Certificate, q.Issuer); err != nil {
+		if err := s.CheckValid(q.Certificate, q.Issuer); err != nil {
 			return none, fmt.Errorf("at byte %d: %w", from, err)
 		}
 		i.evidence.Statements = append(i.evidence.Statements, archive1.Statement{CRL: !byOCSP, DER: der})
@@ -204,7 +204,7 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 // checkIncrements verifies the document time-stamps. If a time-stamp does not cover the file that precedes it, this
 // service wrote neither the time-stamp nor anything after it.
 func (e *examiner) checkIncrements(context.Context) error {
-	j := &e.x.judgement
+	j := &e.x.trustInput
 	for n, i := range e.increments {
 		if err := i.token.Verify(e.sums.covered[n+1]); err != nil {
 			e.broken = fmt.Errorf("the time-stamp at byte %d: %w", i.from, err)
@@ -276,7 +276,7 @@ func classifyAdditions(ctx context.Context, r io.ReaderAt, size, from int64) (ki
 	}
 	weight := map[string]int{"": 0, additionSaved: 1, additionAnnotations: 2, additionForm: 3, additionPages: 4, additionSignature: 5}
 	looked := 0
-	err = f.Changed(from, func(num int) error {
+	err = f.VisitChanged(from, func(num int) error {
 		if num == 0 { // head of the list of free objects
 			return nil
 		}
@@ -296,7 +296,7 @@ func classifyAdditions(ctx context.Context, r io.ReaderAt, size, from int64) (ki
 
 // kindOfObject returns the apparent kind of an object in an increment.
 func kindOfObject(f *pdf.File, num int) string {
-	o, err := f.Newer(num)
+	o, err := f.NewestVersion(num)
 	if err != nil {
 		return ""
 	}

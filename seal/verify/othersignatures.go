@@ -151,7 +151,7 @@ func (w *fieldWalker) walk(list, inherited pdf.Value, depth int) error {
 				kind = nil
 			}
 		}
-		if kind.IsName("Sig") && holdsSignature(w.f, d) {
+		if kind.IsName("Sig") && containsSignature(w.f, d) {
 			w.found = append(w.found, k)
 		}
 		if d.Get("Kids") != nil {
@@ -163,8 +163,8 @@ func (w *fieldWalker) walk(list, inherited pdf.Value, depth int) error {
 	return nil
 }
 
-// holdsSignature reports whether a signature field contains a signature.
-func holdsSignature(f *pdf.File, field pdf.Dict) bool {
+// containsSignature reports whether a signature field contains a signature.
+func containsSignature(f *pdf.File, field pdf.Dict) bool {
 	v, err := f.Dict(field.Get("V"))
 	return err == nil && v.Get("ByteRange") != nil
 }
@@ -201,19 +201,19 @@ var errSigned = errors.New("verify: signed")
 // isSignedField reports whether a widget is a signature field that contains a signature. The field's type and value can
 // be inherited from a parent field (12.7.4.1).
 func isSignedField(f *pdf.File, d pdf.Dict) bool {
-	isSignature, holds := false, false
+	isSignature, hasSignature := false, false
 	for range maxFieldDepth {
 		if kind, err := f.Resolve(d.Get("FT")); err == nil && kind.IsName("Sig") {
 			isSignature = true
 		}
-		holds = holds || holdsSignature(f, d)
+		hasSignature = hasSignature || containsSignature(f, d)
 		parent, err := f.Dict(d.Get("Parent"))
-		if err != nil || isSignature && holds {
+		if err != nil || isSignature && hasSignature {
 			break
 		}
 		d = parent
 	}
-	return isSignature && holds
+	return isSignature && hasSignature
 }
 
 // IsSigned reports whether a PDF contains a signature, according to its catalog and form. Drawing on the PDF would

@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	// errPlaces reports that the seal and the record disagree on the position of the original.
-	errPlaces = errors.New("the seal and the record give different positions")
+	// errPositionMismatch reports that the seal and the record disagree on the position of the original.
+	errPositionMismatch = errors.New("the seal and the record give different positions")
 	// errOtherOriginal reports that the hash of the original differs from the record.
 	errOtherOriginal = errors.New("the hash of the original differs")
 	// errOtherBytes reports that the appended bytes cannot be reproduced.
@@ -29,7 +29,7 @@ var (
 func (e *examiner) checkPrepared(ctx context.Context, m manifest.Placement) error {
 	p := m.Prepared
 	if p.Size != e.seal.To || m.Size <= 0 {
-		e.add("original.missing", values{"reason": errPlaces})
+		e.add("original.missing", values{"reason": errPositionMismatch})
 		return nil
 	}
 	if hex.EncodeToString(e.sums.original) != p.SHA256 {
@@ -43,7 +43,7 @@ func (e *examiner) checkPrepared(ctx context.Context, m manifest.Placement) erro
 	case p.As == manifest.Rewritten && m.As == "attached" && p.Writer == 0 && p.Plan == nil:
 		err = e.checkAttached(ctx, m)
 	default:
-		err = errPlaces
+		err = errPositionMismatch
 	}
 	switch {
 	case ctx.Err() != nil:

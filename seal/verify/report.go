@@ -172,10 +172,10 @@ func (r *Report) conclude() {
 	if r.Verdict != VerdictAltered && r.Verdict != VerdictUntrusted {
 		r.Additions = nil
 	}
-	r.Summary = r.summarise()
+	r.Summary = r.summarize()
 }
 
-func (r *Report) summarise() string {
+func (r *Report) summarize() string {
 	switch r.Verdict {
 	case VerdictValid:
 		return fmt.Sprintf("Sealed by %s. The file is unchanged except for updates by this service.", trust.Printable(r.SealedBy))

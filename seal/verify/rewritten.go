@@ -66,9 +66,9 @@ func attachedRecord(ctx context.Context, f *pdf.File) *OpenedRecord {
 	if !errors.Is(err, errRecordFound) {
 		return nil
 	}
-	look := &pdf.Lookup{File: f}
-	ref, ok := look.Dict(look.Dict(spec).Get("EF")).Get("F").Ref()
-	if look.Err != nil || !ok {
+	lookup := &pdf.Lookup{File: f}
+	ref, ok := lookup.Dict(lookup.Dict(spec).Get("EF")).Get("F").Ref()
+	if lookup.Err != nil || !ok {
 		return nil
 	}
 	o, err := f.Object(ref)
@@ -88,20 +88,20 @@ func sealingChain(f *pdf.File) certChain {
 	if err != nil {
 		return nil
 	}
-	look := &pdf.Lookup{File: f}
-	contents, _ := look.Value(look.Dict(look.Dict(catalog.Get("Perms")).Get("DocMDP")).Get("Contents")).Bytes()
+	lookup := &pdf.Lookup{File: f}
+	contents, _ := lookup.Value(lookup.Dict(lookup.Dict(catalog.Get("Perms")).Get("DocMDP")).Get("Contents")).Bytes()
 	signed, err := cms.ParseStrict(contents)
-	if look.Err != nil || err != nil {
+	if lookup.Err != nil || err != nil {
 		return nil
 	}
 	return signed.Certificates
 }
 
-// recognise replaces the findings for a file whose seal was rewritten. Such a file proves nothing, because anyone can
-// copy the signature and the record of a sealed file into another one.
-func (r *Report) recognise(s *rewrittenSeal, opt Options) {
+// addRewritten replaces the findings for a file whose seal was rewritten. Such a file proves nothing, because anyone
+// can copy the signature and the record of a sealed file into another one.
+func (r *Report) addRewritten(s *rewrittenSeal, opt Options) {
 	in := trust.Seal{Certificates: s.Chain, Claimed: s.SealedAt, RecordKeyID: s.KeyID, RecordKey: s.Key.PublicKey}
-	found := opt.Trust.Judge(in, opt.now())
+	found := opt.Trust.Evaluate(in, opt.now())
 	what := values{"name": strings.TrimSpace(found.By), "envelope": s.EnvelopeID}
 	r.Findings, r.Signatures = nil, nil
 	if found.Sealer.Status == trust.Trusted || found.RecordKey.Status == trust.Trusted {

@@ -43,9 +43,9 @@ func File(ctx context.Context, r io.ReaderAt, size int64, opt Options) (Report, 
 // Examination is the result of examining a file without trust anchors. It contains the file's content, and whether that
 // content is internally valid.
 type Examination struct {
-	report    Report
-	judgement trustInput
-	rewritten *rewrittenSeal // nil unless a seal was rewritten by another program
+	report     Report
+	trustInput trustInput
+	rewritten  *rewrittenSeal // nil unless a seal was rewritten by another program
 	// The following fields are needed only to write the next increment.
 	Archive Archive
 	Whole   hash.Hash
@@ -62,11 +62,11 @@ func Examine(ctx context.Context, r io.ReaderAt, size int64) (*Examination, erro
 func (x *Examination) Report(opt Options) Report {
 	r := x.report
 	r.Findings = slices.Clone(r.Findings)
-	if len(x.judgement.Chain) > 0 {
-		r.applyTrust(x.judgement, opt)
+	if len(x.trustInput.Chain) > 0 {
+		r.applyTrust(x.trustInput, opt)
 	}
 	if x.rewritten != nil {
-		r.recognise(x.rewritten, opt)
+		r.addRewritten(x.rewritten, opt)
 	}
 	r.conclude()
 	return r
@@ -118,7 +118,7 @@ func (e *examiner) add(code Code, v values) { e.x.report.add(code, v) }
 // stop records a failed check that makes further findings impossible, and stops the examination.
 func (e *examiner) stop(code Code, v values) error {
 	e.add(code, v)
-	e.x.judgement = trustInput{}
+	e.x.trustInput = trustInput{}
 	return errStopExamining
 }
 
@@ -190,7 +190,7 @@ func (e *examiner) readSignature(context.Context) error {
 	if UpperHex(ChainHash(e.signed.Certificates)) != e.seal.Chain {
 		return e.stop("signature.malformed", values{"reason": "it contains certificates other than those the seal lists"})
 	}
-	e.x.judgement.Chain = e.signed.Certificates
+	e.x.trustInput.Chain = e.signed.Certificates
 	e.x.report.SealedBy = trust.Name(e.signed.Certificate)
 	switch token := e.signed.Token; {
 	case token != nil && e.seal.Stamp == StampNone:
@@ -240,7 +240,7 @@ func (e *examiner) readRecord(context.Context) error {
 		e.record = nil
 		return nil
 	}
-	m, r, j := &e.record.manifest, &e.x.report, &e.x.judgement
+	m, r, j := &e.record.manifest, &e.x.report, &e.x.trustInput
 	r.EnvelopeID, r.DocumentID, r.Subject = m.Envelope.ID, m.Document, m.Envelope.Subject
 	r.OriginalSHA256, r.ChainHead, r.Events = m.Original.SHA256, m.Audit.Head, len(m.Audit.Events)
 	r.SealedAt = &m.SealedAt
@@ -263,12 +263,12 @@ func (e *examiner) recordBytes() ([]byte, error) {
 
 // hash reads the file once and computes all digests.
 func (e *examiner) hash(ctx context.Context) error {
-	holes := []byteRangeGap{{e.seal.contents, e.seal.contentsEnd, e.seal.end}}
+	gaps := []byteRangeGap{{e.seal.contents, e.seal.contentsEnd, e.seal.end}}
 	for _, i := range e.increments {
-		holes = append(holes, i.byteRangeGap)
+		gaps = append(gaps, i.byteRangeGap)
 	}
 	var err error
-	e.sums, err = hashFile(ctx, e.r, e.size, e.seal.To, holes, e.done)
+	e.sums, err = hashFile(ctx, e.r, e.size, e.seal.To, gaps, e.done)
 	if errors.Is(err, errTooManyMarks) {
 		return e.stop("signature.does_not_fit", values{"offset": e.mark, "reason": err})
 	}
@@ -323,7 +323,7 @@ func (e *examiner) checkSignature(context.Context) error {
 		e.add("timestamp.wrong", values{"reason": err})
 		return nil
 	}
-	e.x.judgement.Stamps = []stamp{{Chain: e.token.Certificates, Time: e.token.Time}}
+	e.x.trustInput.Stamps = []stamp{{Chain: e.token.Certificates, Time: e.token.Time}}
 	return nil
 }
 

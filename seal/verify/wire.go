@@ -38,7 +38,7 @@ func ExamineIn(ctx context.Context, pool *sandbox.Pool, r io.ReaderAt, size int6
 	if err := a.Err(); err != nil {
 		return nil, err
 	}
-	return &Examination{report: a.Report, judgement: a.Judgement, rewritten: a.Rewritten}, nil
+	return &Examination{report: a.Report, trustInput: a.TrustInput, rewritten: a.Rewritten}, nil
 }
 
 // ExaminationTime returns the CPU time limit for examining a file of the given size.
@@ -54,9 +54,9 @@ func ExaminationTime(size int64) time.Duration {
 type examinationAnswer struct {
 	sandbox.Answer
 
-	Report    Report         `json:"report"`
-	Judgement trustInput     `json:"judgement"`
-	Rewritten *rewrittenSeal `json:"rewritten,omitempty"`
+	Report     Report         `json:"report"`
+	TrustInput trustInput     `json:"judgement"`
+	Rewritten  *rewrittenSeal `json:"rewritten,omitempty"`
 }
 
 // ExamineTask is the task that ExamineIn runs in the separate process.
@@ -64,7 +64,7 @@ func ExamineTask(ctx context.Context, r io.ReaderAt, size int64, _ sandbox.Bound
 	var a examinationAnswer
 	x, err := Examine(ctx, r, size)
 	if err == nil {
-		a.Report, a.Judgement, a.Rewritten = x.report, x.judgement, x.rewritten
+		a.Report, a.TrustInput, a.Rewritten = x.report, x.trustInput, x.rewritten
 	}
 	a.Set(err)
 	return a

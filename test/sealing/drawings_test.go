@@ -81,14 +81,14 @@ func dumpAdded(t *testing.T, b, original []byte) string {
 		from = int64(len(original))
 	}
 	var nums []int
-	require.NoError(t, f.Changed(from, func(num int) error {
+	require.NoError(t, f.VisitChanged(from, func(num int) error {
 		nums = append(nums, num)
 		return nil
 	}))
 	slices.Sort(nums)
 	var out strings.Builder
 	for _, num := range slices.Compact(nums) {
-		o, err := f.Newer(num)
+		o, err := f.NewestVersion(num)
 		require.NoError(t, err)
 		if o.Value.IsNull() {
 			fmt.Fprintf(&out, "%d null\n", num)

@@ -65,7 +65,7 @@ func TestNewNumbersAreHigher(t *testing.T) {
 	_, b := sealkit.Sealed(t, sealkit.NewFixture(t).Sealer(t), sealkit.Job(t, original))
 	f := sealkit.Open(t, b)
 	seen := 0
-	require.NoError(t, f.Changed(int64(len(original)), func(num int) error {
+	require.NoError(t, f.VisitChanged(int64(len(original)), func(num int) error {
 		if num > 5004 {
 			require.Greater(t, num, 7000)
 			seen++

@@ -47,7 +47,7 @@ func (r *Report) applyTrust(j trustInput, opt Options) {
 	for _, s := range j.Stamps {
 		in.Stamps = append(in.Stamps, trust.Stamp{Certificates: s.Chain, Time: s.Time})
 	}
-	found := opt.Trust.Judge(in, opt.now())
+	found := opt.Trust.Evaluate(in, opt.now())
 	r.SealedBy = found.By
 	r.addStamps(j.Stamps, found.Stamps)
 	r.addRevocation(found, j.Extended)
@@ -93,7 +93,7 @@ func (r *Report) addStamps(stamps []stamp, found []trust.Finding) {
 }
 
 // addRevocation adds the finding about revocation. embedded reports whether the file should contain a statement.
-func (r *Report) addRevocation(found trust.Judgement, embedded bool) {
+func (r *Report) addRevocation(found trust.Evaluation, embedded bool) {
 	if found.Revocation.Code == trust.CodeNothing && embedded {
 		r.add("revocation.not_offered", nil)
 		return
@@ -102,7 +102,7 @@ func (r *Report) addRevocation(found trust.Judgement, embedded bool) {
 }
 
 // padesLevel returns the PAdES baseline level (EN 319 142-1, 6).
-func padesLevel(found trust.Judgement, j trustInput) string {
+func padesLevel(found trust.Evaluation, j trustInput) string {
 	switch {
 	case !slices.ContainsFunc(j.Stamps, func(s stamp) bool { return !s.Document }):
 		return "B-B"

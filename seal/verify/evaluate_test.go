@@ -62,7 +62,7 @@ func TestPAdESLevel(t *testing.T) {
 		{[]stamp{document, own}, true, "B-LTA"},
 		{[]stamp{document, document, own}, true, "B-LTA"},
 	} {
-		require.Equal(t, tt.want, padesLevel(trust.Judgement{HasStatements: tt.statements}, trustInput{Stamps: tt.stamps}), "%+v", tt)
+		require.Equal(t, tt.want, padesLevel(trust.Evaluation{HasStatements: tt.statements}, trustInput{Stamps: tt.stamps}), "%+v", tt)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestFindingsOfRevocation(t *testing.T) {
 		{trust.CodeNothing, false, "revocation.absent"}, {trust.CodeNothing, true, "revocation.not_offered"}, {trust.CodeGood, true, "revocation.good"}, {trust.CodeGood, false, "revocation.good"},
 	} {
 		var r Report
-		r.addRevocation(trust.Judgement{Revocation: trust.Finding{Code: tt.code}}, tt.embedded)
+		r.addRevocation(trust.Evaluation{Revocation: trust.Finding{Code: tt.code}}, tt.embedded)
 		require.True(t, r.Has(tt.want), "%+v", tt)
 		require.Len(t, r.Findings, 1)
 	}
@@ -174,7 +174,7 @@ func TestExaminationTime(t *testing.T) {
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	c := certificates(t, "ocsp", "crl", "", "ocsp", "ocsp")
-	questions := func(q []Question) (out []string) {
+	questions := func(q []StatementRequest) (out []string) {
 		for _, x := range q {
 			out = append(out, x.Certificate.Subject.CommonName+x.Issuer.Subject.CommonName)
 		}

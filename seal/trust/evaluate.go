@@ -61,7 +61,7 @@ const (
 	CodeNotValid     = "not_valid_then"     // the certificate was not valid at that time
 	CodeRevoked      = "revoked"            // revoked by its authority
 	CodeRevokedHere  = "revoked_here"       // revoked by the operator of this installation
-	CodeOrganisation = "other_organisation" // the organization differs from the trusted one
+	CodeOrganization = "other_organisation" // the organization differs from the trusted one
 
 	CodeConfirmed    = "confirmed"     // a time-stamp confirms the time
 	CodeNotConfirmed = "not_confirmed" // no time-stamp authority is configured here
@@ -81,8 +81,8 @@ const (
 	CodeOtherKey   = "other"       // the key differs from the known key with that ID
 )
 
-// Judgement contains the result of every check.
-type Judgement struct {
+// Evaluation contains the result of every check.
+type Evaluation struct {
 	Sealer     Finding
 	By         string // name of the sealer for messages; reliable only if Sealer is trusted
 	Stamps     []Finding
@@ -98,11 +98,11 @@ type Judgement struct {
 // Skew is the maximum permitted difference between the clocks of authorities and sealers.
 const Skew = 5 * time.Minute
 
-// Judge evaluates a seal at a point in time. It checks the outermost time-stamp at now, each inner time-stamp at the
+// Evaluate evaluates a seal at a point in time. It checks the outermost time-stamp at now, each inner time-stamp at the
 // time proven by the next outer one, and the seal at the time proven by the innermost time-stamp (EN 319 102-1, 5.6.3).
 // The work is limited by the number of certificates, maxStatements, maxChecks and CheckKeySize.
-func (p Policy) Judge(in Seal, now time.Time) Judgement {
-	var j Judgement
+func (p Policy) Evaluate(in Seal, now time.Time) Evaluation {
+	var j Evaluation
 	known := parseStatements(in.Evidence)
 	j.Stamps, j.Proven = p.stamps(in.Stamps, in.Claimed, now, known)
 	at := j.Proven
@@ -121,10 +121,10 @@ func (p Policy) Judge(in Seal, now time.Time) Judgement {
 	return j
 }
 
-// JudgeStamps evaluates time-stamps that do not belong to a seal, in the same way as Judge. It checks the first one at
-// now, and each further one at the time proven by the last trusted one before it. Each time-stamp must cover those that
-// follow it.
-func (p Policy) JudgeStamps(stamps []Stamp, evidence Evidence, now time.Time) []Finding {
+// EvaluateStamps evaluates time-stamps that do not belong to a seal, in the same way as Evaluate. It checks the first one
+// at now, and each further one at the time proven by the last trusted one before it. Each time-stamp must cover those
+// that follow it.
+func (p Policy) EvaluateStamps(stamps []Stamp, evidence Evidence, now time.Time) []Finding {
 	found, _ := p.stamps(stamps, time.Time{}, now, parseStatements(evidence))
 	return found
 }
@@ -244,8 +244,8 @@ func (s Sealer) under(certificates []*x509.Certificate, at time.Time) (chain []*
 	if err := CheckUsage(leaf, false); err != nil {
 		return nil, CodeUsage, err.Error()
 	}
-	if s.Organisation != "" && (len(leaf.Subject.Organization) != 1 || leaf.Subject.Organization[0] != s.Organisation) {
-		return nil, CodeOrganisation, Printable(s.Organisation)
+	if s.Organization != "" && (len(leaf.Subject.Organization) != 1 || leaf.Subject.Organization[0] != s.Organization) {
+		return nil, CodeOrganization, Printable(s.Organization)
 	}
 	for _, c := range chains {
 		if err = checkIssuers(c[:len(c)-1]); err == nil {
@@ -257,7 +257,7 @@ func (s Sealer) under(certificates []*x509.Certificate, at time.Time) (chain []*
 
 // revocation evaluates the revocation status of the sealing certificate and its issuers. A statement that a certificate
 // is good counts only if it was issued after the proven time, because an earlier statement cannot cover later events.
-func (j *Judgement) revocation(chain []*x509.Certificate, at time.Time, known statements) {
+func (j *Evaluation) revocation(chain []*x509.Certificate, at time.Time, known statements) {
 	f := &j.Revocation
 	*f = Finding{Code: CodeNothing, At: at}
 	missing := ""
@@ -289,7 +289,7 @@ func (j *Judgement) revocation(chain []*x509.Certificate, at time.Time, known st
 }
 
 // recordKey evaluates the key that signed the record.
-func (p Policy) recordKey(in Seal, j Judgement) Finding {
+func (p Policy) recordKey(in Seal, j Evaluation) Finding {
 	f := Finding{Status: Untrusted, Name: Printable(in.RecordKeyID)}
 	known, ok := p.RecordKeys[in.RecordKeyID]
 	switch {

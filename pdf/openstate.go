@@ -7,24 +7,24 @@ import (
 	"fmt"
 )
 
-// Leftovers determines the state that content leaves for the annotations painted after it. This matters in programs
+// OpenState determines the state that content leaves for the annotations painted after it. This matters in programs
 // that keep one state for a whole page, such as pdf.js. Marked-content sequences (14.6) can remain open, and a hidden
 // one hides everything that follows. An unbalanced Q (8.4.2) can restore a state with a soft mask, or, in a form, a
 // state without a font for the text that follows. In either case, the program stops there. The counts are upper bounds:
 // if programs may interpret content differently, no sequence counts as closed.
-type Leftovers struct {
+type OpenState struct {
 	f *File
 	// layered reports whether the document has layers. If it has none, nothing is hidden, and sequences need not be
 	// counted.
 	layered bool
-	data    int64              // remaining decoded bytes that may be read
-	known   map[Ref]*leftovers // results for streams; nil while a stream is being read
-	fonts   map[Ref]bool       // fonts already examined
-	state   map[Ref]Value      // soft mask groups of graphics states; nil if there is no mask
+	data    int64                // remaining decoded bytes that may be read
+	known   map[Ref]*streamState // results for streams; nil while a stream is being read
+	fonts   map[Ref]bool         // fonts already examined
+	state   map[Ref]Value        // soft mask groups of graphics states; nil if there is no mask
 }
 
-// leftovers is the state that results from one content stream.
-type leftovers struct {
+// streamState is the state that results from one content stream.
+type streamState struct {
 	open     int  // number of open sequences
 	surplus  bool // has an unbalanced Q
 	masked   bool // its resources contain a soft mask
@@ -32,7 +32,7 @@ type leftovers struct {
 	breaks   bool // shows text after an unbalanced Q, before selecting a font
 }
 
-func (l *leftovers) add(m leftovers) {
+func (l *streamState) add(m streamState) {
 	l.open += m.open
 	l.surplus, l.masked, l.breaks = l.surplus || m.surplus, l.masked || m.masked, l.breaks || m.breaks
 }
@@ -42,15 +42,15 @@ const (
 	maxNested    = 32 // maximum nesting depth of streams
 )
 
-// NewLeftovers returns a Leftovers that reads up to most decoded bytes.
-func NewLeftovers(f *File, most int64, layered bool) *Leftovers {
-	return &Leftovers{f: f, data: most, layered: layered, known: map[Ref]*leftovers{}, fonts: map[Ref]bool{}, state: map[Ref]Value{}}
+// NewOpenState returns an OpenState that reads up to most decoded bytes.
+func NewOpenState(f *File, most int64, layered bool) *OpenState {
+	return &OpenState{f: f, data: most, layered: layered, known: map[Ref]*streamState{}, fonts: map[Ref]bool{}, state: map[Ref]Value{}}
 }
 
 // Page returns the number of marked-content sequences left open by a page's content and by the appearances of its
 // annotations (AP), including the forms that they paint. It returns ErrLimit if the number cannot be determined, or if
 // nothing can be drawn after the content.
-func (s *Leftovers) Page(ctx context.Context, contents []Value, resources Value, looks []Value) (int, error) {
+func (s *OpenState) Page(ctx context.Context, contents []Value, resources Value, appearances []Value) (int, error) {
 	data, whole, err := s.f.contentData(contents, max(s.data, 0))
 	if err != nil {
 		return 0, err
@@ -66,7 +66,7 @@ func (s *Leftovers) Page(ctx context.Context, contents []Value, resources Value,
 	if err := s.content(ctx, data, whole, resources, 0, &all); err != nil {
 		return 0, err
 	}
-	err = s.eachAppearance(ctx, looks, func(v Value) error {
+	err = s.eachAppearance(ctx, appearances, func(v Value) error {
 		left, err := s.stream(ctx, v, nil, 1)
 		all.add(left)
 		return err
@@ -84,36 +84,36 @@ func (s *Leftovers) Page(ctx context.Context, contents []Value, resources Value,
 }
 
 // stream returns the state that results from a form, an appearance or a glyph.
-func (s *Leftovers) stream(ctx context.Context, v, resources Value, level int) (leftovers, error) {
+func (s *OpenState) stream(ctx context.Context, v, resources Value, level int) (streamState, error) {
 	ref, ok := v.Ref()
 	if !ok {
-		return leftovers{}, nil
+		return streamState{}, nil
 	}
 	n, known := s.known[ref]
 	switch {
 	case (known && n == nil || level > maxNested) && !s.layered:
-		return leftovers{}, nil
+		return streamState{}, nil
 	case known && n == nil || level > maxNested:
-		return leftovers{}, fmt.Errorf("%w: content within itself, or nested too deeply", ErrLimit)
+		return streamState{}, fmt.Errorf("%w: content within itself, or nested too deeply", ErrLimit)
 	case known:
 		return *n, nil
 	}
-	s.known[ref] = &leftovers{}
+	s.known[ref] = &streamState{}
 	o, err := s.f.Object(ref)
 	if err != nil || !o.IsStream() {
-		return leftovers{}, err
+		return streamState{}, err
 	}
 	d, err := o.Value.Dict()
 	if err != nil || d.Get("Subtype").IsName("Image") {
-		return leftovers{}, err
+		return streamState{}, err
 	}
 	own := d.Get("Resources")
 	s.known[ref] = nil
 	data, whole := s.f.decodeSome(nil, o, max(s.data, 0))
 	if err := s.spend(len(data)); err != nil {
-		return leftovers{}, err
+		return streamState{}, err
 	}
-	var out leftovers
+	var out streamState
 	if !own.IsNull() {
 		resources = own // otherwise use the resources of the painting content, which have already been examined
 		out, err = s.inResources(ctx, own, level)
@@ -126,8 +126,8 @@ func (s *Leftovers) stream(ctx context.Context, v, resources Value, level int) (
 }
 
 // eachAppearance calls do with each appearance stream, for every state of the annotation (12.5.5).
-func (s *Leftovers) eachAppearance(ctx context.Context, looks []Value, do func(Value) error) error {
-	for _, v := range looks {
+func (s *OpenState) eachAppearance(ctx context.Context, appearances []Value, do func(Value) error) error {
+	for _, v := range appearances {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (s *Leftovers) eachAppearance(ctx context.Context, looks []Value, do func(V
 	return nil
 }
 
-func (s *Leftovers) spend(n int) error {
+func (s *OpenState) spend(n int) error {
 	if s.data -= int64(n); s.data < 0 {
 		return fmt.Errorf("%w: too much content", ErrLimit)
 	}
@@ -162,7 +162,7 @@ func (s *Leftovers) spend(n int) error {
 }
 
 // content adds the state that results from one content stream.
-func (s *Leftovers) content(ctx context.Context, data []byte, whole bool, own Value, level int, all *leftovers) error {
+func (s *OpenState) content(ctx context.Context, data []byte, whole bool, own Value, level int, all *streamState) error {
 	res := &resources{f: s.f, value: own}
 	plain, open, depth := whole, 0, 0
 	shifted, lost, selected := false, false, false // graphics state or font may differ between programs; a font was selected
@@ -194,7 +194,7 @@ func (s *Leftovers) content(ctx context.Context, data []byte, whole bool, own Va
 		case "Tj", "TJ", "'", `"`:
 			all.breaks, all.inherits = all.breaks || lost, all.inherits || !selected
 		case "Do":
-			var form leftovers
+			var form streamState
 			form, failed = s.painted(ctx, res, last, level)
 			all.add(form)
 			all.breaks, all.inherits = all.breaks || lost && form.inherits, all.inherits || form.inherits && !selected
@@ -225,20 +225,20 @@ func (s *Leftovers) content(ctx context.Context, data []byte, whole bool, own Va
 }
 
 // painted returns the state that results from a form painted by the content.
-func (s *Leftovers) painted(ctx context.Context, res *resources, name Value, level int) (leftovers, error) {
+func (s *OpenState) painted(ctx context.Context, res *resources, name Value, level int) (streamState, error) {
 	key, ok := name.Name()
 	if !ok {
-		return leftovers{}, nil
+		return streamState{}, nil
 	}
 	v, err := res.get("XObject", key)
 	if err != nil {
-		return leftovers{}, err
+		return streamState{}, err
 	}
 	return s.stream(ctx, v, res.value, level+1)
 }
 
 // mostOfForms returns the maximum number of sequences that any form in the resources leaves open.
-func (s *Leftovers) mostOfForms(ctx context.Context, res *resources, level int) (int, error) {
+func (s *OpenState) mostOfForms(ctx context.Context, res *resources, level int) (int, error) {
 	most := 0
 	err := s.each(res.value, "XObject", func(v Value) error {
 		form, err := s.stream(ctx, v, res.value, level+1)
@@ -249,30 +249,30 @@ func (s *Leftovers) mostOfForms(ctx context.Context, res *resources, level int) 
 }
 
 // each calls do with each resource of the given type.
-func (s *Leftovers) each(own Value, kind string, do func(v Value) error) error {
-	look := &Lookup{File: s.f}
-	own = look.Value(own)
-	named := look.Value(look.Dict(own).Get(kind))
+func (s *OpenState) each(own Value, kind string, do func(v Value) error) error {
+	lookup := &Lookup{File: s.f}
+	own = lookup.Value(own)
+	named := lookup.Value(lookup.Dict(own).Get(kind))
 	if err := s.spend((len(own) + len(named)) / bytesPerWork); err != nil {
 		return err
 	}
-	for _, e := range look.Dict(named) {
+	for _, e := range lookup.Dict(named) {
 		if err := do(e.Value); err != nil {
 			return err
 		}
 	}
-	return look.Err
+	return lookup.Err
 }
 
 // maskOf returns the group of a graphics state's soft mask, or nil if there is none.
-func (s *Leftovers) maskOf(v Value) (Value, error) {
+func (s *OpenState) maskOf(v Value) (Value, error) {
 	ref, isRef := v.Ref()
 	if group, known := s.state[ref]; known && isRef {
 		return group, nil
 	}
-	look := &Lookup{File: s.f}
+	lookup := &Lookup{File: s.f}
 	var group Value
-	if mask := look.Dict(look.Dict(v).Get("SMask")); mask != nil {
+	if mask := lookup.Dict(lookup.Dict(v).Get("SMask")); mask != nil {
 		if group = bytes.Clone(mask.Get("G")); group == nil {
 			group = Value("null")
 		}
@@ -280,19 +280,19 @@ func (s *Leftovers) maskOf(v Value) (Value, error) {
 	if isRef {
 		s.state[ref] = group
 	}
-	return group, look.Err
+	return group, lookup.Err
 }
 
 // inResources examines content that may be executed any number of times, such as glyphs, pattern tiles and soft masks.
 // None of it may leave marked content open.
-func (s *Leftovers) inResources(ctx context.Context, own Value, level int) (all leftovers, err error) {
+func (s *OpenState) inResources(ctx context.Context, own Value, level int) (all streamState, err error) {
 	if level > maxNested && !s.layered {
 		return all, nil
 	}
 	if level > maxNested {
 		return all, fmt.Errorf("%w: nested too deeply", ErrLimit)
 	}
-	look := &Lookup{File: s.f}
+	lookup := &Lookup{File: s.f}
 	balanced := func(v, resources Value) error {
 		left, err := s.stream(ctx, v, resources, level+1)
 		if err == nil && left.open > 0 && s.layered {
@@ -308,15 +308,15 @@ func (s *Leftovers) inResources(ctx context.Context, own Value, level int) (all 
 			return nil
 		}
 		s.fonts[ref] = true
-		font := look.Dict(v)
-		if !look.Value(font.Get("Subtype")).IsName("Type3") {
+		font := lookup.Dict(v)
+		if !lookup.Value(font.Get("Subtype")).IsName("Type3") {
 			return nil
 		}
 		resources := font.Get("Resources")
 		if resources.IsNull() {
 			resources = own
 		}
-		for _, glyph := range look.Dict(font.Get("CharProcs")) {
+		for _, glyph := range lookup.Dict(font.Get("CharProcs")) {
 			if err := balanced(glyph.Value, resources); err != nil {
 				return err
 			}
@@ -342,5 +342,5 @@ func (s *Leftovers) inResources(ctx context.Context, own Value, level int) (all 
 		all.masked = all.masked || mask != nil
 		return balanced(mask, own)
 	})
-	return all, cmp.Or(err, look.Err)
+	return all, cmp.Or(err, lookup.Err)
 }
