@@ -272,7 +272,7 @@ func TestOAuthConfig_Faults(t *testing.T) {
 		want  string
 	}{
 		{"smtp://smtp.office365.com", good, "must name the mailbox"},
-		{"smtp://a:" + oauthSecret + "@smtp.office365.com", good, "no password"},
+		{"smtp://a:" + oauthSecret + "@smtp.office365.com", good, "must not contain a password"},
 		{user, with(func(c *notify.OAuthConfig) { c.ClientSecret = "" }), "must be set together"},
 		{user, with(func(c *notify.OAuthConfig) { c.TokenURL = "http://login.example.com/token" }), "https"},
 		{user, with(func(c *notify.OAuthConfig) { c.TokenURL = "https://x:" + oauthSecret + "@login.example.com" }), "https"},

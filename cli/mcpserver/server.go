@@ -115,7 +115,7 @@ func readable(err error) error {
 	case refused.Status == 401:
 		text += ": sign in again with \"countersign login\", then start this server again"
 	case refused.Status == 412:
-		text = "not done: the envelope changed after the confirmation question; read it and call the tool again"
+		text = "not done: the envelope changed after the confirmation request; read it and call the tool again"
 	}
 	return errors.New(withoutLinks(text))
 }

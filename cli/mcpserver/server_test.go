@@ -187,7 +187,7 @@ func TestAnswersExpire(t *testing.T) {
 func TestRefusalsSayWhatHelps(t *testing.T) {
 	t.Parallel()
 	get, void := "GET /v1/envelopes/"+envelopeID, "POST /v1/envelopes/"+envelopeID+"/void"
-	for code, has := range map[status]string{401: "countersign login", 412: "changed after the confirmation question", 409: "Refused (409 refused)"} {
+	for code, has := range map[status]string{401: "countersign login", 412: "changed after the confirmation request", 409: "Refused (409 refused)"} {
 		session := connect(t, service(t, answers{get: envelope(nil), void: code}), time.Now, func(*mcp.ElicitRequest) *mcp.ElicitResult {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}
 		})

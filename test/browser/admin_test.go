@@ -217,6 +217,7 @@ func TestConsoleKeepsTheSearch(t *testing.T) {
 	b.titled("Envelopes – Countersign console")
 	b.fill("#search", "kept search")
 	b.choice("#status", "sent")
+	b.until(`location.hash.includes("search=kept")`) // the search begins after a pause in typing
 	b.until(`document.querySelectorAll("tbody tr").length === 1`)
 	b.click(`document.querySelector("tbody a")`)
 	b.see("Activity")

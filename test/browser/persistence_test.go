@@ -223,7 +223,7 @@ func TestDocumentsClosedBeforeTheCode(t *testing.T) {
 		"code": {"liveUntil": null, "triesLeft": null, "requestableAt": null, "locked": true}}`)
 	b.visit(svc.base + "/sign/x")
 	b.see("Verify your identity")
-	b.see("Too many incorrect codes were entered for this link. Ask Acme for a new link.")
+	b.see("Too many incorrect codes were entered. Ask Acme for a new link.")
 	require.False(t, eval[bool](b, `[...document.querySelectorAll("button")].some((x) => x.textContent === "Send code")`), "only a new link helps")
 	b.see("Questions? Contact Acme: help@acme.example")
 	require.Equal(t, "mailto:help@acme.example", eval[string](b, `document.querySelector('a[href^="mailto:"]').href`))

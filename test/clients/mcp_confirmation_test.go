@@ -148,7 +148,7 @@ func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 			require.NoError(t, err)
 			return saysYes(r)
 		})
-		require.Contains(t, a.refused(t, "send_envelope", arg(id)), "changed after the confirmation question")
+		require.Contains(t, a.refused(t, "send_envelope", arg(id)), "changed after the confirmation request")
 		require.EqualValues(t, "draft", statusOf(t, s, id))
 	}
 	// No reminder is sent to a person who was not displayed. The new signer has the same ID as the replaced signer.
@@ -159,7 +159,7 @@ func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 		require.NoError(t, err)
 		return saysYes(r)
 	})
-	require.Contains(t, a.refused(t, "remind_signers", arg(open.ID)), "changed after the confirmation question")
+	require.Contains(t, a.refused(t, "remind_signers", arg(open.ID)), "changed after the confirmation request")
 	a = newAgent(t, s, protocols[0], saysYes)
 	a.must(t, "remind_signers", arg(open.ID))
 	require.Contains(t, a.questions()[0], "mallory@example.com")
