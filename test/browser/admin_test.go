@@ -325,7 +325,7 @@ func TestConsoleUsageAtTheLimit(t *testing.T) {
 	b.answers("/v1/console/usage", 200, `{"plan": "free", "periodStart": "2026-11-01", "periodEnd": "2026-11-30", "envelopesUsed": 5, "envelopesLimit": 5, "overageAllowed": false}`)
 	consoleUser(b, "limit", "viewer")
 	b.visit(svc.base + "/console#/usage")
-	b.see("can't send more until 30 Nov 2026 is over")
+	b.see("can't send more envelopes until after 30 Nov 2026")
 	require.True(t, eval[bool](b, `document.querySelector(".usage").classList.contains("full")`))
 	require.Equal(t, eval[string](b, `getComputedStyle(document.querySelector(".notice.bad")).color`), eval[string](b, `getComputedStyle(document.querySelector(".usage div")).backgroundColor`))
 	b.checked("console-usage-full")

@@ -69,6 +69,7 @@ func TestConsoleHomeByKeyboard(t *testing.T) {
 	for i := range 3 {
 		svc.createFor(t, workspace, fmt.Sprintf("Keyed %d", i), []object{{"name": "Ada Lovelace", "email": "keyed-ada@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	}
+	svc.createFor(t, workspace+"-other", "Keyed elsewhere", []object{{"name": "Ada Lovelace", "email": "keyed-ada@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	b := open(t, look{width: 1280, height: 500})
 	consoleUser(b, "keyboard-home", "admin")
 	b.until(`[...document.querySelectorAll("select.workspace option")].some((o) => o.value === "by-keyboard")`)

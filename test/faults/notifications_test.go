@@ -174,11 +174,11 @@ func TestRequestedEmailsAreLost(t *testing.T) {
 		begun, unseen, digest := w.sendFor(each), w.sendFor(each), w.sendFor(daily)
 		completed, err := w.send(1)
 		require.NoError(t, err)
+		w.invited()
 		completed.mustSign(0)
 		eventually(t, func() bool {
 			return w.count("SELECT count(*) FROM mails WHERE kind = 'completed' AND sent_at IS NOT NULL") == 1
 		}, "the copies are not sent")
-		w.invited()
 		c := w.temporalClient()
 		digest.mustSign(0)
 		w.smtp.stop()
