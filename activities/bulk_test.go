@@ -41,7 +41,7 @@ func (env *fakeEnv) bulk(n int) temporal.BulkInput {
 	return env.bulkOf(slices.Repeat([]string{"signer"}, n)...)
 }
 
-// bulkOf creates a bulk send with one row for each role. The row's signer has that role.
+// bulkOf creates a bulk send with one row for each role. Each row's signer has the corresponding role.
 func (env *fakeEnv) bulkOf(roles ...string) temporal.BulkInput {
 	env.t.Helper()
 	n := len(roles)

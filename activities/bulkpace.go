@@ -9,9 +9,8 @@ import (
 )
 
 const (
-	// maxPaceWait is the maximum time that a row of a bulk send waits for capacity. It is also the time after which a
-	// sent envelope is no longer counted, even if its invitation has not begun. Even if invitations are stuck, four
-	// rows per second are therefore sent.
+	// maxPaceWait is the maximum time that a row of a bulk send waits for capacity. After the same time, a sent envelope is no longer
+	// counted, even if its invitation has not begun. This ensures a rate of four rows per second even if invitations are stuck.
 	maxPaceWait = 250 * time.Millisecond
 	// paceInterval is the polling interval while a row waits for capacity. Each invitation that begins in this
 	// process also triggers a check.

@@ -56,7 +56,7 @@ func TestTemplate_Forms(t *testing.T) {
 	require.InDelta(t, 6, changed.field(0)["y"], 0.001)
 	c.patch("/v1/templates/"+made.str("id"), object{"externalId": "third", "origin": "bottom-left", "fields": []object{{"role": "tenant", "type": "text", "page": 1, "x": 5, "y": 6, "w": 100, "h": 20}}}).want(200)
 
-	// The origin used for y remains until an edit changes it.
+	// The origin of y is kept until an edit changes it.
 	low := object{"role": "tenant", "type": "text", "page": 1, "x": 5, "y": 100, "w": 100, "h": 20}
 	kept := c.patch("/v1/templates/"+made.str("id"), object{"fields": []object{low}}).want(200)
 	require.InDelta(t, 842-100-20, kept.field(0)["y"], 1)

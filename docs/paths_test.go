@@ -61,7 +61,7 @@ func TestNamedPathsExist(t *testing.T) {
 	}
 }
 
-// built are directories that contain build results or data.
+// built lists the directories that contain build output or data.
 var built = map[string]bool{".git": true, "bin": true, "data": true, "node_modules": true, "web/dist": true}
 
 // trackedFiles lists the source files of the repository by their paths from its root.

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNamedTestsExist checks that each test that a document names exists. The list of
-// requirements in learn/security.md must name some.
+// TestNamedTestsExist checks that every test named in a document exists. The requirements list in learn/security.md must name at least
+// one test.
 func TestNamedTestsExist(t *testing.T) {
 	t.Parallel()
 	var (

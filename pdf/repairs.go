@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// RepairProblem returns the reason why a program would show other objects in place of the listed ones if an object is
-// missing from the file, or "" if there is none. If an object is missing, Poppler scans the file for all objects, and
-// uses the last one with each number. Because a seal defines the missing objects, the signer could see different text
-// in Poppler than the sealed file shows.
+// RepairProblem returns the reason why a program could display objects other than the listed ones if the file refers to an object that
+// it lacks, or "" if there is no such reason. In that case, Poppler scans the file for all objects, and uses the last one with each
+// number. Because a seal defines the missing objects, the signer could see different text in Poppler than the sealed file shows.
 func (f *File) RepairProblem(ctx context.Context, lacking []Ref) (string, error) {
 	if len(lacking) == 0 || f.UsesXRefStream() { // Poppler does not scan
 		return "", nil

@@ -50,7 +50,7 @@ func (s *EnvelopeListRepository) indexForSearch(b *batch, e *models.Envelope) {
 		row.EnvelopeID, row.AppID, row.Text, row.Addresses)
 }
 
-// textArray is a PostgreSQL array of texts without special characters. SQLite stores the same representation as text.
+// textArray is a PostgreSQL array of strings without special characters. SQLite stores the same representation as text.
 type textArray []string
 
 // Value implements driver.Valuer.

@@ -44,7 +44,7 @@ func newAnchorFixture(t *testing.T, kind string) *anchorFixture {
 	a := &anchorFixture{auditFixture: newAuditFixture(t, kind), tsa: kit.NewTSA(t)}
 	a.TSARoots = x509.NewCertPool()
 	a.TSARoots.AddCert(a.tsa.Root)
-	// The file store is that of a service with ENCRYPT_FILES, under which lists and tokens remain unencrypted.
+	// The file store is configured as in a service with ENCRYPT_FILES, which leaves lists and tokens unencrypted.
 	files := blob.NewEncrypted(a.blobs, kit.Vault(t), true)
 	a.anchorer = audit.Anchorer{Store: a.Store, Blobs: files, Authority: authority(a.tsa), Now: a.clock.Now}
 	a.clock.Add(24 * time.Hour)

@@ -13,7 +13,7 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// Limits for a process and one page, in addition to the memory of the instance.
+// These limits apply to a process that renders one page, in addition to the memory of the instance.
 const (
 	goMemory = 112 << 20
 	// pageTime is the maximum CPU time for one page.

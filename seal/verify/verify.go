@@ -115,7 +115,7 @@ func ExamineFrom(ctx context.Context, r io.ReaderAt, size int64, done *Prefix) (
 
 func (e *examiner) add(code Code, v values) { e.x.report.add(code, v) }
 
-// stop records a failed check that makes further findings impossible, and stops the examination.
+// stop records a failed check after which no further findings are possible, and stops the examination.
 func (e *examiner) stop(code Code, v values) error {
 	e.add(code, v)
 	e.x.trustInput = trustInput{}

@@ -289,7 +289,7 @@ func (s *target) complete() (missing []string) {
 		if strings.HasPrefix(path, "/v1/console/provider/") || strings.HasPrefix(path, "/v1/console/passkeys") {
 			continue
 		}
-		// This requires a lost workflow; see TestRestartWorkflow_QueuesOnce in package api.
+		// The restart endpoint requires a lost workflow; see TestRestartWorkflow_QueuesOnce in package api.
 		if strings.HasSuffix(path, "/restart") {
 			continue
 		}
