@@ -43,7 +43,7 @@ var untested = map[string]bool{
 
 	// these lists are never divided into pages
 	"ClientSecretList.nextCursor": true, "ConsoleSessionList.nextCursor": true, "ConsoleWebhookList.nextCursor": true, "PasskeyList.nextCursor": true,
-	"UserList.nextCursor": true,
+	"RecipientSuggestions.nextCursor": true, "UserList.nextCursor": true,
 }
 
 // coverageOf records the statuses and fields that appear in test responses.
