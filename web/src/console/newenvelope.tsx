@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { AddressHint } from "../ui/AddressHint";
 import { ContactBox } from "../ui/ContactBox";
 import { Icon } from "../ui/parts";
@@ -17,6 +17,8 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
   const [subject, setSubject] = useState("");
   const [people, setPeople] = useState<readonly Person[]>([{ id: 0, name: "", email: "", phone: null }]);
   const [signing, setSigning] = useState(false);
+  // The added recipient moves the checkbox down, perhaps out of the window.
+  useEffect(() => { if (document.activeElement?.id === "newme") document.activeElement.scrollIntoView({ block: "center" }); }, [signing]);
   const [workspace, setWorkspace] = useWorkspace();
   const [chosen, setChosen] = useState(0); // number of times that files were selected
   const contacts = (search: string) => recipientsOf(client)(search, workspace);
