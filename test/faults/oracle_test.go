@@ -194,7 +194,7 @@ func (w *scenario) checkMails() {
 			want++
 		}
 		eventually(w.t, func() bool {
-			return w.count("SELECT count(*) FROM mails WHERE envelope_id = $1 AND kind = 'completed' AND sent_at IS NOT NULL", e.id) == want
+			return w.count("SELECT count(*) FROM mails WHERE envelope_id = $1 AND kind = 'completed' AND sent_at IS NOT NULL AND request_id IS NULL", e.id) == want
 		}, "not everyone has a copy of %s", e.id)
 	}
 	w.smtp.mu.Lock()
