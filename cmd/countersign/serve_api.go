@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"sync"
 )
 
@@ -37,5 +38,6 @@ func (apiCommand) Run(ctx context.Context) (err error) {
 	}
 	wg.Go(func() { a.newDispatcher().Run(ctx) })
 	wg.Go(func() { _ = a.renderer.compile(ctx) }) // before the first request for a page
+	debug.FreeOSMemory()                          // starting needs more memory than waiting for requests
 	return serve(ctx, l, h, cfg.RateLimit)
 }

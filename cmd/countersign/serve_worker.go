@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -45,6 +46,7 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 	defer ws.Stop()
 	wg.Go(func() { a.keepSchedules(ctx) })
 	a.log.InfoContext(ctx, "worker started", "temporal", cfg.TemporalAddress, "namespace", cfg.TemporalNamespace, "version", version)
+	debug.FreeOSMemory() // starting needs more memory than waiting for work
 	a.newDispatcher().Run(ctx)
 	return failedPart(ctx)
 }

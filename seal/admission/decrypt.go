@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pdfcpu/pdfcpu/pkg/api"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
@@ -125,7 +125,8 @@ func decryptWithPDFCPU(ctx context.Context, r io.ReaderAt, size int64, lim Limit
 		err = readObjectStreams(ctx, c)
 	}
 	if err == nil {
-		err = api.WriteContext(c, &out)
+		c.Write.Writer = bufio.NewWriter(&out)
+		err = errors.Join(pdfcpu.WriteContext(c), c.Write.Flush())
 	}
 	switch {
 	case ctx.Err() != nil:
