@@ -13,7 +13,7 @@ import (
 
 	"countersign/activities"
 	"countersign/models"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/store"
 	"countersign/temporal"
 	"countersign/webhook"
@@ -97,7 +97,7 @@ func TestSeal_EnvelopeClosedWhileFailing(t *testing.T) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		env.change(e, func(e *models.Envelope) error { return e.SealingFailed(env.act(), models.SealingFailing) })
-		env.sealer.fail = refusal.New(refusal.GlyphMissing, "no glyph")
+		env.sealer.fail = rejection.New(rejection.GlyphMissing, "no glyph")
 		env.sealer.meanwhile = func() {
 			env.change(e, func(e *models.Envelope) error { return e.VoidStuck(env.act(), "lost") })
 		}
@@ -117,9 +117,9 @@ func TestStoppedWorker_RecordsNoProblem(t *testing.T) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		ctx, stop := context.WithCancel(env.t.Context())
-		env.sealer.fail, env.sealer.meanwhile = refusal.New(refusal.GlyphMissing, "no glyph"), stop
+		env.sealer.fail, env.sealer.meanwhile = rejection.New(rejection.GlyphMissing, "no glyph"), stop
 		_, err := env.seal(ctx, in)
-		var refused *refusal.Error
+		var refused *rejection.Error
 		require.ErrorAs(env.t, err, &refused)
 		require.NotErrorIs(env.t, err, context.Canceled, "nothing else was tried")
 		assert.Empty(env.t, env.problem(e.ID))

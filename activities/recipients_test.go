@@ -14,7 +14,7 @@ import (
 	"countersign/notify"
 	"countersign/notify/templates"
 	"countersign/seal/lang"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/temporal"
 )
 
@@ -141,7 +141,7 @@ func TestSealingFailed_TemporaryErrors(t *testing.T) {
 		assert.NotEqual(env.t, string(models.SealingFailing), failed.Type())
 		assert.Equal(env.t, models.SealingFailing, env.problem(e.ID))
 
-		env.sealer.fail = refusal.New(refusal.GlyphMissing, "no glyph")
+		env.sealer.fail = rejection.New(rejection.GlyphMissing, "no glyph")
 		env.sealer.meanwhile = func() {
 			db, err := env.Store.DB()
 			require.NoError(env.t, err)

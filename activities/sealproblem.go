@@ -12,7 +12,7 @@ import (
 	"countersign/models"
 	"countersign/notify/templates"
 	"countersign/pdf"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/store/blob"
 )
 
@@ -27,9 +27,9 @@ const permanentProblemRetryDelay = time.Hour
 
 // permanentProblem returns the kind of a permanent sealing problem, or an empty string if the error may be temporary.
 func permanentProblem(err error) models.SealingProblem {
-	refused, isRefused := errors.AsType[*refusal.Error](err)
+	refused, isRefused := errors.AsType[*rejection.Error](err)
 	switch {
-	case isRefused && refused.Code == refusal.OriginalChanged, errors.Is(err, blob.ErrModified), errors.Is(err, blob.ErrDamaged):
+	case isRefused && refused.Code == rejection.OriginalChanged, errors.Is(err, blob.ErrModified), errors.Is(err, blob.ErrDamaged):
 		return models.SealingOriginalChanged
 	case isRefused, errors.Is(err, pdf.ErrDamaged), errors.Is(err, pdf.ErrLimit):
 		return models.SealingRefused

@@ -12,7 +12,7 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/models"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/store/blob"
 )
 
@@ -90,8 +90,8 @@ func TestSealingProblems_NotifyAtOnceOrLater(t *testing.T) {
 		fails(down, "")
 		env.clock.Add(time.Second)
 		fails(down, models.SealingFailing)
-		fails(refusal.New(refusal.GlyphMissing, "no glyph"), models.SealingRefused)
-		fails(refusal.New(refusal.OriginalChanged, "changed"), models.SealingOriginalChanged)
+		fails(rejection.New(rejection.GlyphMissing, "no glyph"), models.SealingRefused)
+		fails(rejection.New(rejection.OriginalChanged, "changed"), models.SealingOriginalChanged)
 		fails(down, models.SealingFailing)
 		assert.Equal(env.t, 4, env.events(e, models.EventSealingFailed), "each change of the reason is told")
 		env.sealer.fail = nil

@@ -13,7 +13,7 @@ import (
 
 	"countersign/models"
 	"countersign/seal/picture"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // brandingView represents a tenant's branding in responses to the sender.
@@ -127,7 +127,7 @@ func (s *brandingHandler) logoIn(c *gin.Context, o *object) ([]byte, error) {
 	}
 	defer done()
 	png, err := picture.LogoIn(ctx, s.admission.Validators, s.pictureBounds(), b)
-	if refused, ok := errors.AsType[*refusal.Error](err); ok {
+	if refused, ok := errors.AsType[*rejection.Error](err); ok {
 		o.bad("logo", "is refused: %s", refused)
 		return nil, nil
 	}

@@ -28,7 +28,7 @@ func codesOfSources(t *testing.T) map[string]bool {
 		regexp.MustCompile(`"([a-z]+_rate_limited)"`),
 	}
 	constants := regexp.MustCompile(`(?m)^\t[A-Z]\w+ += "([a-z0-9_]+)"`)
-	for _, dir := range []string{".", "../models", "../store", "../prepare", "../seal/refusal"} {
+	for _, dir := range []string{".", "../models", "../store", "../prepare", "../seal/rejection"} {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

@@ -170,7 +170,7 @@ func anchorProblem(err error, fields []models.FieldInput, path func(int) string)
 	} else if errors.Is(err, pagetext.ErrLimit) || errors.Is(err, budget.ErrSpent) {
 		return models.Reject(models.KindInvalid, "anchor_too_complex", "The document contains too much text to search it for anchors.")
 	} else {
-		return admission.RefusalOf(err)
+		return admission.RejectionOf(err)
 	}
 	for i, in := range fields {
 		if in.Anchor == nil {

@@ -13,7 +13,7 @@ import (
 	"countersign/pdf/pagetext"
 	"countersign/prepare"
 	"countersign/seal/budget"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // TestAnchorProblems checks that the error for an anchor contains its path in the request.
@@ -39,9 +39,9 @@ func TestAnchorProblems(t *testing.T) {
 		require.Equal(t, "anchor_too_complex", codeOf(t, anchorProblem(err, fields, models.IndexedPath)))
 	}
 	for _, damage := range []error{pdf.ErrDamaged, pdf.ErrFilter} {
-		var refused *refusal.Error
+		var refused *rejection.Error
 		require.ErrorAs(t, anchorProblem(fmt.Errorf("page 1: content: %w", damage), fields, models.IndexedPath), &refused)
-		require.Equal(t, refusal.PDFNeedsRepair, refused.Code)
+		require.Equal(t, rejection.PDFNeedsRepair, refused.Code)
 	}
 	other := errors.New("the disk is gone")
 	require.Equal(t, other, anchorProblem(other, fields, models.IndexedPath))

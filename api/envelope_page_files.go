@@ -22,7 +22,7 @@ import (
 	"countersign/internal/limit"
 	"countersign/models"
 	"countersign/seal/appearance"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/store"
 	"countersign/store/blob"
 )
@@ -243,7 +243,7 @@ func (s *pageFiles) pageText(ctx context.Context, f *blob.Content, p *store.Page
 
 // pageFails returns the client error for a page that could not be rendered.
 func pageFails(r pageRequest, err error) error {
-	if refused, ok := errors.AsType[*refusal.Error](err); ok {
+	if refused, ok := errors.AsType[*rejection.Error](err); ok {
 		return models.Reject(models.KindUnprocessable, refused.Code, "%s", refused.Message)
 	}
 	if errors.Is(err, appearance.ErrNoPage) {

@@ -9,13 +9,13 @@ import (
 
 	"countersign/models"
 	"countersign/seal/appearance"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 func TestPageFails_OfEachCause_HasItsAnswer(t *testing.T) {
 	t.Parallel()
 	r := pageRequest{document: &models.Document{}, page: 7}
-	require.Equal(t, refusal.PDFTooComplex, codeOf(t, pageFails(r, refusal.New(refusal.PDFTooComplex, "Too complex."))))
+	require.Equal(t, rejection.PDFTooComplex, codeOf(t, pageFails(r, rejection.New(rejection.PDFTooComplex, "Too complex."))))
 	require.ErrorIs(t, pageFails(r, fmt.Errorf("page 7: %w", appearance.ErrNoPage)), models.ErrNotFound)
 	gone := errors.New("the process is gone")
 	other := pageFails(r, gone)

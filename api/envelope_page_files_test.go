@@ -11,7 +11,7 @@ import (
 	"countersign/api"
 	"countersign/models"
 	"countersign/seal/appearance"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/test/kit"
 )
 
@@ -69,7 +69,7 @@ func TestPageFiles_Failures(t *testing.T) {
 			}
 		}
 	}
-	renderer.err = refusal.New(refusal.PDFTooComplex, "The page is too complex.")
+	renderer.err = rejection.New(rejection.PDFTooComplex, "The page is too complex.")
 	each(func(by *client, path string) { by.get(path).refused(422, "pdf_too_complex") })
 
 	renderer.err = nil
@@ -94,7 +94,7 @@ func TestPageFiles_Failures(t *testing.T) {
 	// The pages of purged documents and archived templates are no longer available.
 	c.signs(e, token)
 	portal := "/v1/download/" + s.completes(t, e.str("id"), 0) + "/pages/1"
-	renderer.err = refusal.New(refusal.PDFTooComplex, "The page is too complex.")
+	renderer.err = rejection.New(rejection.PDFTooComplex, "The page is too complex.")
 	nobody.get(portal).refused(422, "pdf_too_complex")
 	nobody.get(portal+"/text").refused(422, "pdf_too_complex")
 	_, err = s.store.Change(t.Context(), s.app.ID, id(e), func(e *models.Envelope) error {

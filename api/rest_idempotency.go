@@ -22,7 +22,7 @@ import (
 	"countersign/internal/credential"
 	"countersign/internal/failpoint"
 	"countersign/models"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/store"
 	"countersign/store/blob"
 )
@@ -102,7 +102,7 @@ func (s *shared) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duratio
 	unknown := false // set if it is unknown whether the request took effect
 	if err := fn(); err != nil {
 		_, refused := errors.AsType[*models.Error](err)
-		_, rejected := errors.AsType[*refusal.Error](err)
+		_, rejected := errors.AsType[*rejection.Error](err)
 		unknown = !refused && !rejected
 		s.fail(c, err)
 	}

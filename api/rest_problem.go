@@ -14,7 +14,7 @@ import (
 
 	"countersign/models"
 	"countersign/seal/appearance"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/store"
 )
 
@@ -50,7 +50,7 @@ var statusOf = map[models.Kind]int{
 // contains the details and the same ID.
 func (s *shared) fail(c *gin.Context, err error) {
 	refused, ok := errors.AsType[*models.Error](err)
-	rejected, of := errors.AsType[*refusal.Error](err)
+	rejected, of := errors.AsType[*rejection.Error](err)
 	switch {
 	case ok:
 	case of:

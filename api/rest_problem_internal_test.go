@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // TestProblems checks the body and headers of error responses.
@@ -70,7 +70,7 @@ func TestProblems(t *testing.T) {
 	w, body := answer(models.InvalidField("name", "is bad"))
 	require.Equal(t, 400, w.Code)
 	require.Equal(t, map[string]any{"name": []any{"is bad"}}, body["errors"])
-	w, body = answer(refusal.New("pdf_bad", "The PDF."))
+	w, body = answer(rejection.New("pdf_bad", "The PDF."))
 	require.Equal(t, []any{400, "pdf_bad", "The PDF."}, []any{w.Code, body["error"], body["message"]})
 	w, body = answer(errors.New("secret"))
 	require.Equal(t, []any{500, "internal_error"}, []any{w.Code, body["error"]})

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/models"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/trust"
 	"countersign/seal/verify"
 )
@@ -66,7 +66,7 @@ func (s *verifyHandler) examineSealed(ctx context.Context, f io.ReaderAt, size i
 	} else {
 		found, err = verify.Examine(ctx, f, size)
 	}
-	_, refused := errors.AsType[*refusal.Error](err)
+	_, refused := errors.AsType[*rejection.Error](err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && s.admission.Validators == nil: // without a separate process, there is no other limit
 		return nil, models.Reject(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyPatience*verify.ExaminationTime(size))

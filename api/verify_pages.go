@@ -16,7 +16,7 @@ import (
 	"countersign/models"
 	"countersign/seal/appearance"
 	"countersign/seal/manifest"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/verify"
 )
 
@@ -116,7 +116,7 @@ func (s *verifyHandler) renderOriginalPage(ctx context.Context, u *upload, shown
 	}
 	defer release()
 	picture, err := s.renderer.Page(ctx, base, base.Size(), page, appearance.Level(level))
-	if refused, ok := errors.AsType[*refusal.Error](err); ok {
+	if refused, ok := errors.AsType[*rejection.Error](err); ok {
 		return nil, models.Reject(models.KindUnprocessable, refused.Code, "%s", refused.Message)
 	}
 	if errors.Is(err, appearance.ErrNoPage) {

@@ -8,7 +8,7 @@ import (
 
 	"countersign/pdf"
 	"countersign/seal/limits"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/text"
 )
 
@@ -129,7 +129,7 @@ func (a *assembly) drawOnPages(ctx context.Context) error {
 	}
 	for page, v := range values {
 		if page < 0 || page >= a.pages {
-			return refusal.New(refusal.FieldOffPage, fmt.Sprintf("Field %s is on page %d, but the document has %s.", v[0].FieldID, page+1, plural(a.pages, "page")))
+			return rejection.New(rejection.FieldOffPage, fmt.Sprintf("Field %s is on page %d, but the document has %s.", v[0].FieldID, page+1, plural(a.pages, "page")))
 		}
 	}
 	return nil

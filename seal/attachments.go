@@ -13,7 +13,7 @@ import (
 
 	"countersign/pdf"
 	"countersign/seal/manifest"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // AttachedFile is a file attached by a signer to a field of the document. It is embedded in the sealed file.
@@ -60,7 +60,7 @@ func (a *assembly) embedAttachments() ([]attachment, error) {
 			return nil, fmt.Errorf("seal: reading attachment %s: %w", at.ID, err)
 		}
 		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != at.SHA256 {
-			return nil, refusal.New(refusal.OriginalChanged, "An attachment differs from the uploaded file: its hash has changed.")
+			return nil, rejection.New(rejection.OriginalChanged, "An attachment differs from the uploaded file: its hash has changed.")
 		}
 		packed, filter := packAttachment(data)
 		ref := a.w.AddStored(pdf.Dict{

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/verify"
 	"countersign/test/kit/sealkit"
 )
@@ -159,9 +159,9 @@ func TestAttachmentsMustBeTheOnesThatWereGiven(t *testing.T) {
 		require.Error(t, err)
 		return err
 	}
-	var r *refusal.Error
+	var r *rejection.Error
 	require.ErrorAs(t, refused(func(j *seal.Job) { j.Attachments[0].Content = bytes.NewReader(sealkit.SimplePDF(2)) }), &r)
-	require.Equal(t, refusal.OriginalChanged, r.Code)
+	require.Equal(t, rejection.OriginalChanged, r.Code)
 	require.ErrorContains(t, refused(func(j *seal.Job) { j.Attachments[0].Size += 1 << 20 }), "reading attachment")
 	for _, change := range []func(*seal.Job){
 		func(j *seal.Job) { j.Attachments[0].FieldID = "another" },

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"countersign/pdf"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // DryRun builds the additions that a future seal would make to a file, and reads the result, so that a file that cannot
@@ -39,7 +39,7 @@ func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages i
 		return nil, err
 	}
 	if problem != "" {
-		return nil, refusal.Ambiguous("it %s", problem)
+		return nil, rejection.Ambiguous("it %s", problem)
 	}
 	if err := w.DefineUndefined(facts.mentioned); err != nil {
 		return nil, err

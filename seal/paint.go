@@ -10,7 +10,7 @@ import (
 
 	"countersign/pdf"
 	"countersign/seal/lang"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/text"
 )
 
@@ -203,7 +203,7 @@ func (p *painter) value(c *canvas, v Value, dark bool) (markedContent, error) {
 	}
 	err := drawValue(c, v, p.signers[v.SignerID])
 	if missing, ok := errors.AsType[*text.MissingGlyphError](err); ok {
-		return m, refusal.New(refusal.GlyphMissing, "Field "+v.FieldID+": "+glyphMissing(missing).Message)
+		return m, rejection.New(rejection.GlyphMissing, "Field "+v.FieldID+": "+glyphMissing(missing).Message)
 	}
 	if err != nil {
 		return m, fmt.Errorf("field %s: %w", v.FieldID, err)

@@ -18,7 +18,7 @@ import (
 	"countersign/pdf"
 	"countersign/seal/cms"
 	"countersign/seal/manifest"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/trust"
 	"countersign/seal/verify"
 )
@@ -176,14 +176,14 @@ func openOriginal(job *Job) (*pdf.File, error) {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
 	if !f.Trailer().Get("Encrypt").IsNull() { // the additions would have to be encrypted as well
-		return nil, refusal.New(refusal.PDFEncrypted, "The PDF is encrypted.")
+		return nil, rejection.New(rejection.PDFEncrypted, "The PDF is encrypted.")
 	}
 	signed, err := verify.IsSigned(f)
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
 	if signed { // drawing on it would invalidate its signatures
-		return nil, refusal.New(refusal.DocumentSigned, "The PDF already carries a digital signature.")
+		return nil, rejection.New(rejection.DocumentSigned, "The PDF already carries a digital signature.")
 	}
 	return f, nil
 }
@@ -242,7 +242,7 @@ func (d *sealing) write(ctx context.Context, out *os.File) (verify.Prefix, error
 		return verify.Prefix{}, fmt.Errorf("seal: %w", err)
 	}
 	if hex.EncodeToString(c.done.Original) != d.job.sha256() {
-		return verify.Prefix{}, refusal.New(refusal.OriginalChanged, "The original differs from the uploaded file: its hash has changed.")
+		return verify.Prefix{}, rejection.New(rejection.OriginalChanged, "The original differs from the uploaded file: its hash has changed.")
 	}
 	c.done.Record, c.done.Found = <-record, found
 	return c.done, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/pdf"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // TestWhatASealerRemembers checks the cached hash of the time-stamp authority's certificates and the cached QR code.
@@ -65,9 +65,9 @@ func TestAnnotation_Place(t *testing.T) {
 		d, err := pdf.Value("<</Subtype/Square/F " + flags + "/Rect[1 2 3 4]>>").Dict()
 		require.NoError(t, err)
 		err = (&painter{assembly: &assembly{file: f}}).annotation(&stamps{}, 0, d, nil)
-		var refused *refusal.Error
+		var refused *rejection.Error
 		require.ErrorAs(t, err, &refused, flags)
-		require.Equal(t, refusal.PDFAmbiguous, refused.Code, flags)
+		require.Equal(t, rejection.PDFAmbiguous, refused.Code, flags)
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 	pkcs12 "software.sslmate.com/src/go-pkcs12"
 
 	"countersign/seal"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/sealkey"
 	"countersign/test/kit/sealkit"
 )
@@ -130,7 +130,7 @@ func TestAlreadySigned(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
 	require.NoError(t, err)
 	_, err = s.Seal(t.Context(), out, sealkit.Job(t, original))
-	require.Equal(t, refusal.DocumentSigned, sealkit.RefusalCode(t, err))
+	require.Equal(t, rejection.DocumentSigned, sealkit.RefusalCode(t, err))
 	require.NoError(t, out.Close())
 }
 
@@ -151,18 +151,18 @@ func TestSealRefusesAChangedOriginal(t *testing.T) {
 	j := sealkit.Job(t, sealkit.SimplePDF(1))
 	j.OriginalSHA256 = strings.Repeat("ab", 32)
 	err := sealError(t, j)
-	var refused *refusal.Error
+	var refused *rejection.Error
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, refusal.OriginalChanged, refused.Code)
+	require.Equal(t, rejection.OriginalChanged, refused.Code)
 }
 
 func TestSealRefusesAFieldBeyondThePages(t *testing.T) {
 	t.Parallel()
 	j := sealkit.Job(t, sealkit.SimplePDF(1))
 	j.Values[0].Page = 2
-	var refused *refusal.Error
+	var refused *rejection.Error
 	require.ErrorAs(t, sealError(t, j), &refused)
-	require.Equal(t, refusal.FieldOffPage, refused.Code)
+	require.Equal(t, rejection.FieldOffPage, refused.Code)
 }
 
 func sealError(t *testing.T, j seal.Job) error {

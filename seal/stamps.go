@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"countersign/pdf"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // stamps contains the annotations of a page, including the drawings added to it. Every drawing on a page of the
@@ -131,7 +131,7 @@ func (p *painter) flags(at int, d pdf.Dict) (int64, error) {
 	}
 	flags, ok := v.Int()
 	if !ok || flags < 0 || flags > math.MaxInt32 {
-		return 0, refusal.Ambiguous("the flags of annotation %d of a page are no flags", at+1)
+		return 0, rejection.Ambiguous("the flags of annotation %d of a page are no flags", at+1)
 	}
 	return flags, nil
 }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"countersign/seal/fonts"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/text"
 )
 
@@ -21,7 +21,7 @@ const maxText = 4000
 // (glyph_missing). The error identifies the character. Line feeds are allowed.
 func CheckText(s string) error {
 	if utf8.RuneCountInString(s) > maxText {
-		return refusal.New(refusal.TextTooLong, fmt.Sprintf("The text is longer than %d characters.", maxText))
+		return rejection.New(rejection.TextTooLong, fmt.Sprintf("The text is longer than %d characters.", maxText))
 	}
 	err := library().Check(s)
 	if missing, ok := errors.AsType[*text.MissingGlyphError](err); ok {
@@ -30,9 +30,9 @@ func CheckText(s string) error {
 	return err
 }
 
-func glyphMissing(e *text.MissingGlyphError) *refusal.Error {
+func glyphMissing(e *text.MissingGlyphError) *rejection.Error {
 	if e.Rune == utf8.RuneError {
-		return refusal.New(refusal.GlyphMissing, "The text is not valid Unicode.")
+		return rejection.New(rejection.GlyphMissing, "The text is not valid Unicode.")
 	}
-	return refusal.New(refusal.GlyphMissing, fmt.Sprintf("The character “%c” (U+%04X) cannot be drawn into the document.", e.Rune, e.Rune))
+	return rejection.New(rejection.GlyphMissing, fmt.Sprintf("The character “%c” (U+%04X) cannot be drawn into the document.", e.Rune, e.Rune))
 }

@@ -9,7 +9,7 @@ import (
 
 	"countersign/seal/admission"
 	"countersign/seal/picture"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/sandbox"
 	"countersign/seal/verify"
 )
@@ -52,7 +52,7 @@ func (e *examiner) close() { e.validators.Close() }
 // verdict.
 func (e *examiner) verify(ctx context.Context, f *os.File, size int64) (verify.Report, error) {
 	x, err := verify.ExamineIn(ctx, e.validators, f, size)
-	if _, refused := errors.AsType[*refusal.Error](err); refused {
+	if _, refused := errors.AsType[*rejection.Error](err); refused {
 		return verify.Report{}, errTooComplex
 	}
 	if err != nil {

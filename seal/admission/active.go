@@ -7,7 +7,7 @@ import (
 
 	"countersign/pdf"
 	"countersign/prepare/revision1"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // activeError reports that preparing the PDF would remove active content.
@@ -42,21 +42,21 @@ var activeContents = map[string]string{
 }
 
 // refusal returns the error for clients.
-func (e *activeError) refusal() *refusal.Error {
-	code := refusal.PDFActiveContent
+func (e *activeError) refusal() *rejection.Error {
+	code := rejection.PDFActiveContent
 	switch e.kind {
 	case revision1.JavaScriptRemoved:
-		code = refusal.PDFJavaScript
+		code = rejection.PDFJavaScript
 	case revision1.LaunchRemoved:
-		code = refusal.PDFLaunch
+		code = rejection.PDFLaunch
 	case revision1.XFARemoved:
 		return errXFA()
 	}
-	return refusal.New(code, fmt.Sprintf("The PDF contains %s. Remove it first.", activeContents[e.kind]))
+	return rejection.New(code, fmt.Sprintf("The PDF contains %s. Remove it first.", activeContents[e.kind]))
 }
 
-func errXFA() *refusal.Error {
-	return refusal.New(refusal.PDFXFA, "The PDF contains an XFA form. Print it into a new PDF first.")
+func errXFA() *rejection.Error {
+	return rejection.New(rejection.PDFXFA, "The PDF contains an XFA form. Print it into a new PDF first.")
 }
 
 // checkCatalog rejects XFA forms whose content is not in the pages. It returns *activeError if the catalog contains

@@ -17,7 +17,7 @@ import (
 
 	"countersign/prepare"
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // activeCase is a PDF. changes reports whether preparation modifies it.
@@ -74,9 +74,9 @@ func (c activeCase) prepare(t *testing.T, name string) []byte {
 		return c.file
 	}
 	require.NotEmpty(t, rev.Changes, name)
-	var r *refusal.Error
+	var r *rejection.Error
 	require.ErrorAs(t, err, &r, name)
-	require.Contains(t, []string{refusal.PDFActiveContent, refusal.PDFJavaScript, refusal.PDFLaunch, refusal.PDFXFA}, r.Code, name)
+	require.Contains(t, []string{rejection.PDFActiveContent, rejection.PDFJavaScript, rejection.PDFLaunch, rejection.PDFXFA}, r.Code, name)
 	return slices.Concat(c.file, rev.Appended)
 }
 
@@ -329,9 +329,9 @@ func TestReferenceXObjects(t *testing.T) {
 					require.Nil(t, rev)
 					continue
 				}
-				var r *refusal.Error
+				var r *rejection.Error
 				require.ErrorAs(t, err, &r, "%s %s %s", kind, entry, active)
-				require.Equal(t, refusal.PDFActiveContent, r.Code)
+				require.Equal(t, rejection.PDFActiveContent, r.Code)
 				require.Contains(t, r.Message, "a link to another file")
 			}
 		}

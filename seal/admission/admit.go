@@ -17,7 +17,7 @@ import (
 	"countersign/prepare"
 	"countersign/seal"
 	"countersign/seal/budget"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/sandbox"
 	"countersign/seal/verify"
 )
@@ -71,24 +71,24 @@ type PageSize struct {
 	unit float64 // points per user space unit
 }
 
-// Admit examines an uploaded PDF that needs no preparation. It returns a *refusal.Error if the file is rejected. An
+// Admit examines an uploaded PDF that needs no preparation. It returns a *rejection.Error if the file is rejected. An
 // admitted file can be sealed.
 func Admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, error) {
 	info, err := admit(ctx, r, size, lim, false)
-	return info, RefusalOf(err)
+	return info, RejectionOf(err)
 }
 
 // AdmitAttachment examines a PDF attached by a signer. The PDF may be signed, because the sealed file embeds it
 // unchanged.
 func AdmitAttachment(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, error) {
 	info, err := admit(ctx, r, size, lim, true)
-	return info, RefusalOf(err)
+	return info, RejectionOf(err)
 }
 
 // admit implements Admit and AdmitAttachment. It fails with *activeError if preparing the PDF would remove content.
 func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached bool) (Info, error) {
 	if size > lim.MaxBytes {
-		return Info{}, refusal.New(refusal.PDFTooLarge, fmt.Sprintf("The PDF has more than %d MB.", lim.MaxBytes>>20))
+		return Info{}, rejection.New(rejection.PDFTooLarge, fmt.Sprintf("The PDF has more than %d MB.", lim.MaxBytes>>20))
 	}
 	reading, release := lim.Reading(ctx)
 	info, err := examine(reading, r, size, lim, attached)
@@ -102,10 +102,10 @@ func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached 
 	return info, checkRendering(ctx, r, size, lim, info)
 }
 
-// RefusalOf converts errors that occur while files, tags and forms are read to a *refusal.Error. It returns other
+// RejectionOf converts errors that occur while files, tags and forms are read to a *rejection.Error. It returns other
 // errors unchanged.
-func RefusalOf(err error) error {
-	var r *refusal.Error
+func RejectionOf(err error) error {
+	var r *rejection.Error
 	var tag *prepare.TagError
 	var active *activeError
 	var pages *pdf.TooManyPagesError
@@ -113,17 +113,17 @@ func RefusalOf(err error) error {
 	case errors.As(err, &active):
 		return active.refusal()
 	case errors.As(err, &tag):
-		return refusal.New(refusal.TextTag, "The"+strings.TrimPrefix(tag.Error(), "the")+".")
+		return rejection.New(rejection.TextTag, "The"+strings.TrimPrefix(tag.Error(), "the")+".")
 	case errors.As(err, &r):
 		return r
 	case errors.As(err, &pages):
-		return refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("The PDF has more than %d pages.", pages.Max))
+		return rejection.New(rejection.PDFTooManyPages, fmt.Sprintf("The PDF has more than %d pages.", pages.Max))
 	case errors.Is(err, budget.ErrSpent):
-		return refusal.TooLong()
+		return rejection.TooLong()
 	case errors.Is(err, pdf.ErrLimit), errors.Is(err, pagetext.ErrLimit):
-		return refusal.New(refusal.PDFTooComplex, "The PDF is too complex"+reason(err)+".")
+		return rejection.New(rejection.PDFTooComplex, "The PDF is too complex"+reason(err)+".")
 	case errors.Is(err, pdf.ErrDamaged), errors.Is(err, pdf.ErrFilter):
-		return refusal.New(refusal.PDFNeedsRepair, "The PDF is damaged"+reason(err)+".")
+		return rejection.New(rejection.PDFNeedsRepair, "The PDF is damaged"+reason(err)+".")
 	}
 	return err
 }
@@ -182,7 +182,7 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attache
 		return Info{}, err
 	}
 	if len(pages) == 0 {
-		return Info{}, refusal.New(refusal.PDFNoPages, "The PDF has no pages.")
+		return Info{}, rejection.New(rejection.PDFNoPages, "The PDF has no pages.")
 	}
 	if err := n.objects(ctx); err != nil {
 		return Info{}, err
@@ -195,8 +195,8 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attache
 	return info, err
 }
 
-func errResemblesSeal() *refusal.Error {
-	return refusal.New(refusal.DocumentSigned, "The PDF contains a seal of this service, or content that resembles one. Upload the document without it.")
+func errResemblesSeal() *rejection.Error {
+	return rejection.New(rejection.DocumentSigned, "The PDF contains a seal of this service, or content that resembles one. Upload the document without it.")
 }
 
 // open opens a file after checking that it begins and ends like a PDF.
@@ -223,9 +223,9 @@ func checkEnds(r io.ReaderAt, size int64) error {
 	}
 	switch {
 	case !bytes.Contains(head, []byte("%PDF-")):
-		return refusal.New(refusal.NotAPDF, "The file is not a PDF.")
+		return rejection.New(rejection.NotAPDF, "The file is not a PDF.")
 	case !bytes.HasPrefix(head, []byte("%PDF-")):
-		return refusal.New(refusal.PDFNeedsRepair, "The PDF is preceded by bytes that do not belong to it.")
+		return rejection.New(rejection.PDFNeedsRepair, "The PDF is preceded by bytes that do not belong to it.")
 	case !bytes.Contains(tail, []byte("%%EOF")):
 		return errNoEnd(r, size)
 	}
@@ -250,11 +250,11 @@ func errNoEnd(r io.ReaderAt, size int64) error {
 		}
 		if at >= 0 {
 			after := size - from - int64(at) - int64(len("%%EOF"))
-			return refusal.New(refusal.PDFNeedsRepair, fmt.Sprintf("The PDF is followed by %d bytes that do not belong to it.", after))
+			return rejection.New(rejection.PDFNeedsRepair, fmt.Sprintf("The PDF is followed by %d bytes that do not belong to it.", after))
 		}
 		end = from
 	}
-	return refusal.New(refusal.PDFTruncated, "The PDF is truncated: its end is missing.")
+	return rejection.New(rejection.PDFTruncated, "The PDF is truncated: its end is missing.")
 }
 
 // checkEncryption rejects an encrypted PDF.
@@ -265,8 +265,8 @@ func checkEncryption(f *pdf.File) error {
 	return errEncrypted()
 }
 
-func errEncrypted() *refusal.Error {
-	return refusal.New(refusal.PDFEncrypted, "The PDF is encrypted or protected by a password. Remove the protection, or send the password with the upload.")
+func errEncrypted() *rejection.Error {
+	return rejection.New(rejection.PDFEncrypted, "The PDF is encrypted or protected by a password. Remove the protection, or send the password with the upload.")
 }
 
 // checkSigned rejects a PDF that contains signatures, because drawing on it would invalidate them.
@@ -276,7 +276,7 @@ func checkSigned(ctx context.Context, f *pdf.File) error {
 		signed, err = verify.HasSignedWidget(ctx, f)
 	}
 	if err == nil && signed {
-		err = refusal.New(refusal.DocumentSigned, "The PDF has a digital signature, which sealing would invalidate.")
+		err = rejection.New(rejection.DocumentSigned, "The PDF has a digital signature, which sealing would invalidate.")
 	}
 	return err
 }

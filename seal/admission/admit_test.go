@@ -15,14 +15,14 @@ import (
 	"countersign/seal/admission"
 	"countersign/seal/appearance"
 	"countersign/seal/manifest"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/test/kit"
 )
 
 // requireRefused checks the code of a rejection and part of its message.
 func requireRefused(t *testing.T, err error, code, says string) {
 	t.Helper()
-	var refused *refusal.Error
+	var refused *rejection.Error
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, code, refused.Code, refused.Message)
 	require.Contains(t, refused.Message, says)
@@ -73,11 +73,11 @@ func TestAdmit_EndFarFromTheEnd_IsNamed(t *testing.T) {
 	good := bytes.TrimSuffix(file("", ""), []byte("\n"))
 	for _, after := range []int{1<<20 - 2, 1 << 20, 2<<20 + 7} {
 		_, err := admit(t, append(bytes.Clone(good), make([]byte, after)...), admission.DefaultLimits())
-		requireRefused(t, err, refusal.PDFNeedsRepair, fmt.Sprintf("followed by %d bytes", after))
+		requireRefused(t, err, rejection.PDFNeedsRepair, fmt.Sprintf("followed by %d bytes", after))
 	}
 	cut := bytes.TrimSuffix(good, []byte("%%EOF"))
 	_, err := admit(t, append(bytes.Clone(cut), make([]byte, 2<<20)...), admission.DefaultLimits())
-	requireRefused(t, err, refusal.PDFTruncated, "")
+	requireRefused(t, err, rejection.PDFTruncated, "")
 }
 
 func TestAdmit_ObjectStreams(t *testing.T) {
@@ -103,7 +103,7 @@ func TestAdmitUpload_PasswordOfAFileThatCannotBeDecrypted_IsRejected(t *testing.
 	t.Parallel()
 	locked := bytes.Replace(file("", "", "<</Filter/Standard/V 9/R 9/O(x)/U(y)/P -4>>"), []byte("/Root 1 0 R"), []byte("/Root 1 0 R/Encrypt 6 0 R"), 1)
 	password := "secret"
-	for code, b := range map[string][]byte{refusal.NotAPDF: []byte("hello"), refusal.PDFEncrypted: locked} {
+	for code, b := range map[string][]byte{rejection.NotAPDF: []byte("hello"), rejection.PDFEncrypted: locked} {
 		u := uploadOf(b)
 		u.Password = &password
 		_, p, err := admission.AdmitUpload(t.Context(), u, admission.DefaultLimits(), prepare.Options{})
@@ -116,15 +116,15 @@ func TestAdmitUpload_PasswordOfAFileThatCannotBeDecrypted_IsRejected(t *testing.
 func TestSuggest_FileThatCannotBeRead_IsRejected(t *testing.T) {
 	t.Parallel()
 	for code, b := range map[string][]byte{
-		refusal.NotAPDF:        []byte("hello"),
-		refusal.PDFNeedsRepair: bytes.Replace(file("", ""), []byte("/Kids[3 0 R]"), []byte("/Kids[2 0 R]"), 1),
+		rejection.NotAPDF:        []byte("hello"),
+		rejection.PDFNeedsRepair: bytes.Replace(file("", ""), []byte("/Kids[3 0 R]"), []byte("/Kids[2 0 R]"), 1),
 	} {
 		_, _, err := admission.Suggest(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
 		requireRefused(t, err, code, "")
 	}
 	b := bytes.Replace(file("/AcroForm 6 0 R", "", "<</Fields[]>>"), []byte("6 0 obj"), []byte("9 0 obj"), 1)
 	_, _, err := admission.Suggest(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-	requireRefused(t, err, refusal.PDFNeedsRepair, "")
+	requireRefused(t, err, rejection.PDFNeedsRepair, "")
 }
 
 // otherReading is a renderer that interprets a file differently.
@@ -150,13 +150,13 @@ func TestAdmit_RendererReadsOtherPages_IsRejected(t *testing.T) {
 	}{
 		"same":                 {otherReading{pages: [][2]float64{page}}, "", ""},
 		"single precision":     {otherReading{pages: [][2]float64{{600.006, 799.992}}}, "", ""},
-		"no page":              {otherReading{}, refusal.PDFAmbiguous, "1 or 0 pages"},
-		"two pages":            {otherReading{pages: [][2]float64{page, page}}, refusal.PDFAmbiguous, "1 or 2 pages"},
-		"another width":        {otherReading{pages: [][2]float64{{600.01, 800}}}, refusal.PDFAmbiguous, "page 1 has 600 × 800 or 600.01 × 800 points"},
-		"another height":       {otherReading{pages: [][2]float64{{600, 801}}}, refusal.PDFAmbiguous, "page 1 has 600 × 800 or 600 × 801 points"},
-		"not rendered":         {otherReading{err: refusal.New(refusal.DocumentNotRendered, "It cannot be drawn.")}, refusal.PDFNeedsRepair, "It cannot be drawn."},
-		"a page not rendered":  {otherReading{err: refusal.New(refusal.PageNotRendered, "Page 1 cannot be drawn.")}, refusal.PDFNeedsRepair, "Page 1 cannot be drawn."},
-		"refused for a reason": {otherReading{err: refusal.New(refusal.PDFTooComplex, "Too complex.")}, refusal.PDFTooComplex, "Too complex."},
+		"no page":              {otherReading{}, rejection.PDFAmbiguous, "1 or 0 pages"},
+		"two pages":            {otherReading{pages: [][2]float64{page, page}}, rejection.PDFAmbiguous, "1 or 2 pages"},
+		"another width":        {otherReading{pages: [][2]float64{{600.01, 800}}}, rejection.PDFAmbiguous, "page 1 has 600 × 800 or 600.01 × 800 points"},
+		"another height":       {otherReading{pages: [][2]float64{{600, 801}}}, rejection.PDFAmbiguous, "page 1 has 600 × 800 or 600 × 801 points"},
+		"not rendered":         {otherReading{err: rejection.New(rejection.DocumentNotRendered, "It cannot be drawn.")}, rejection.PDFNeedsRepair, "It cannot be drawn."},
+		"a page not rendered":  {otherReading{err: rejection.New(rejection.PageNotRendered, "Page 1 cannot be drawn.")}, rejection.PDFNeedsRepair, "Page 1 cannot be drawn."},
+		"refused for a reason": {otherReading{err: rejection.New(rejection.PDFTooComplex, "Too complex.")}, rejection.PDFTooComplex, "Too complex."},
 		"renderer fails":       {otherReading{err: failed}, "failed", ""},
 	} {
 		lim := admission.DefaultLimits()
@@ -186,7 +186,7 @@ func TestAdmit_PageTooLargeToDisplay_IsRejected(t *testing.T) {
 		return err
 	}
 	require.NoError(t, admit("10"))
-	requireRefused(t, admit("12"), refusal.PageTooLarge, "Page 2 has 7200 × 9600 points, which is too large to display legibly.")
+	requireRefused(t, admit("12"), rejection.PageTooLarge, "Page 2 has 7200 × 9600 points, which is too large to display legibly.")
 }
 
 // savedAs is a renderer that saves every file as the same different file, and reports the same appearance.
@@ -215,7 +215,7 @@ func TestAdmitUpload_RepairFails_KeepsTheCause(t *testing.T) {
 	}{
 		"saved file cannot be read":    {savedAs{b: []byte("hello")}, "It could not be repaired: the file is"},
 		"saved file is rejected again": {savedAs{b: twice}, "It could not be repaired: the PDF"},
-		"refused by the renderer":      {savedAs{err: refusal.New(refusal.PDFTooComplex, "PDF pages are too complex.")}, "It could not be repaired: PDF pages"},
+		"refused by the renderer":      {savedAs{err: rejection.New(rejection.PDFTooComplex, "PDF pages are too complex.")}, "It could not be repaired: PDF pages"},
 		"renderer fails":               {savedAs{err: failed}, ""},
 	} {
 		lim := rendering()
@@ -226,7 +226,7 @@ func TestAdmitUpload_RepairFails_KeepsTheCause(t *testing.T) {
 			require.ErrorIs(t, err, failed, name)
 			continue
 		}
-		requireRefused(t, err, refusal.PDFNeedsRepair, c.says)
+		requireRefused(t, err, rejection.PDFNeedsRepair, c.says)
 	}
 }
 

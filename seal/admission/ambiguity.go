@@ -8,7 +8,7 @@ import (
 	"countersign/pdf"
 	"countersign/seal"
 	"countersign/seal/pdfa"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // pages reads the page tree. It rejects structures that can be interpreted in different ways.
@@ -57,7 +57,7 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 
 // withLocation adds the position in the document to a parser error.
 func withLocation(err error, format string, args ...any) error {
-	if _, ok := errors.AsType[*refusal.Error](err); ok {
+	if _, ok := errors.AsType[*rejection.Error](err); ok {
 		return err
 	}
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
@@ -78,7 +78,7 @@ func refuseRepeatedKeys(v pdf.Value, format string, args ...any) error {
 		return err
 	}
 	if key != "" {
-		return refusal.Ambiguous("%s has the key %s twice", fmt.Sprintf(format, args...), safeText(key))
+		return rejection.Ambiguous("%s has the key %s twice", fmt.Sprintf(format, args...), safeText(key))
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (n *inspector) refuse(problem string, err error) error {
 	if err != nil || problem == "" || n.attached {
 		return err
 	}
-	return refusal.Ambiguous("it %s", problem)
+	return rejection.Ambiguous("it %s", problem)
 }
 
 // checkDocument examines the trailers and the catalog.

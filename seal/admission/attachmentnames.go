@@ -13,11 +13,11 @@ import (
 
 	"countersign/pdf"
 	"countersign/seal/manifest"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
-func reserved(name string) *refusal.Error {
-	return refusal.New(refusal.PDFAttachment, fmt.Sprintf("The PDF has an attachment named %s, which is reserved for the seal record. "+
+func reserved(name string) *rejection.Error {
+	return rejection.New(rejection.PDFAttachment, fmt.Sprintf("The PDF has an attachment named %s, which is reserved for the seal record. "+
 		"Remove or rename the attachment.", name))
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"countersign/prepare"
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // waiting is a file whose first read is delayed, as on a busy machine.
@@ -49,7 +49,7 @@ func TestAdmit_OnABusyMachine_DoesNotBlameTheFile(t *testing.T) {
 
 	err := admit(20*time.Millisecond, 500*time.Millisecond)
 	require.ErrorIs(t, err, context.DeadlineExceeded, "no time was left")
-	_, refused := errors.AsType[*refusal.Error](err)
+	_, refused := errors.AsType[*rejection.Error](err)
 	require.False(t, refused, "%v", err)
 }
 
@@ -73,5 +73,5 @@ func TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused(t *testing.T) {
 	lim := admission.DefaultLimits()
 	lim.Timeout = 10 * time.Millisecond
 	_, err := admission.Admit(t.Context(), costly{bytes.NewReader(b)}, int64(len(b)), lim)
-	requireRefused(t, err, refusal.PDFTooComplex, "took too long")
+	requireRefused(t, err, rejection.PDFTooComplex, "took too long")
 }

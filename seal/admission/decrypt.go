@@ -15,7 +15,7 @@ import (
 
 	"countersign/seal"
 	"countersign/seal/budget"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/sandbox"
 	"countersign/seal/verify"
 )
@@ -92,7 +92,7 @@ func decryptTask(ctx context.Context, r io.ReaderAt, size int64, bounds sandbox.
 func decryptHere(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (a decrypted) {
 	var err error
 	if a.PDF, err = decryptWithPDFCPU(ctx, r, size, lim); errors.Is(err, budget.ErrSpent) {
-		err = refusal.TooLong()
+		err = rejection.TooLong()
 	}
 	a.Set(err)
 	return a
@@ -157,11 +157,11 @@ func readObjectStreams(ctx context.Context, c *model.Context) error {
 }
 
 func errWrongPassword() error {
-	return refusal.New(refusal.PDFPassword, "The password does not open the PDF.")
+	return rejection.New(rejection.PDFPassword, "The password does not open the PDF.")
 }
 
 func errUndecipherable() error {
-	return refusal.New(refusal.PDFEncrypted, "The encryption of the PDF is not supported. Remove the protection first.")
+	return rejection.New(rejection.PDFEncrypted, "The encryption of the PDF is not supported. Remove the protection first.")
 }
 
 // Tasks returns the tasks that run in sandboxed processes: decrypting uploads and examining sealed documents.

@@ -14,7 +14,7 @@ import (
 
 	"countersign/prepare"
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/sandbox"
 )
 
@@ -41,11 +41,11 @@ func TestAdmitEncryptedIsolated(t *testing.T) {
 	b, err := os.ReadFile(locked)
 	require.NoError(t, err)
 	lim.MaxBytes = int64(len(b)) // a file of exactly this size is accepted
-	for password, want := range map[string]string{"user": "", "owner": "", "guess": refusal.PDFPassword, "": refusal.PDFPassword} {
+	for password, want := range map[string]string{"user": "", "owner": "", "guess": rejection.PDFPassword, "": rejection.PDFPassword} {
 		u := admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b), Password: &password}
 		_, p, err := admission.AdmitUpload(t.Context(), u, lim, prepare.Options{})
 		if want != "" {
-			var r *refusal.Error
+			var r *rejection.Error
 			require.ErrorAs(t, err, &r, password)
 			require.Equal(t, want, r.Code, password)
 			continue
@@ -74,10 +74,10 @@ func TestAdmitEncrypted(t *testing.T) {
 		"RC4":                     {[]string{"user", "owner", "128", "--use-aes=n", "--"}, ptr("user"), ""},
 		"empty":                   {[]string{"", "owner", "256", "--"}, ptr(""), ""},
 		"empty, nothing given":    {[]string{"", "owner", "256", "--"}, nil, ""},
-		"user, nothing given":     {[]string{"user", "owner", "256", "--"}, nil, refusal.PDFEncrypted},
-		"another":                 {[]string{"user", "owner", "256", "--"}, ptr("guess"), refusal.PDFPassword},
-		"empty is not the user's": {[]string{"user", "owner", "256", "--"}, ptr(""), refusal.PDFPassword},
-		"too long":                {[]string{"user", "owner", "256", "--"}, ptr(strings.Repeat("x", 200)), refusal.PDFPassword},
+		"user, nothing given":     {[]string{"user", "owner", "256", "--"}, nil, rejection.PDFEncrypted},
+		"another":                 {[]string{"user", "owner", "256", "--"}, ptr("guess"), rejection.PDFPassword},
+		"empty is not the user's": {[]string{"user", "owner", "256", "--"}, ptr(""), rejection.PDFPassword},
+		"too long":                {[]string{"user", "owner", "256", "--"}, ptr(strings.Repeat("x", 200)), rejection.PDFPassword},
 		"not encrypted":           {nil, ptr("user"), "plain"},
 	} {
 		locked := in
@@ -92,7 +92,7 @@ func TestAdmitEncrypted(t *testing.T) {
 		u := admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b), Password: c.password}
 		info, p, err := admission.AdmitUpload(t.Context(), u, admission.DefaultLimits(), prepare.Options{Tags: prepare.TagsDetect})
 		if c.want != "" && c.want != "plain" {
-			var r *refusal.Error
+			var r *rejection.Error
 			require.ErrorAs(t, err, &r, name)
 			require.Equal(t, c.want, r.Code, name)
 			require.NotContains(t, r.Message, "guess")
@@ -133,7 +133,7 @@ func TestAdmitEncryptedMarks(t *testing.T) {
 	password := "user"
 	u := admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b), Password: &password}
 	_, _, err = admission.AdmitUpload(t.Context(), u, admission.DefaultLimits(), prepare.Options{})
-	var r *refusal.Error
+	var r *rejection.Error
 	require.ErrorAs(t, err, &r)
-	require.Equal(t, refusal.DocumentSigned, r.Code)
+	require.Equal(t, rejection.DocumentSigned, r.Code)
 }

@@ -8,7 +8,7 @@ import (
 
 	"countersign/pdf"
 	"countersign/prepare/revision1"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // Warning describes a legitimate PDF feature that programs may render differently.
@@ -76,7 +76,7 @@ func (n *inspector) objects(ctx context.Context) error {
 	count := 0
 	err := n.f.Objects(func(o pdf.Object) error {
 		if count++; count > n.lim.MaxObjects {
-			return refusal.New(refusal.PDFTooComplex, fmt.Sprintf("The PDF has more than %d objects.", n.lim.MaxObjects))
+			return rejection.New(rejection.PDFTooComplex, fmt.Sprintf("The PDF has more than %d objects.", n.lim.MaxObjects))
 		}
 		if count%64 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -92,7 +92,7 @@ func (n *inspector) objects(ctx context.Context) error {
 	slices.SortFunc(n.streams, func(a, b extent) int { return int(a.start - b.start) })
 	for i := 1; i < len(n.streams); i++ {
 		if n.streams[i].start < n.streams[i-1].end {
-			return refusal.Ambiguous("object streams overlap at byte %d", n.streams[i].start)
+			return rejection.Ambiguous("object streams overlap at byte %d", n.streams[i].start)
 		}
 	}
 	return nil
@@ -100,7 +100,7 @@ func (n *inspector) objects(ctx context.Context) error {
 
 func (n *inspector) object(ctx context.Context, o pdf.Object) error {
 	if _, ok := o.Value.Ref(); ok { // some programs resolve only one reference, others all of them
-		return refusal.Ambiguous("object %d is only a reference to another object", o.Ref.Num)
+		return rejection.Ambiguous("object %d is only a reference to another object", o.Ref.Num)
 	}
 	if err := n.activeContent(ctx, o); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (n *inspector) object(ctx context.Context, o pdf.Object) error {
 			return err
 		}
 		if repeated != "" && !n.info[o.Ref] {
-			return refusal.Ambiguous("object %d has the key %s twice", o.Ref.Num, safeText(repeated))
+			return rejection.Ambiguous("object %d has the key %s twice", o.Ref.Num, safeText(repeated))
 		}
 		return n.dict(ctx, o, d)
 	})
@@ -136,10 +136,10 @@ func (n *inspector) stream(o pdf.Object) error {
 		return err
 	}
 	if d.Get("F") != nil {
-		return refusal.New(refusal.PDFActiveContent, fmt.Sprintf("The data of stream %d is in another file.", o.Ref.Num))
+		return rejection.New(rejection.PDFActiveContent, fmt.Sprintf("The data of stream %d is in another file.", o.Ref.Num))
 	}
 	if d.Get("DP") != nil { // some programs interpret it as DecodeParms
-		return refusal.Ambiguous("stream %d has the key DP, which only inline images have", o.Ref.Num)
+		return rejection.Ambiguous("stream %d has the key DP, which only inline images have", o.Ref.Num)
 	}
 	kind, err := n.f.Resolve(d.Get("Subtype"))
 	if err != nil {
@@ -150,7 +150,7 @@ func (n *inspector) stream(o pdf.Object) error {
 		return err
 	}
 	if !ends {
-		return refusal.Ambiguous("stream %d, at byte %d, does not end where its Length says", o.Ref.Num, o.Data)
+		return rejection.Ambiguous("stream %d, at byte %d, does not end where its Length says", o.Ref.Num, o.Data)
 	}
 	switch {
 	case d.Get("Type").IsName("ObjStm"):
@@ -167,7 +167,7 @@ func (n *inspector) stream(o pdf.Object) error {
 			return err
 		}
 		if problem != "" {
-			return refusal.Ambiguous("object stream %d %s", o.Ref.Num, problem)
+			return rejection.Ambiguous("object stream %d %s", o.Ref.Num, problem)
 		}
 	case n.contents[o.Ref], kind.IsName("Form"), d.Get("PatternType") != nil:
 		large, err := n.f.DecodedSizeExceeds(o, maxContent)
@@ -175,7 +175,7 @@ func (n *inspector) stream(o pdf.Object) error {
 			return err
 		}
 		if large {
-			return refusal.New(refusal.PDFTooComplex, fmt.Sprintf("The PDF is too complex: the content of stream %d has more than %d MB.", o.Ref.Num, maxContent>>20))
+			return rejection.New(rejection.PDFTooComplex, fmt.Sprintf("The PDF is too complex: the content of stream %d has more than %d MB.", o.Ref.Num, maxContent>>20))
 		}
 	}
 	return nil

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"countersign/pdf"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // inheritable returns the keys of the entries that a page inherits from its ancestor nodes (7.7.3.4).
@@ -26,7 +26,7 @@ func (n *inspector) checkPageTree(ctx context.Context, ref pdf.Ref, parent *pdf.
 	}
 	if parent != nil {
 		if named, ok := d.Get("Parent").Ref(); !ok || named != *parent {
-			return 0, refusal.Ambiguous("object %d is a child of object %d, but names another parent", ref.Num, parent.Num)
+			return 0, rejection.Ambiguous("object %d is a child of object %d, but names another parent", ref.Num, parent.Num)
 		}
 	}
 	for _, e := range d {
@@ -38,7 +38,7 @@ func (n *inspector) checkPageTree(ctx context.Context, ref pdf.Ref, parent *pdf.
 			return 0, err
 		}
 		if v.IsNull() {
-			return 0, refusal.Ambiguous("object %d has a %s that is null", ref.Num, e.Key)
+			return 0, rejection.Ambiguous("object %d has a %s that is null", ref.Num, e.Key)
 		}
 	}
 	if d.Get("Kids") == nil {
@@ -57,7 +57,7 @@ func (n *inspector) checkPageTree(ctx context.Context, ref pdf.Ref, parent *pdf.
 		pages += below
 	}
 	if count, err := n.f.Int(d.Get("Count")); err != nil || count != int64(pages) {
-		return 0, refusal.Ambiguous("object %d, a node of the page tree, has %d pages but another Count", ref.Num, pages)
+		return 0, rejection.Ambiguous("object %d, a node of the page tree, has %d pages but another Count", ref.Num, pages)
 	}
 	return pages, nil
 }

@@ -12,7 +12,7 @@ import (
 	"countersign/prepare/revision1"
 	"countersign/seal"
 	"countersign/seal/manifest"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/verify"
 )
 
@@ -51,7 +51,7 @@ type Prepared struct {
 // AdmitUpload admits an upload that may be encrypted, signed or damaged. See AdmitPrepared.
 func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options) (Info, *Prepared, error) {
 	info, p, err := admitReadable(ctx, u, lim, opt)
-	cause, ok := errors.AsType[*refusal.Error](err)
+	cause, ok := errors.AsType[*rejection.Error](err)
 	if !ok || !isRepairable(cause) || u.Repair == RepairReject || lim.Renderer == nil {
 		return info, p, err
 	}
@@ -64,13 +64,13 @@ func admitReadable(ctx context.Context, u Upload, lim Limits, opt prepare.Option
 	if u.Password != nil && u.Size <= lim.MaxBytes {
 		var err error
 		if locked, err = isEncrypted(u.File, u.Size, lim); err != nil {
-			return Info{}, nil, RefusalOf(err)
+			return Info{}, nil, RejectionOf(err)
 		}
 	}
 	if !locked {
 		info, rev, err := AdmitPrepared(ctx, u.File, u.Size, u.SHA256, lim, opt)
-		refused, ok := errors.AsType[*refusal.Error](err)
-		if locked = ok && refused.Code == refusal.PDFEncrypted && u.Password == nil; !locked {
+		refused, ok := errors.AsType[*rejection.Error](err)
+		if locked = ok && refused.Code == rejection.PDFEncrypted && u.Password == nil; !locked {
 			if err != nil || rev == nil {
 				return info, nil, err
 			}
@@ -90,14 +90,14 @@ func admitReadable(ctx context.Context, u Upload, lim Limits, opt prepare.Option
 	defer cancel()
 	// The sealed file will contain the upload unchanged, so the upload must not contain a second seal.
 	if marked, err := verify.ContainsMark(opening, u.File, u.Size); err != nil || marked {
-		return Info{}, nil, RefusalOf(cmp.Or(err, error(errResemblesSeal())))
+		return Info{}, nil, RejectionOf(cmp.Or(err, error(errResemblesSeal())))
 	}
 	plain, err := decrypt(opening, u.File, u.Size, lim, password)
-	if r, ok := errors.AsType[*refusal.Error](err); ok && u.Password == nil && r.Code == refusal.PDFPassword {
+	if r, ok := errors.AsType[*rejection.Error](err); ok && u.Password == nil && r.Code == rejection.PDFPassword {
 		err = errEncrypted()
 	}
 	if err != nil {
-		return Info{}, nil, RefusalOf(err)
+		return Info{}, nil, RejectionOf(err)
 	}
 	return admitRewritten(ctx, plain, &Prepared{}, []prepare.Change{{Kind: manifest.PasswordRemoved, Count: 1}}, lim, opt)
 }
@@ -119,19 +119,19 @@ func admitRewritten(ctx context.Context, b []byte, p *Prepared, changes []prepar
 
 // AdmitPrepared prepares an uploaded PDF according to the options and then examines it. hash is the SHA-256 hash of the
 // PDF. If no change is necessary, the revision is nil. Otherwise AdmitPrepared examines the PDF with the revision's
-// bytes appended. Problems with the file, including an invalid tag, are returned as a *refusal.Error.
+// bytes appended. Problems with the file, including an invalid tag, are returned as a *rejection.Error.
 func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]byte, lim Limits, opt prepare.Options) (Info, *prepare.Revision, error) {
 	if size > lim.MaxBytes || !opt.ReadsPages() {
 		info, err := admit(ctx, r, size, lim, false)
 		if opt.ActiveContent == prepare.ActiveReject || !isActive(err) {
-			return info, nil, RefusalOf(err)
+			return info, nil, RejectionOf(err)
 		}
 	}
 	reading, release := lim.Reading(ctx)
 	rev, err := revise(reading, r, size, hash, lim, opt)
 	release()
 	if err != nil {
-		return Info{}, nil, RefusalOf(err)
+		return Info{}, nil, RejectionOf(err)
 	}
 	if len(rev.Appended) > 0 {
 		r, size = seal.Concat(r, size, rev.Appended)
@@ -141,7 +141,7 @@ func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.
 	if len(rev.Appended) == 0 {
 		rev = nil
 	}
-	return info, rev, RefusalOf(err)
+	return info, rev, RejectionOf(err)
 }
 
 // revise returns the revision that prepares a PDF.
@@ -168,15 +168,15 @@ func Suggest(ctx context.Context, r io.ReaderAt, size int64, lim Limits) ([]prep
 	defer release()
 	f, err := open(r, size, lim)
 	if err != nil {
-		return nil, nil, RefusalOf(err)
+		return nil, nil, RejectionOf(err)
 	}
 	tags, err := prepare.FindTags(reading, f)
 	if err != nil {
-		return nil, nil, RefusalOf(err)
+		return nil, nil, RejectionOf(err)
 	}
 	fields, err := prepare.ReadForm(reading, f)
 	if err != nil {
-		return nil, nil, RefusalOf(err)
+		return nil, nil, RejectionOf(err)
 	}
 	return tags, fields, nil
 }

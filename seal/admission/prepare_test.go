@@ -11,7 +11,7 @@ import (
 
 	"countersign/prepare"
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // file returns a PDF with one page, the given catalog and page entries, and further objects.
@@ -62,41 +62,41 @@ func TestAdmitPrepared(t *testing.T) {
 	}{
 		"plain":                       {file("", ""), prepare.Options{}, ""},
 		"script":                      {file(script, ""), prepare.Options{}, "javascript_removed"},
-		"script refused":              {file(script, ""), refuse, "!" + refusal.PDFJavaScript},
-		"launch refused":              {file("/OpenAction<</S/Launch/F(x)>>", ""), refuse, "!" + refusal.PDFLaunch},
+		"script refused":              {file(script, ""), refuse, "!" + rejection.PDFJavaScript},
+		"launch refused":              {file("/OpenAction<</S/Launch/F(x)>>", ""), refuse, "!" + rejection.PDFLaunch},
 		"additional actions":          {file("", "/AA<</O<</S/GoTo/D[3 0 R/Fit]>>>>"), prepare.Options{}, "additional_actions_removed"},
-		"additional actions, refused": {file("", "/AA<</O<</S/GoTo/D[3 0 R/Fit]>>>>"), refuse, "!" + refusal.PDFActiveContent},
+		"additional actions, refused": {file("", "/AA<</O<</S/GoTo/D[3 0 R/Fit]>>>>"), refuse, "!" + rejection.PDFActiveContent},
 		"something of that name":      {file("/X/JavaScript", ""), prepare.Options{}, ""},
 		"XFA beside a form":           {file("/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), prepare.Options{}, "xfa_removed"},
-		"XFA refused":                 {file("/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), refuse, "!" + refusal.PDFXFA},
-		"XFA alone":                   {file("/AcroForm<</Fields[]/XFA(x)>>", ""), prepare.Options{}, "!" + refusal.PDFXFA},
-		"XFA alone, with tags":        {file("/AcroForm<</Fields[]/XFA(x)>>", ""), tags, "!" + refusal.PDFXFA},
-		"dynamic XFA":                 {file("/NeedsRendering true/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), prepare.Options{}, "!" + refusal.PDFXFA},
+		"XFA refused":                 {file("/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), refuse, "!" + rejection.PDFXFA},
+		"XFA alone":                   {file("/AcroForm<</Fields[]/XFA(x)>>", ""), prepare.Options{}, "!" + rejection.PDFXFA},
+		"XFA alone, with tags":        {file("/AcroForm<</Fields[]/XFA(x)>>", ""), tags, "!" + rejection.PDFXFA},
+		"dynamic XFA":                 {file("/NeedsRendering true/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), prepare.Options{}, "!" + rejection.PDFXFA},
 		"tags":                        {file("", ""), tags, "tags_removed"},
-		"a wrong tag":                 {file("", "TAG"), tags, "!" + refusal.TextTag},
+		"a wrong tag":                 {file("", "TAG"), tags, "!" + rejection.TextTag},
 		"form":                        {file(form, "/Annots[6 0 R]", widget), forms, "form_imported"},
 		"form kept":                   {file(form, "/Annots[6 0 R]", widget), prepare.Options{}, ""},
 		"everything":                  {file(form+script, "/Annots[6 0 R]", widget), prepare.Options{Tags: prepare.TagsDetect, Form: prepare.FormImport}, "form_imported javascript_removed tags_removed"},
-		"signed":                      {file(signed, "/Annots[6 0 R]", sig), prepare.Options{}, "!" + refusal.DocumentSigned},
-		"signed, with tags":           {file(signed, "/Annots[6 0 R]", sig), tags, "!" + refusal.DocumentSigned},
-		"signed, with a script":       {file(signed+script, "/Annots[6 0 R]", sig), prepare.Options{}, "!" + refusal.DocumentSigned},
-		"signed, script, form":        {file(signed+script, "/Annots[6 0 R]", sig), forms, "!" + refusal.DocumentSigned},
-		"signed, script, refused":     {file(signed+script, "/Annots[6 0 R]", sig), refuse, "!" + refusal.DocumentSigned},
-		"signed in a direct field":    {file("/AcroForm<</Fields["+sig+"]/SigFlags 3>>", ""), prepare.Options{}, "!" + refusal.DocumentSigned},
-		"signed on a page alone":      {file("", "/Annots[6 0 R]", sig), prepare.Options{}, "!" + refusal.DocumentSigned},
-		"signed beside the form":      {file("/AcroForm<</Fields[]>>", "/Annots["+sig+"]"), forms, "!" + refusal.DocumentSigned},
-		"signed above a widget":       {file("", "/Annots[6 0 R]", "<</Type/Annot/Subtype/Widget/Rect[0 0 0 0]/F 2/Parent 7 0 R>>", sig), tags, "!" + refusal.DocumentSigned},
+		"signed":                      {file(signed, "/Annots[6 0 R]", sig), prepare.Options{}, "!" + rejection.DocumentSigned},
+		"signed, with tags":           {file(signed, "/Annots[6 0 R]", sig), tags, "!" + rejection.DocumentSigned},
+		"signed, with a script":       {file(signed+script, "/Annots[6 0 R]", sig), prepare.Options{}, "!" + rejection.DocumentSigned},
+		"signed, script, form":        {file(signed+script, "/Annots[6 0 R]", sig), forms, "!" + rejection.DocumentSigned},
+		"signed, script, refused":     {file(signed+script, "/Annots[6 0 R]", sig), refuse, "!" + rejection.DocumentSigned},
+		"signed in a direct field":    {file("/AcroForm<</Fields["+sig+"]/SigFlags 3>>", ""), prepare.Options{}, "!" + rejection.DocumentSigned},
+		"signed on a page alone":      {file("", "/Annots[6 0 R]", sig), prepare.Options{}, "!" + rejection.DocumentSigned},
+		"signed beside the form":      {file("/AcroForm<</Fields[]>>", "/Annots["+sig+"]"), forms, "!" + rejection.DocumentSigned},
+		"signed above a widget":       {file("", "/Annots[6 0 R]", "<</Type/Annot/Subtype/Widget/Rect[0 0 0 0]/F 2/Parent 7 0 R>>", sig), tags, "!" + rejection.DocumentSigned},
 		"a field to sign":             {file("", "/Annots[6 0 R]", "<</Type/Annot/Subtype/Widget/FT/Sig/T(s)/Rect[0 0 0 0]/F 2>>"), prepare.Options{}, ""},
-		"certified":                   {file("/Perms<</DocMDP<</Type/Sig>>>>", ""), prepare.Options{}, "!" + refusal.DocumentSigned},
+		"certified":                   {file("/Perms<</DocMDP<</Type/Sig>>>>", ""), prepare.Options{}, "!" + rejection.DocumentSigned},
 		"usage rights":                {file("/Perms<</UR3<</Type/Sig>>>>", ""), prepare.Options{}, "usage_rights_removed"},
 		"usage rights, with tags":     {file("/Perms<</UR3<</Type/Sig>>>>", ""), tags, "tags_removed usage_rights_removed"},
-		"usage rights, refused":       {file("/Perms<</UR3<</Type/Sig>>>>", ""), refuse, "!" + refusal.PDFActiveContent},
-		"not a PDF":                   {[]byte("hello"), tags, "!" + refusal.NotAPDF},
-		"too large":                   {make([]byte, 26<<20), tags, "!" + refusal.PDFTooLarge},
+		"usage rights, refused":       {file("/Perms<</UR3<</Type/Sig>>>>", ""), refuse, "!" + rejection.PDFActiveContent},
+		"not a PDF":                   {[]byte("hello"), tags, "!" + rejection.NotAPDF},
+		"too large":                   {make([]byte, 26<<20), tags, "!" + rejection.PDFTooLarge},
 	} {
 		info, rev, err := admission.AdmitPrepared(t.Context(), bytes.NewReader(c.file), int64(len(c.file)), sha256.Sum256(c.file), admission.DefaultLimits(), c.opt)
 		if code, ok := strings.CutPrefix(c.want, "!"); ok {
-			var r *refusal.Error
+			var r *rejection.Error
 			require.ErrorAs(t, err, &r, name)
 			require.Equal(t, code, r.Code, name)
 			continue

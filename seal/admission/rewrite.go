@@ -15,7 +15,7 @@ import (
 	"countersign/prepare"
 	"countersign/seal/appearance"
 	"countersign/seal/manifest"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/verify"
 )
 
@@ -33,18 +33,18 @@ type Renderer interface {
 }
 
 // isRepairable reports whether saving the file again might fix the cause of its rejection.
-func isRepairable(r *refusal.Error) bool {
-	return slices.Contains([]string{refusal.PDFNeedsRepair, refusal.PDFTruncated, refusal.PDFAmbiguous, refusal.PDFNoPages, refusal.DocumentSigned}, r.Code)
+func isRepairable(r *rejection.Error) bool {
+	return slices.Contains([]string{rejection.PDFNeedsRepair, rejection.PDFTruncated, rejection.PDFAmbiguous, rejection.PDFNoPages, rejection.DocumentSigned}, r.Code)
 }
 
 // rewrite admits a new file in place of a rejected upload. The renderer saves the upload again without its signatures.
 // The appearance of every page must stay the same.
-func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cause *refusal.Error) (Info, *Prepared, error) {
+func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cause *rejection.Error) (Info, *Prepared, error) {
 	rewriting, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
 	// The sealed file will contain the upload unchanged, so the upload must not contain a second seal.
 	if marked, err := verify.ContainsMark(rewriting, u.File, u.Size); err != nil || marked {
-		return Info{}, nil, RefusalOf(cmp.Or(err, error(errResemblesSeal())))
+		return Info{}, nil, RejectionOf(cmp.Or(err, error(errResemblesSeal())))
 	}
 	release, err := u.reserve(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cau
 			p.Signatures = verify.Signatures(ctx, bytes.NewReader(saved), int64(len(saved)))
 		}
 		change := prepare.Change{Kind: manifest.SignaturesRemoved, Count: removed, Detail: signers(p.Signatures)}
-		if saved = plain; cause.Code == refusal.DocumentSigned {
+		if saved = plain; cause.Code == rejection.DocumentSigned {
 			changes = nil
 		}
 		changes = append(changes, change)
@@ -81,7 +81,7 @@ func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cau
 		return Info{}, nil, withRepairReason(cause, err)
 	}
 	info, p, err := admitRewritten(ctx, saved, p, changes, lim, opt)
-	if again, ok := errors.AsType[*refusal.Error](err); ok && isRepairable(again) {
+	if again, ok := errors.AsType[*rejection.Error](err); ok && isRepairable(again) {
 		return Info{}, nil, withRepairReason(cause, again)
 	}
 	for _, c := range changes {
@@ -105,16 +105,16 @@ func signers(all []manifest.Signature) string {
 	return string(text[:min(len(text), maxSigners)])
 }
 
-var errAppearanceDiffers = refusal.New(refusal.PDFNeedsRepair, "A page would look different.")
+var errAppearanceDiffers = rejection.New(rejection.PDFNeedsRepair, "A page would look different.")
 
 // withRepairReason adds to a rejection the reason why the file was not repaired. If err is not a rejection, it returns
 // err.
-func withRepairReason(cause *refusal.Error, err error) error {
-	why, ok := errors.AsType[*refusal.Error](RefusalOf(err))
+func withRepairReason(cause *rejection.Error, err error) error {
+	why, ok := errors.AsType[*rejection.Error](RejectionOf(err))
 	if !ok {
 		return err
 	}
-	return refusal.New(cause.Code, cause.Message+" It could not be repaired: "+firstLower(why.Message))
+	return rejection.New(cause.Code, cause.Message+" It could not be repaired: "+firstLower(why.Message))
 }
 
 func firstLower(s string) string {

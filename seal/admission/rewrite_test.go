@@ -15,7 +15,7 @@ import (
 	"countersign/pdf"
 	"countersign/prepare"
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/verify"
 	"countersign/test/kit"
 )
@@ -47,10 +47,10 @@ func TestAdmitUpload_Damaged_IsRepaired(t *testing.T) {
 		b    []byte
 		code string
 	}{
-		"another position in startxref": {bytes.Replace(good, []byte("startxref\n"), []byte("startxref\n1"), 1), refusal.PDFNeedsRepair},
-		"bytes in front":                {append([]byte("HTTP/1.1 200 OK\r\n\r\n"), good...), refusal.PDFNeedsRepair},
-		"no end":                        {bytes.TrimSuffix(good, []byte("%%EOF\n")), refusal.PDFTruncated},
-		"wrong Length":                  {bytes.Replace(good, []byte("<</Length 5"), []byte("<</Length 6"), 1), refusal.PDFAmbiguous},
+		"another position in startxref": {bytes.Replace(good, []byte("startxref\n"), []byte("startxref\n1"), 1), rejection.PDFNeedsRepair},
+		"bytes in front":                {append([]byte("HTTP/1.1 200 OK\r\n\r\n"), good...), rejection.PDFNeedsRepair},
+		"no end":                        {bytes.TrimSuffix(good, []byte("%%EOF\n")), rejection.PDFTruncated},
+		"wrong Length":                  {bytes.Replace(good, []byte("<</Length 5"), []byte("<</Length 6"), 1), rejection.PDFAmbiguous},
 		"a key twice":                   {bytes.Replace(good, []byte("/Type/Pages"), []byte("/Kids[]/Type/Pages"), 1), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestAdmitUpload_Damaged_IsRepaired(t *testing.T) {
 			u := uploadOf(c.b)
 			u.Repair = admission.RepairReject
 			_, _, err := admission.AdmitUpload(t.Context(), u, rendering(), prepare.Options{})
-			var cause *refusal.Error
+			var cause *rejection.Error
 			require.ErrorAs(t, err, &cause)
 			if c.code != "" {
 				require.Equal(t, c.code, cause.Code)
@@ -94,9 +94,9 @@ func TestAdmitUpload_RejectedForItsContent_IsNotRepaired(t *testing.T) {
 	lim := rendering()
 	lim.Renderer, lim.MaxPages = neverSaves{lim.Renderer}, 0
 	_, _, err := admission.AdmitUpload(t.Context(), uploadOf(file("", "")), lim, prepare.Options{})
-	var refused *refusal.Error
+	var refused *rejection.Error
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, refusal.PDFTooComplex, refused.Code)
+	require.Equal(t, rejection.PDFTooComplex, refused.Code)
 	_, _, err = admission.AdmitUpload(t.Context(), uploadOf(signed()), lim, prepare.Options{})
 	require.ErrorContains(t, err, "saved again", "this one would be")
 }
@@ -107,9 +107,9 @@ func TestAdmitUpload_Signed_LosesItsSignatures(t *testing.T) {
 	u := uploadOf(b)
 	u.Repair = admission.RepairReject
 	_, _, err := admission.AdmitUpload(t.Context(), u, rendering(), prepare.Options{})
-	var refused *refusal.Error
+	var refused *rejection.Error
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, refusal.DocumentSigned, refused.Code)
+	require.Equal(t, rejection.DocumentSigned, refused.Code)
 
 	reserved := 0
 	u.Repair, u.Reserve = "", func(context.Context) (func(), error) { reserved++; return func() { reserved += 10 }, nil }
@@ -166,12 +166,12 @@ func TestAdmitUpload_WhatCannotBeRepaired(t *testing.T) {
 		b          []byte
 		code, says string
 	}{
-		"2001 pages": {manyPages(2001), refusal.PDFNeedsRepair, "up to 2000 pages"},
-		"no pages":   {[]byte("%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"), refusal.PDFNeedsRepair, "It could not be repaired: the PDF"},
-		"a seal":     {sealed, refusal.DocumentSigned, "contains a seal of this service"},
+		"2001 pages": {manyPages(2001), rejection.PDFNeedsRepair, "up to 2000 pages"},
+		"no pages":   {[]byte("%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"), rejection.PDFNeedsRepair, "It could not be repaired: the PDF"},
+		"a seal":     {sealed, rejection.DocumentSigned, "contains a seal of this service"},
 	} {
 		_, _, err := admission.AdmitUpload(t.Context(), uploadOf(c.b), rendering(), prepare.Options{})
-		var refused *refusal.Error
+		var refused *rejection.Error
 		require.ErrorAs(t, err, &refused, name)
 		require.Equal(t, c.code, refused.Code, name)
 		require.Contains(t, refused.Message, c.says, name)
@@ -190,9 +190,9 @@ func TestAdmitUpload_RepairThatChangesAPage_IsRejected(t *testing.T) {
 	lim := rendering()
 	lim.Renderer = otherLook{}
 	_, _, err := admission.AdmitUpload(t.Context(), uploadOf(append([]byte("junk"), file("", "")...)), lim, prepare.Options{})
-	var refused *refusal.Error
+	var refused *rejection.Error
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, refusal.PDFNeedsRepair, refused.Code)
+	require.Equal(t, rejection.PDFNeedsRepair, refused.Code)
 	require.Contains(t, refused.Message, "would look different")
 }
 
@@ -214,8 +214,8 @@ func TestAdmit_TextWithoutGlyphs_IsRejected(t *testing.T) {
 	}
 	require.NoError(t, admit(content("c", "0")))
 	require.NoError(t, admit(content("ab", "3")), "invisible")
-	var refused *refusal.Error
+	var refused *rejection.Error
 	require.ErrorAs(t, admit(content("ab", "0")), &refused)
-	require.Equal(t, refusal.GlyphMissing, refused.Code)
+	require.Equal(t, rejection.GlyphMissing, refused.Code)
 	require.Contains(t, refused.Message, "Page 1 has the character “α” (U+03B1) in the font Unheard, which is not embedded")
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"countersign/seal/appearance"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // checkRendering rejects a document if the renderer interprets its pages differently than this package's own parser, or
@@ -20,22 +20,22 @@ func checkRendering(ctx context.Context, r io.ReaderAt, size int64, lim Limits, 
 	defer cancel()
 	fonts := slices.ContainsFunc(info.Warnings, func(w Warning) bool { return w.Code == WarnFont })
 	in, err := lim.Renderer.Inspect(ctx, r, size, fonts)
-	if r, ok := errors.AsType[*refusal.Error](err); ok && (r.Code == refusal.DocumentNotRendered || r.Code == refusal.PageNotRendered) {
-		return refusal.New(refusal.PDFNeedsRepair, r.Message)
+	if r, ok := errors.AsType[*rejection.Error](err); ok && (r.Code == rejection.DocumentNotRendered || r.Code == rejection.PageNotRendered) {
+		return rejection.New(rejection.PDFNeedsRepair, r.Message)
 	}
 	if err != nil {
 		return err
 	}
 	if len(in.Pages) != len(info.Pages) {
-		return refusal.Ambiguous("it has %d or %d pages", len(info.Pages), len(in.Pages))
+		return rejection.Ambiguous("it has %d or %d pages", len(info.Pages), len(in.Pages))
 	}
 	for i, p := range info.Pages {
 		w, h := in.Pages[i][0]*p.unit, in.Pages[i][1]*p.unit
 		if !near(w, p.Width) || !near(h, p.Height) {
-			return refusal.Ambiguous("page %d has %.5g × %.5g or %.5g × %.5g points", i+1, p.Width, p.Height, w, h)
+			return rejection.Ambiguous("page %d has %.5g × %.5g or %.5g × %.5g points", i+1, p.Width, p.Height, w, h)
 		}
 		if _, _, err := appearance.Level(1).Pixels(w, h); err != nil {
-			return refusal.New(refusal.PageTooLarge, fmt.Sprintf("Page %d has %.0f × %.0f points, which is too large to display legibly. Print the document on smaller pages.", i+1, w, h))
+			return rejection.New(rejection.PageTooLarge, fmt.Sprintf("Page %d has %.0f × %.0f points, which is too large to display legibly. Print the document on smaller pages.", i+1, w, h))
 		}
 	}
 	if len(in.Glyphs) == 0 {
@@ -46,7 +46,7 @@ func checkRendering(ctx context.Context, r io.ReaderAt, size int64, lim Limits, 
 	if g.Character > ' ' {
 		what = fmt.Sprintf("the character “%c” (U+%04X)", g.Character, g.Character)
 	}
-	return refusal.New(refusal.GlyphMissing, fmt.Sprintf("Page %d has %s in the font %s, which is not embedded, and no other font can replace it. Embed the font.", g.Page, what, safeText(g.Font)))
+	return rejection.New(rejection.GlyphMissing, fmt.Sprintf("Page %d has %s in the font %s, which is not embedded, and no other font can replace it. Embed the font.", g.Page, what, safeText(g.Font)))
 }
 
 // near reports whether two lengths are equal within single precision.

@@ -9,7 +9,7 @@ import (
 	"io"
 	"slices"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 )
 
 // errCopyTooLarge reports that a saved document would exceed maxCopy.
-var errCopyTooLarge = refusal.New(refusal.PDFTooComplex, fmt.Sprintf("The PDF cannot be repaired: the new file would exceed %d MB.", maxCopy>>20))
+var errCopyTooLarge = rejection.New(rejection.PDFTooComplex, fmt.Sprintf("The PDF cannot be repaired: the new file would exceed %d MB.", maxCopy>>20))
 
 // output receives a document saved by PDFium.
 type output struct {
@@ -49,7 +49,7 @@ func (o *output) write(b []byte) bool {
 // Save writes the document to a new, unencrypted file with a single revision and the same objects.
 func (d *Document) Save() ([]byte, error) {
 	if d.pages > maxCopiedPages {
-		return nil, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("Only PDFs of up to %d pages are repaired; this one has %d.", maxCopiedPages, d.pages))
+		return nil, rejection.New(rejection.PDFTooManyPages, fmt.Sprintf("Only PDFs of up to %d pages are repaired; this one has %d.", maxCopiedPages, d.pages))
 	}
 	for page := 1; page <= d.pages; page++ {
 		_, closePage, err := d.page(page)
@@ -68,7 +68,7 @@ func (d *Document) Save() ([]byte, error) {
 		return nil, err
 	}
 	if saved == 0 || out.Len() == 0 {
-		return nil, refusal.New(refusal.DocumentNotRendered, "The PDF cannot be saved again.")
+		return nil, rejection.New(rejection.DocumentNotRendered, "The PDF cannot be saved again.")
 	}
 	return out.Bytes(), nil
 }
@@ -120,7 +120,7 @@ func (e *Engine) hashes(ctx context.Context, file io.ReaderAt, size int64, from 
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	if d.pages > maxCopiedPages {
-		return nil, d.pages, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("Only PDFs of up to %d pages are repaired; this one has %d.", maxCopiedPages, d.pages))
+		return nil, d.pages, rejection.New(rejection.PDFTooManyPages, fmt.Sprintf("Only PDFs of up to %d pages are repaired; this one has %d.", maxCopiedPages, d.pages))
 	}
 	for page := from; page <= min(d.pages, from+pagesPerInstance-1); page++ {
 		p, err := d.Render(page, 1)

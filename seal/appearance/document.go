@@ -11,7 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 
 	"countersign/pdf"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // ErrNoPage reports that the document has no page with the given number.
@@ -41,7 +41,7 @@ type Document struct {
 // Open starts an instance for a PDF. The caller must close the document.
 func (e *Engine) Open(ctx context.Context, file io.ReaderAt, size int64) (_ *Document, err error) {
 	if size <= 0 || size > maxFile {
-		return nil, refusal.New(refusal.PDFTooLarge, "The PDF is too large to display.")
+		return nil, rejection.New(rejection.PDFTooLarge, "The PDF is too large to display.")
 	}
 	d := &Document{memory: &linearMemory{limit: e.limit}, source: &source{file: file}, calls: make(map[string]api.Function)}
 	if err := d.memory.reserve(); err != nil {
@@ -60,13 +60,13 @@ func (e *Engine) Open(ctx context.Context, file io.ReaderAt, size int64) (_ *Doc
 	access := d.call("FPDF_FILEACCESS_Create", uint64(size), 0)
 	d.handle = d.call("FPDF_LoadCustomDocument", access, 0)
 	if d.err == nil && d.handle == 0 {
-		return nil, d.fault(refusal.New(refusal.DocumentNotRendered, "The PDF cannot be opened for display."))
+		return nil, d.fault(rejection.New(rejection.DocumentNotRendered, "The PDF cannot be opened for display."))
 	}
 	d.form = d.call("FPDFDOC_InitFormFillEnvironment", d.handle, d.call("FPDF_FORMFILLINFO_Create"))
 	d.call("FPDF_SetFormFieldHighlightAlpha", d.form, 0)
 	d.pages = int(int32(d.call("FPDF_GetPageCount", d.handle))) //nolint:gosec // an int
 	if d.err == nil && (d.form == 0 || d.pages <= 0) {
-		return nil, d.fault(refusal.New(refusal.DocumentNotRendered, "The PDF has no displayable pages."))
+		return nil, d.fault(rejection.New(rejection.DocumentNotRendered, "The PDF has no displayable pages."))
 	}
 	d.units = func(page int) float64 { return userUnit(file, size, page) }
 	return d, d.fault(nil)
@@ -123,7 +123,7 @@ func (d *Document) page(number int) (handle uint64, closePage func(), err error)
 	}
 	handle = d.call("FPDF_LoadPage", d.handle, uint64(number-1))
 	if handle == 0 {
-		return 0, nil, d.fault(refusal.New(refusal.PageNotRendered, fmt.Sprintf("Page %d cannot be displayed.", number)))
+		return 0, nil, d.fault(rejection.New(rejection.PageNotRendered, fmt.Sprintf("Page %d cannot be displayed.", number)))
 	}
 	d.call("FORM_OnAfterLoadPage", handle, d.form)
 	return handle, func() {

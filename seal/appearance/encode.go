@@ -9,7 +9,7 @@ import (
 	"image/jpeg"
 	"image/png"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 const (
@@ -40,7 +40,7 @@ func (p *Picture) Encode() (b []byte, mediaType string, err error) {
 		return lossless.Bytes(), mediaPNG, nil
 	}
 	if int64(lossy.Len()) > maxContent(len(p.Image.Pix)/4) {
-		return nil, "", refusal.New(refusal.PDFTooComplex, "The page cannot be displayed: its image would be too large.")
+		return nil, "", rejection.New(rejection.PDFTooComplex, "The page cannot be displayed: its image would be too large.")
 	}
 	return lossy.Bytes(), mediaJPEG, nil
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // Inspection describes a document as interpreted by PDFium.
@@ -32,7 +32,7 @@ func (d *Document) Inspect(from int, text bool) (Inspection, error) {
 		size := d.call("malloc", 8)
 		for page := range d.pages {
 			if d.call("FPDF_GetPageSizeByIndexF", d.handle, uint64(page), size) == 0 {
-				return in, d.fault(refusal.New(refusal.PageNotRendered, "A page cannot be displayed: the PDF is damaged."))
+				return in, d.fault(rejection.New(rejection.PageNotRendered, "A page cannot be displayed: the PDF is damaged."))
 			}
 			b, ok := d.module.Memory().Read(uint32(size), 8) //nolint:gosec // a 32-bit address
 			if !ok {

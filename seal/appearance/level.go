@@ -3,7 +3,7 @@ package appearance
 import (
 	"math"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // Level is the resolution at which a page is rendered. Level k means 72·k dots per inch.
@@ -29,13 +29,13 @@ const (
 // Pixels returns the dimensions of the picture of a page with the given width and height in points.
 func (l Level) Pixels(width, height float64) (w, h int, err error) {
 	if !(width > 0 && height > 0 && width <= maxSide && height <= maxSide) { // also rejects NaN
-		return 0, 0, refusal.New(refusal.PageTooLarge, "The page has no displayable size.")
+		return 0, 0, rejection.New(rejection.PageTooLarge, "The page has no displayable size.")
 	}
 	w, h = pixels(width*float64(l)), pixels(height*float64(l))
 	if w*h > MaxPixels {
 		scale := math.Sqrt(MaxPixels / (float64(w) * float64(h)))
 		if scale*float64(l) < minScale {
-			return 0, 0, refusal.New(refusal.PageTooLarge, "The page is too large to display legibly.")
+			return 0, 0, rejection.New(rejection.PageTooLarge, "The page is too large to display legibly.")
 		}
 		w, h = max(1, int(float64(w)*scale)), max(1, int(float64(h)*scale))
 		for w*h > MaxPixels { // one side is a single pixel

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"image"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // Picture is a page rendered at a level.
@@ -84,7 +84,7 @@ func (d *Document) bitmap(page, w, h uint64) (*image.NRGBA, error) {
 	}
 	pix, ok := d.module.Memory().Read(uint32(buffer), uint32(w*h*4)) //nolint:gosec // a 32-bit address
 	if !ok {
-		return nil, refusal.New(refusal.PageNotRendered, "The page cannot be displayed.")
+		return nil, rejection.New(rejection.PageNotRendered, "The page cannot be displayed.")
 	}
 	for i := 3; i < len(pix); i += 4 { // unused samples
 		pix[i] = 0xFF

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/sandbox"
 )
 
@@ -62,7 +62,7 @@ func (r *Renderer) Close() { r.processes.Close() }
 // run waits for the concurrency limit and runs a task in a process.
 func (r *Renderer) run(ctx context.Context, bounds sandbox.Bounds, task byte, file io.ReaderAt, size int64, answer any, most int) error {
 	if size > maxFile {
-		return refusal.New(refusal.PDFTooLarge, "The PDF is too large to display.")
+		return rejection.New(rejection.PDFTooLarge, "The PDF is too large to display.")
 	}
 	if r.prepare != nil {
 		if err := r.prepare(ctx); errors.Is(err, context.DeadlineExceeded) {
@@ -96,7 +96,7 @@ func pageResult[T any](ctx context.Context, r *Renderer, task byte, file io.Read
 }
 
 // Page renders a page by its number, starting at 1. It returns ErrNoPage if the page does not exist, and a
-// refusal.Error if it cannot be rendered within the limits.
+// rejection.Error if it cannot be rendered within the limits.
 func (r *Renderer) Page(ctx context.Context, file io.ReaderAt, size int64, page int, level Level) (*Encoded, error) {
 	return pageResult[Encoded](ctx, r, taskPicture, file, size, page, level)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal/appearance"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 func newRenderer(t testing.TB) *appearance.Renderer {
@@ -83,7 +83,7 @@ func TestRenderer_HostileFiles_AreRefusedAndLeaveNothing(t *testing.T) {
 	for i, b := range files {
 		_, err := r.Page(t.Context(), bytes.NewReader(b), int64(len(b)), 1, 1)
 		if err != nil {
-			_, known := errors.AsType[*refusal.Error](err)
+			_, known := errors.AsType[*rejection.Error](err)
 			require.True(t, known || errors.Is(err, appearance.ErrNoPage), "file %d: %v", i, err)
 			refused++
 		}

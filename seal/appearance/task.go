@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/sandbox"
 )
 
@@ -172,14 +172,14 @@ func (d *Document) Encoded(page int, level Level) (*Encoded, error) {
 
 // toRejection converts errors about exceeded limits and damaged files to rejections of the document.
 func toRejection(err error) error {
-	if _, ok := errors.AsType[*refusal.Error](err); ok || err == nil {
+	if _, ok := errors.AsType[*rejection.Error](err); ok || err == nil {
 		return err
 	}
 	if errors.Is(err, ErrMemory) {
-		return refusal.New(refusal.PDFTooComplex, "The page cannot be displayed: it requires too much memory.")
+		return rejection.New(rejection.PDFTooComplex, "The page cannot be displayed: it requires too much memory.")
 	}
 	if errors.Is(err, errStopped) {
-		return refusal.New(refusal.PageNotRendered, "The page cannot be displayed: the PDF is damaged.")
+		return rejection.New(rejection.PageNotRendered, "The page cannot be displayed: the PDF is damaged.")
 	}
 	return err
 }

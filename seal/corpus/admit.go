@@ -16,7 +16,7 @@ import (
 	"countersign/prepare"
 	"countersign/seal/admission"
 	"countersign/seal/appearance"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/sandbox"
 )
 
@@ -94,7 +94,7 @@ func admitAll(ctx context.Context, names []string) int {
 		start := time.Now()
 		info, p, err := admission.AdmitUpload(ctx, admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b)}, lim, prepare.Options{})
 		took := time.Since(start).Round(time.Millisecond)
-		r, ok := errors.AsType[*refusal.Error](err)
+		r, ok := errors.AsType[*rejection.Error](err)
 		switch {
 		case ok:
 			refused++

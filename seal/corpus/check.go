@@ -27,7 +27,7 @@ import (
 
 	"countersign/seal"
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/sealkey"
 	"countersign/seal/trust"
 	"countersign/seal/verify"
@@ -128,7 +128,7 @@ func (c *checker) check(ctx context.Context, in input) (r result) {
 		kind = "damaged"
 	}
 	info, err := admission.Admit(ctx, bytes.NewReader(b), int64(len(b)), c.limits)
-	var refused *refusal.Error
+	var refused *rejection.Error
 	switch {
 	case errors.As(err, &refused):
 		r.count("%s: refused: %s", kind, refused.Code)
@@ -148,9 +148,9 @@ func (c *checker) check(ctx context.Context, in input) (r result) {
 
 // refused compares a rejection with the results of other programs. If all three programs read the file without an error
 // or warning, the file is not damaged, and the rejection is reported as a failure.
-func (c *checker) refused(ctx context.Context, r *result, original string, refused *refusal.Error) {
+func (c *checker) refused(ctx context.Context, r *result, original string, refused *rejection.Error) {
 	switch refused.Code {
-	case refusal.PDFNeedsRepair, refusal.PDFTruncated, refusal.NotAPDF, refusal.PDFTooComplex:
+	case rejection.PDFNeedsRepair, rejection.PDFTruncated, rejection.NotAPDF, rejection.PDFTooComplex:
 	default:
 		return // the rejection is due to policy rather than damage
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // Minimum visibility of a picture on white paper.
@@ -40,11 +40,11 @@ func checkVisible(img *image.NRGBA) error {
 		}
 	}
 	if pixels == 0 {
-		return refusal.New(refusal.PNGInvalid, "The picture has no content that is visible on white paper. Use dark ink on a white or transparent background.")
+		return rejection.New(rejection.PNGInvalid, "The picture has no content that is visible on white paper. Use dark ink on a white or transparent background.")
 	}
 	length, side := max(ink.Dx(), ink.Dy()), max(w, h)
 	if length < minInk || float64(length) < minInkShare*float64(side) || pixels < length/2 || side > maxAspect*min(w, h) {
-		return refusal.New(refusal.PNGInvalid, "The content of the picture is too small to be visible. Draw it larger, or crop the picture.")
+		return rejection.New(rejection.PNGInvalid, "The content of the picture is too small to be visible. Draw it larger, or crop the picture.")
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal/picture"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // rectanglePicture returns a picture of one rectangle on a background.
@@ -78,9 +78,9 @@ func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 			accepted++
 			continue
 		}
-		var refused *refusal.Error
+		var refused *rejection.Error
 		require.ErrorAs(t, err, &refused, "%d × %d in %d × %d of %v", iw, ih, w, h, c)
-		require.Equal(t, refusal.PNGInvalid, refused.Code)
+		require.Equal(t, rejection.PNGInvalid, refused.Code)
 	}
 	require.Greater(t, accepted, 30)
 }

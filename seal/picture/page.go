@@ -10,7 +10,7 @@ import (
 	"image/png"
 	"math"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // Range of usable resolutions, in dots per inch. Programs write lower values if they do not know the actual size.
@@ -37,10 +37,10 @@ var pngSignature = []byte("\x89PNG\r\n\x1a\n")
 
 // Page returns a PDF with one page that shows a JPEG or PNG on a white background, upright according to its EXIF data,
 // and at the size determined by its resolution. The same picture always results in the same bytes, and no other part of
-// the file is preserved. The error is a *refusal.Error.
+// the file is preserved. The error is a *rejection.Error.
 func Page(b []byte) ([]byte, error) {
 	if isAnimated(b) {
-		return nil, refusal.New(refusal.PictureInvalid, "The picture is animated. Upload a PNG or JPEG with one picture.")
+		return nil, rejection.New(rejection.PictureInvalid, "The picture is animated. Upload a PNG or JPEG with one picture.")
 	}
 	img, format, err := decodePicture(b, "picture", "JPEG or PNG", maxPhotoSide, maxPhotoPixels)
 	if err != nil {

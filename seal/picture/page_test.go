@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal/picture"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/test/kit"
 	"countersign/test/kit/sealkit"
 )
@@ -187,13 +187,13 @@ func TestPage_OfOtherFiles_IsRefused(t *testing.T) {
 		code string
 		says string
 	}{
-		"animated":  {withChunk(plain, "acTL", 0, 0, 0, 2, 0, 0, 0, 0), refusal.PictureInvalid, "The picture is animated."},
-		"cut off":   {plain[:len(plain)-20], refusal.PictureInvalid, "not a complete JPEG or PNG"},
-		"no pixels": {plain[:20], refusal.PictureInvalid, "not a complete JPEG or PNG"},
-		"too large": {large, refusal.PictureTooLarge, "20000 × 30 pixels, which is too many"},
+		"animated":  {withChunk(plain, "acTL", 0, 0, 0, 2, 0, 0, 0, 0), rejection.PictureInvalid, "The picture is animated."},
+		"cut off":   {plain[:len(plain)-20], rejection.PictureInvalid, "not a complete JPEG or PNG"},
+		"no pixels": {plain[:20], rejection.PictureInvalid, "not a complete JPEG or PNG"},
+		"too large": {large, rejection.PictureTooLarge, "20000 × 30 pixels, which is too many"},
 	} {
 		_, err := picture.Page(tt.file)
-		var r *refusal.Error
+		var r *rejection.Error
 		require.ErrorAs(t, err, &r, name)
 		require.Equal(t, tt.code, r.Code, name)
 		require.Contains(t, r.Message, tt.says, name)

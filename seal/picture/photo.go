@@ -10,7 +10,7 @@ import (
 
 	xdraw "golang.org/x/image/draw"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // Limits for an attached picture, usually a photograph.
@@ -22,7 +22,7 @@ const (
 )
 
 // Photo decodes a JPEG or PNG within limits, rotates it according to its EXIF data, and returns it re-encoded, so that
-// only the visible picture is preserved. The error is a *refusal.Error.
+// only the visible picture is preserved. The error is a *rejection.Error.
 func Photo(b []byte) ([]byte, error) {
 	img, format, err := decodePicture(b, "picture", "JPEG or PNG", maxPhotoSide, maxPhotoPixels)
 	if err != nil {
@@ -41,16 +41,16 @@ func Photo(b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decodePicture decodes a JPEG or PNG within limits. The error is a *refusal.Error, in whose message what is the name
+// decodePicture decodes a JPEG or PNG within limits. The error is a *rejection.Error, in whose message what is the name
 // of the picture.
 func decodePicture(b []byte, what, formats string, maxSide, maxPixels int) (img image.Image, format string, err error) {
-	invalid := refusal.New(refusal.PictureInvalid, fmt.Sprintf("The %s cannot be read: it is not a complete %s.", what, formats))
+	invalid := rejection.New(rejection.PictureInvalid, fmt.Sprintf("The %s cannot be read: it is not a complete %s.", what, formats))
 	cfg, format, err := image.DecodeConfig(bytes.NewReader(b))
 	if err != nil || format != "jpeg" && format != "png" {
 		return nil, "", invalid
 	}
 	if cfg.Width > maxSide || cfg.Height > maxSide || cfg.Width*cfg.Height > maxPixels {
-		return nil, "", refusal.New(refusal.PictureTooLarge, fmt.Sprintf("The %s has %d × %d pixels, which is too many.", what, cfg.Width, cfg.Height))
+		return nil, "", rejection.New(rejection.PictureTooLarge, fmt.Sprintf("The %s has %d × %d pixels, which is too many.", what, cfg.Width, cfg.Height))
 	}
 	if img, _, err = image.Decode(bytes.NewReader(b)); err != nil {
 		return nil, "", invalid
@@ -160,7 +160,7 @@ const (
 )
 
 // Logo decodes a PNG or JPEG within limits and returns it as PNG, scaled down to at most logoWidth by logoHeight, so
-// that only the visible picture is preserved. The error is a *refusal.Error.
+// that only the visible picture is preserved. The error is a *rejection.Error.
 func Logo(b []byte) ([]byte, error) {
 	img, format, err := decodePicture(b, "logo", "PNG or JPEG", maxPNGSide, maxLogoPixels)
 	if err != nil {
@@ -173,7 +173,7 @@ func Logo(b []byte) ([]byte, error) {
 	k := min(1, float64(logoWidth)/float64(r.Dx()), float64(logoHeight)/float64(r.Dy()))
 	kept := scaled(img, k, xdraw.CatmullRom)
 	if !isOpaque(kept) {
-		return nil, refusal.New(refusal.PictureInvalid, "The logo is empty: every pixel is transparent.")
+		return nil, rejection.New(rejection.PictureInvalid, "The logo is empty: every pixel is transparent.")
 	}
 	var out bytes.Buffer
 	if err := png.Encode(&out, toPalette(kept)); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal/picture"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/test/kit/sealkit"
 )
 
@@ -36,7 +36,7 @@ func TestLogo(t *testing.T) {
 	}
 	for _, bad := range [][]byte{nil, []byte("GIF89a"), asPNG.Bytes()[:asPNG.Len()/2], asJPEG.Bytes()[:100]} {
 		_, err := picture.Logo(bad)
-		var refused *refusal.Error
+		var refused *rejection.Error
 		require.ErrorAs(t, err, &refused)
 	}
 }
@@ -101,7 +101,7 @@ func TestPhotos(t *testing.T) {
 	}
 	for _, cut := range []int{0, 3, 20, 40, 60, plain.Len() / 2} {
 		_, err := picture.Photo(oriented(6)[:cut])
-		var r *refusal.Error
+		var r *rejection.Error
 		require.ErrorAs(t, err, &r, cut)
 	}
 	var large bytes.Buffer
@@ -112,10 +112,10 @@ func TestPhotos(t *testing.T) {
 	require.NoError(t, err)
 	require.LessOrEqual(t, cfg.Width*cfg.Height, 8_000_000)
 	require.InDelta(t, 1.5, float64(cfg.Width)/float64(cfg.Height), 0.01)
-	var r *refusal.Error
+	var r *rejection.Error
 	_, err = picture.Photo([]byte("GIF89a"))
 	require.ErrorAs(t, err, &r)
-	require.Equal(t, refusal.PictureInvalid, r.Code)
+	require.Equal(t, rejection.PictureInvalid, r.Code)
 	for _, size := range [][2]uint32{{16_385, 1}, {1, 16_385}, {16_000, 16_000}} { // width, height, and total pixels
 		claims := bytes.Clone(large.Bytes())
 		header := claims[12:29] // type and data of IHDR, before its CRC (PNG, 11.2.2)
@@ -124,6 +124,6 @@ func TestPhotos(t *testing.T) {
 		binary.BigEndian.PutUint32(claims[29:], crc32.ChecksumIEEE(header))
 		_, err = picture.Photo(claims)
 		require.ErrorAs(t, err, &r)
-		require.Equal(t, refusal.PictureTooLarge, r.Code, "%v", size)
+		require.Equal(t, rejection.PictureTooLarge, r.Code, "%v", size)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	xdraw "golang.org/x/image/draw"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // Limits for a signature picture.
@@ -26,7 +26,7 @@ const (
 )
 
 // Check decodes a picture within limits and returns it re-encoded with its transparency. It scales the picture down if
-// it has more than a million pixels. The error is a *refusal.Error that describes the problem.
+// it has more than a million pixels. The error is a *rejection.Error that describes the problem.
 func Check(b []byte) (Picture, error) {
 	img, err := decodePNG(b, maxPNGPixels)
 	if err != nil {
@@ -119,19 +119,19 @@ func (p *encoderPool) Put(b *png.EncoderBuffer) { p.Pool.Put(b) }
 
 func decodePNG(b []byte, maxPixels int) (*image.NRGBA, error) {
 	if len(b) > maxPNGBytes {
-		return nil, refusal.New(refusal.PNGTooLarge, "The picture is larger than 2 MiB.")
+		return nil, rejection.New(rejection.PNGTooLarge, "The picture is larger than 2 MiB.")
 	}
 	// Check the dimensions before decoding, because a small file can declare billions of pixels.
 	cfg, err := png.DecodeConfig(bytes.NewReader(b))
 	if err != nil {
-		return nil, refusal.New(refusal.PNGInvalid, "The picture is not a valid PNG.")
+		return nil, rejection.New(rejection.PNGInvalid, "The picture is not a valid PNG.")
 	}
 	if cfg.Width > maxPNGSide || cfg.Height > maxPNGSide || pixelWeight(cfg.ColorModel)*cfg.Width*cfg.Height > maxPixels {
-		return nil, refusal.New(refusal.PNGTooLarge, fmt.Sprintf("The picture has %d × %d pixels, which is too many.", cfg.Width, cfg.Height))
+		return nil, rejection.New(rejection.PNGTooLarge, fmt.Sprintf("The picture has %d × %d pixels, which is too many.", cfg.Width, cfg.Height))
 	}
 	img, err := png.Decode(bytes.NewReader(b))
 	if err != nil {
-		return nil, refusal.New(refusal.PNGInvalid, "The picture is not a valid PNG.")
+		return nil, rejection.New(rejection.PNGInvalid, "The picture is not a valid PNG.")
 	}
 	switch img := img.(type) {
 	case *image.NRGBA:
@@ -190,7 +190,7 @@ type Picture struct {
 	Size int // size in a sealed document, in bytes
 }
 
-// Check returns a re-encoded picture. The error is a *refusal.Error.
+// Check returns a re-encoded picture. The error is a *rejection.Error.
 func (p *Checker) Check(b []byte) (Picture, error) {
 	if len(b) > maxPNGBytes { // too large; rejected without hashing
 		return Check(b)
@@ -202,7 +202,7 @@ func (p *Checker) Check(b []byte) (Picture, error) {
 	// The declared size counts even if the picture is rejected.
 	if cfg, err := png.DecodeConfig(bytes.NewReader(b)); err == nil && cfg.Width <= maxPNGSide && cfg.Height <= maxPNGSide {
 		if p.pixels += cfg.Width * cfg.Height; p.pixels > maxAllPixels {
-			return Picture{}, refusal.New(refusal.PNGTooLarge, "The pictures have too many pixels in total. Use smaller pictures, or the same picture in several fields.")
+			return Picture{}, rejection.New(rejection.PNGTooLarge, "The pictures have too many pixels in total. Use smaller pictures, or the same picture in several fields.")
 		}
 	}
 	var c checkedPicture

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal/picture"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/test/kit/sealkit"
 )
 
@@ -43,13 +43,13 @@ func TestPicturesTogether(t *testing.T) {
 	accepted := 0
 	for i := range 60 {
 		_, err := different.Check(plain(t, 2000-i))
-		var refused *refusal.Error
+		var refused *rejection.Error
 		if err == nil {
 			accepted++
 			continue
 		}
 		require.ErrorAs(t, err, &refused)
-		require.Equal(t, refusal.PNGTooLarge, refused.Code)
+		require.Equal(t, rejection.PNGTooLarge, refused.Code)
 		require.Contains(t, refused.Message, "in total")
 	}
 	require.Equal(t, 2, accepted)
@@ -119,9 +119,9 @@ func TestBoundsOfPictures(t *testing.T) {
 	} {
 		out, err := picture.Check(tt.b)
 		if !tt.ok {
-			var refused *refusal.Error
+			var refused *rejection.Error
 			require.ErrorAs(t, err, &refused, name)
-			require.Equal(t, refusal.PNGTooLarge, refused.Code, name)
+			require.Equal(t, rejection.PNGTooLarge, refused.Code, name)
 			continue
 		}
 		require.NoError(t, err, name)
@@ -226,18 +226,18 @@ func TestCheckPNG(t *testing.T) {
 		b    []byte
 		code string
 	}{
-		"no picture":     {[]byte("GIF89a"), refusal.PNGInvalid},
-		"empty":          {nil, refusal.PNGInvalid},
-		"cut off":        {sealkit.SignaturePNG(t, 100, 50)[:200], refusal.PNGInvalid},
-		"too many":       {huge.Bytes(), refusal.PNGTooLarge},
-		"wrong claim":    {claims, refusal.PNGInvalid},
-		"too many bytes": {make([]byte, 3<<20), refusal.PNGTooLarge},
-		"nothing on it":  {blank.Bytes(), refusal.PNGInvalid},
+		"no picture":     {[]byte("GIF89a"), rejection.PNGInvalid},
+		"empty":          {nil, rejection.PNGInvalid},
+		"cut off":        {sealkit.SignaturePNG(t, 100, 50)[:200], rejection.PNGInvalid},
+		"too many":       {huge.Bytes(), rejection.PNGTooLarge},
+		"wrong claim":    {claims, rejection.PNGInvalid},
+		"too many bytes": {make([]byte, 3<<20), rejection.PNGTooLarge},
+		"nothing on it":  {blank.Bytes(), rejection.PNGInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := picture.Check(tt.b)
-			var refused *refusal.Error
+			var refused *rejection.Error
 			require.ErrorAs(t, err, &refused)
 			require.Equal(t, tt.code, refused.Code)
 		})

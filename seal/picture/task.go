@@ -8,7 +8,7 @@ import (
 	"image/png"
 	"io"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/sandbox"
 )
 
@@ -100,8 +100,8 @@ func pictureIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, task b
 	}
 	var a decodedPicture
 	err := pool.Run(ctx, b, task, file, size, &a, maxPictureAnswer)
-	if _, refused := errors.AsType[*refusal.Error](err); refused {
-		return nil, refusal.New(refusal.PictureTooLarge, "The picture requires too much time or memory to decode. Use a smaller picture.")
+	if _, refused := errors.AsType[*rejection.Error](err); refused {
+		return nil, rejection.New(rejection.PictureTooLarge, "The picture requires too much time or memory to decode. Use a smaller picture.")
 	}
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal/picture"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/sandbox"
 )
 
@@ -47,7 +47,7 @@ func TestPictureIn_AnotherProcess_DecodesAlike(t *testing.T) {
 		there, err := in(t.Context(), pool, good)
 		require.NoError(t, err, name)
 		require.Equal(t, here, there, name)
-		var refused, also *refusal.Error
+		var refused, also *rejection.Error
 		_, err = in(t.Context(), nil, good[:len(good)/2])
 		require.ErrorAs(t, err, &refused, name)
 		_, err = in(t.Context(), pool, good[:len(good)/2])
@@ -58,10 +58,10 @@ func TestPictureIn_AnotherProcess_DecodesAlike(t *testing.T) {
 		_, err = in(canceled, pool, good)
 		require.ErrorIs(t, err, context.Canceled, name)
 	}
-	var refused *refusal.Error
+	var refused *rejection.Error
 	_, err := picture.PhotoIn(t.Context(), pool, sandbox.Bounds{Memory: 1, CPU: time.Second}, bytes.NewReader(good), int64(len(good)))
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, refusal.PictureTooLarge, refused.Code)
+	require.Equal(t, rejection.PictureTooLarge, refused.Code)
 }
 
 // TestMemory_OfAPicture_IsByWhatItsHeaderClaims checks that the estimate depends on the declared dimensions, and that a

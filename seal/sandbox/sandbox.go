@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"time"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // Pool examines files in separate processes, so that a malicious file can crash only its own process. A process
@@ -105,9 +105,9 @@ func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size
 	case ctx.Err() != nil: // not caused by the file, because its CPU time is limited separately
 		return ctx.Err()
 	case errors.Is(err, errValidatorTime):
-		return refusal.TooLong()
+		return rejection.TooLong()
 	case errors.Is(err, errValidatorEnded): // caused by the file, through excessive memory or unbounded recursion
-		return refusal.New(refusal.PDFTooComplex, "The PDF is too complex: processing it required too much memory.")
+		return rejection.New(rejection.PDFTooComplex, "The PDF is too complex: processing it required too much memory.")
 	case err != nil:
 		return err
 	}
@@ -263,8 +263,8 @@ func (s *dataSource) Read(b []byte) (int, error) {
 
 // Answer is the result of a task. Tasks with additional results embed it.
 type Answer struct {
-	Refusal *refusal.Error `json:"refusal,omitempty"`
-	Error   string         `json:"error,omitempty"`
+	Refusal *rejection.Error `json:"refusal,omitempty"`
+	Error   string           `json:"error,omitempty"`
 }
 
 // Err returns the error of the task.

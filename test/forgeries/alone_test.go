@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // continuation is an original that one program reads differently once the seal's increment is appended. In that
@@ -139,9 +139,9 @@ func TestContinuations(t *testing.T) {
 				}
 			}
 			_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-			var refused *refusal.Error
+			var refused *rejection.Error
 			require.ErrorAs(t, err, &refused)
-			require.Equal(t, refusal.PDFAmbiguous, refused.Code, refused.Message)
+			require.Equal(t, rejection.PDFAmbiguous, refused.Code, refused.Message)
 		})
 	}
 }

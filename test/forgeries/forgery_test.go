@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	pin "countersign/seal/trust"
 	"countersign/seal/verify"
 )
@@ -95,7 +95,7 @@ func TestForgeries(t *testing.T) {
 			t.Run(f.name+"/"+string(l), func(t *testing.T) {
 				t.Parallel()
 				g, err := f.base(l)
-				var objection *refusal.Error
+				var objection *rejection.Error
 				if errors.As(err, &objection) && f.want == refused {
 					return
 				}

@@ -14,7 +14,7 @@ import (
 
 	"countersign/seal"
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // prepared is an original that its author designed to be deceptive once it is sealed, without later changes. The
@@ -273,7 +273,7 @@ func TestPreparedOriginals(t *testing.T) {
 			t.Run(p.name+"/"+string(l), func(t *testing.T) {
 				t.Parallel()
 				original := p.bytes()
-				var refused *refusal.Error
+				var refused *rejection.Error
 				_, err := admission.Admit(context.Background(), bytes.NewReader(original), int64(len(original)), admission.DefaultLimits())
 				if errors.As(err, &refused) {
 					t.Logf("refused: %s", refused.Message)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // rewritten is an original with an object that sealing rewrites or copies. The object is designed so that a program
@@ -114,7 +114,7 @@ func TestRewritten(t *testing.T) {
 				require.NoError(t, r.isHonest(t.TempDir(), b), "the upload")
 			}
 			_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-			if _, refused := errors.AsType[*refusal.Error](err); refused {
+			if _, refused := errors.AsType[*rejection.Error](err); refused {
 				require.True(t, c.refused, err)
 				return
 			}
@@ -202,9 +202,9 @@ func TestEntriesBeyondBounds(t *testing.T) {
 				require.NoError(t, pdfjs(honestText).shown(t.TempDir(), nil, b))
 			}
 			_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-			var refused *refusal.Error
+			var refused *rejection.Error
 			require.ErrorAs(t, err, &refused)
-			require.Equal(t, refusal.PDFNeedsRepair, refused.Code)
+			require.Equal(t, rejection.PDFNeedsRepair, refused.Code)
 			require.Contains(t, refused.Message, "bad entry of object 1")
 		})
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 )
 
 // disagreement is an original that programs display differently. If programs find different objects, it must be
@@ -89,9 +89,9 @@ func TestDisagreements(t *testing.T) {
 			b := d.bytes()
 			info, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
 			if d.warns == "" {
-				var refused *refusal.Error
+				var refused *rejection.Error
 				require.ErrorAs(t, err, &refused)
-				require.Equal(t, refusal.PDFAmbiguous, refused.Code)
+				require.Equal(t, rejection.PDFAmbiguous, refused.Code)
 			} else {
 				require.NoError(t, err)
 				var codes []string

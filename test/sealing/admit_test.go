@@ -20,7 +20,7 @@ import (
 	"countersign/prepare"
 	"countersign/seal"
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/sandbox"
 	"countersign/test/kit/sealkit"
 )
@@ -75,44 +75,44 @@ func TestAdmitRefuses(t *testing.T) {
 		lim  admission.Limits
 		code string
 	}{
-		{"empty", nil, admission.Limits{}, refusal.NotAPDF},
-		{"text", []byte("hello, world"), admission.Limits{}, refusal.NotAPDF},
-		{"a picture", sealkit.SignaturePNG(t, 20, 20), admission.Limits{}, refusal.NotAPDF},
-		{"cut off", good[:len(good)-300], admission.Limits{}, refusal.PDFTruncated},
-		{"followed by other bytes", append(good[:len(good):len(good)], bytes.Repeat([]byte("padding "), 400)...), admission.Limits{}, refusal.PDFNeedsRepair},
-		{"an update that is cut off", append(good[:len(good):len(good)], []byte("10 0 obj\n<<"+strings.Repeat("/A 1", 400))...), admission.Limits{}, refusal.PDFTruncated},
-		{"only a header", []byte("%PDF-1.7\n%%EOF\n"), admission.Limits{}, refusal.PDFNeedsRepair},
-		{"bytes in front", append([]byte("HTTP/1.1 200 OK\r\n\r\n"), good...), admission.Limits{}, refusal.PDFNeedsRepair},
-		{"shifted cross-reference table", bytes.Replace(good, []byte("startxref\n"), []byte("startxref\n1"), 1), admission.Limits{}, refusal.PDFNeedsRepair},
-		{"lost object", bytes.Replace(good, []byte("\n10 0 obj"), []byte("\n99 0 obj"), 1), admission.Limits{}, refusal.PDFNeedsRepair},
-		{"password", encrypted("--encrypt", "user", "owner", "256", "--"), admission.Limits{}, refusal.PDFEncrypted},
-		{"restrictions", encrypted("--encrypt", "", "owner", "256", "--"), admission.Limits{}, refusal.PDFEncrypted},
-		{"XFA", sealkit.ClassicPDF(sealkit.Layout{Catalog: "/AcroForm<</Fields[]/XFA[]>>", Pages: sealkit.LetterPage("")}), admission.Limits{}, refusal.PDFXFA},
+		{"empty", nil, admission.Limits{}, rejection.NotAPDF},
+		{"text", []byte("hello, world"), admission.Limits{}, rejection.NotAPDF},
+		{"a picture", sealkit.SignaturePNG(t, 20, 20), admission.Limits{}, rejection.NotAPDF},
+		{"cut off", good[:len(good)-300], admission.Limits{}, rejection.PDFTruncated},
+		{"followed by other bytes", append(good[:len(good):len(good)], bytes.Repeat([]byte("padding "), 400)...), admission.Limits{}, rejection.PDFNeedsRepair},
+		{"an update that is cut off", append(good[:len(good):len(good)], []byte("10 0 obj\n<<"+strings.Repeat("/A 1", 400))...), admission.Limits{}, rejection.PDFTruncated},
+		{"only a header", []byte("%PDF-1.7\n%%EOF\n"), admission.Limits{}, rejection.PDFNeedsRepair},
+		{"bytes in front", append([]byte("HTTP/1.1 200 OK\r\n\r\n"), good...), admission.Limits{}, rejection.PDFNeedsRepair},
+		{"shifted cross-reference table", bytes.Replace(good, []byte("startxref\n"), []byte("startxref\n1"), 1), admission.Limits{}, rejection.PDFNeedsRepair},
+		{"lost object", bytes.Replace(good, []byte("\n10 0 obj"), []byte("\n99 0 obj"), 1), admission.Limits{}, rejection.PDFNeedsRepair},
+		{"password", encrypted("--encrypt", "user", "owner", "256", "--"), admission.Limits{}, rejection.PDFEncrypted},
+		{"restrictions", encrypted("--encrypt", "", "owner", "256", "--"), admission.Limits{}, rejection.PDFEncrypted},
+		{"XFA", sealkit.ClassicPDF(sealkit.Layout{Catalog: "/AcroForm<</Fields[]/XFA[]>>", Pages: sealkit.LetterPage("")}), admission.Limits{}, rejection.PDFXFA},
 		{"XFA beside fields", sealkit.ClassicPDF(sealkit.Layout{
 			Catalog: "/AcroForm<</Fields[1000 0 R]/XFA[]>>", Pages: sealkit.LetterPage(""), Objects: []string{"<</FT/Tx/T(a)>>"},
-		}), admission.Limits{}, refusal.PDFXFA},
+		}), admission.Limits{}, rejection.PDFXFA},
 		{"JavaScript at opening", sealkit.ClassicPDF(sealkit.Layout{
 			Catalog: "/OpenAction<</S/JavaScript/JS(app.alert(1))>>", Pages: sealkit.LetterPage(""),
-		}), admission.Limits{}, refusal.PDFJavaScript},
+		}), admission.Limits{}, rejection.PDFJavaScript},
 		{"JavaScript, written in another way", sealkit.ClassicPDF(sealkit.Layout{
 			Catalog: "/OpenAction 1000 0 R", Pages: sealkit.LetterPage(""), Objects: []string{"<</S 1001 0 R/JS(x)>>", "/Java#53cript"},
-		}), admission.Limits{}, refusal.PDFJavaScript},
+		}), admission.Limits{}, rejection.PDFJavaScript},
 		{"JavaScript of a form field", sealkit.ClassicPDF(sealkit.Layout{
 			Catalog: "/AcroForm<</Fields[1000 0 R]>>", Pages: sealkit.LetterPage("/Annots[1000 0 R]"),
 			Objects: []string{"<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/Rect[0 0 9 9]/AA<</K<</S/JavaScript/JS(AFNumber_Keystroke\\(2\\))>>>>>>"},
-		}), admission.Limits{}, refusal.PDFJavaScript},
-		{"page that is its own tree", []byte(strings.Replace(string(sealkit.SimplePDF(1)), "/Type/Pages/Kids", "/Type/Page /Kids", 1)), admission.Limits{}, refusal.PDFNeedsRepair},
-		{"form that is the catalog", sealkit.ClassicPDF(sealkit.Layout{Catalog: "/AcroForm 1 0 R", Pages: sealkit.LetterPage("")}), admission.Limits{}, refusal.PDFNeedsRepair},
+		}), admission.Limits{}, rejection.PDFJavaScript},
+		{"page that is its own tree", []byte(strings.Replace(string(sealkit.SimplePDF(1)), "/Type/Pages/Kids", "/Type/Page /Kids", 1)), admission.Limits{}, rejection.PDFNeedsRepair},
+		{"form that is the catalog", sealkit.ClassicPDF(sealkit.Layout{Catalog: "/AcroForm 1 0 R", Pages: sealkit.LetterPage("")}), admission.Limits{}, rejection.PDFNeedsRepair},
 		{"launch action", sealkit.ClassicPDF(sealkit.Layout{
 			Pages:   sealkit.LetterPage("/Annots[1000 0 R]"),
 			Objects: []string{"<</Type/Annot/Subtype/Link/Rect[0 0 9 9]/A<</S/Launch/F(cmd.exe)>>>>"},
-		}), admission.Limits{}, refusal.PDFLaunch},
-		{"too many pages", sealkit.SimplePDF(4), many, refusal.PDFTooManyPages},
-		{"too many objects", sealkit.SimplePDF(9), few, refusal.PDFTooComplex},
-		{"too many bytes", good, tiny, refusal.PDFTooLarge},
-		{"no pages", sealkit.ClassicPDF(sealkit.Layout{}), admission.Limits{}, refusal.PDFNoPages},
-		{"page tree in a circle", bytes.Replace(sealkit.SimplePDF(1), []byte("/Kids[10 0 R]"), []byte("/Kids[2 0 R] "), 1), admission.Limits{}, refusal.PDFNeedsRepair},
-		{"nested without end", sealkit.ClassicPDF(sealkit.Layout{Pages: sealkit.LetterPage("/X " + strings.Repeat("[", 500) + strings.Repeat("]", 500))}), admission.Limits{}, refusal.PDFNeedsRepair},
+		}), admission.Limits{}, rejection.PDFLaunch},
+		{"too many pages", sealkit.SimplePDF(4), many, rejection.PDFTooManyPages},
+		{"too many objects", sealkit.SimplePDF(9), few, rejection.PDFTooComplex},
+		{"too many bytes", good, tiny, rejection.PDFTooLarge},
+		{"no pages", sealkit.ClassicPDF(sealkit.Layout{}), admission.Limits{}, rejection.PDFNoPages},
+		{"page tree in a circle", bytes.Replace(sealkit.SimplePDF(1), []byte("/Kids[10 0 R]"), []byte("/Kids[2 0 R] "), 1), admission.Limits{}, rejection.PDFNeedsRepair},
+		{"nested without end", sealkit.ClassicPDF(sealkit.Layout{Pages: sealkit.LetterPage("/X " + strings.Repeat("[", 500) + strings.Repeat("]", 500))}), admission.Limits{}, rejection.PDFNeedsRepair},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestAdmitRefuses(t *testing.T) {
 				tt.lim = admission.DefaultLimits()
 			}
 			_, err := admission.Admit(t.Context(), bytes.NewReader(tt.pdf), int64(len(tt.pdf)), tt.lim)
-			var refused *refusal.Error
+			var refused *rejection.Error
 			require.ErrorAs(t, err, &refused)
 			require.Equal(t, tt.code, refused.Code, refused.Message)
 			require.NotEmpty(t, refused.Message)
@@ -159,7 +159,7 @@ func TestAdmitIsolated(t *testing.T) {
 	lim := isolated(t)
 	lim.MaxMemory = 1 << 20 // less memory than the process needs to start
 	_, err = upload(t, b, lim)
-	var refused *refusal.Error
+	var refused *rejection.Error
 	require.ErrorAs(t, err, &refused)
 	require.Contains(t, refused.Message, "too much memory")
 
@@ -266,9 +266,9 @@ func TestBombs(t *testing.T) {
 	b := bomb(t, 128<<20)
 	require.Less(t, len(b), 1<<20)
 	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), isolated(t))
-	var refused *refusal.Error
+	var refused *rejection.Error
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, refusal.PDFTooComplex, refused.Code, refused.Message)
+	require.Equal(t, rejection.PDFTooComplex, refused.Code, refused.Message)
 }
 
 // TestInheritedResources checks that inherited resources of any size are written only once, although each page is
@@ -303,9 +303,9 @@ func TestAddedIsBounded(t *testing.T) {
 	large := manyFields(15) // 45 MB
 	require.Less(t, len(large), 1<<20)
 	_, err := admission.Admit(t.Context(), bytes.NewReader(large), int64(len(large)), admission.DefaultLimits())
-	var refused *refusal.Error
+	var refused *rejection.Error
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, refusal.PDFTooComplex, refused.Code)
+	require.Equal(t, rejection.PDFTooComplex, refused.Code)
 
 	out, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
 	require.NoError(t, err)
@@ -335,9 +335,9 @@ func TestCheckText(t *testing.T) {
 	for s, want := range map[string]string{
 		"a \U00030000": "U+30000", "bell \a": "U+0007", "reversed \u202Eabc": "U+202E", "\xff": "Unicode", "\uE000": "U+E000",
 	} {
-		var refused *refusal.Error
+		var refused *rejection.Error
 		require.ErrorAs(t, seal.CheckText(s), &refused)
-		require.Equal(t, refusal.GlyphMissing, refused.Code)
+		require.Equal(t, rejection.GlyphMissing, refused.Code)
 		require.Contains(t, refused.Message, want)
 	}
 	require.Error(t, seal.CheckText(strings.Repeat("a", 4001)))

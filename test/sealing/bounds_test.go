@@ -14,7 +14,7 @@ import (
 	"countersign/prepare"
 	"countersign/seal"
 	"countersign/seal/manifest"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/test/kit/sealkit"
 )
 
@@ -22,9 +22,9 @@ import (
 func TestLongestText(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, seal.CheckText(strings.Repeat("ä", 4000)))
-	var refused *refusal.Error
+	var refused *rejection.Error
 	require.ErrorAs(t, seal.CheckText(strings.Repeat("ä", 4001)), &refused)
-	require.Equal(t, refusal.TextTooLong, refused.Code)
+	require.Equal(t, rejection.TextTooLong, refused.Code)
 }
 
 // prepared returns a description of the original as a prepared file, after applying change.

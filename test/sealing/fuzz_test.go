@@ -12,7 +12,7 @@ import (
 	"countersign/seal"
 	"countersign/seal/admission"
 	"countersign/seal/picture"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/verify"
 	"countersign/test/kit/sealkit"
 )
@@ -24,7 +24,7 @@ func FuzzCheckPNG(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		out, err := picture.Check(b)
 		if err != nil {
-			var refused *refusal.Error
+			var refused *rejection.Error
 			require.ErrorAs(t, err, &refused)
 			return
 		}
@@ -69,7 +69,7 @@ func FuzzUpload(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, err := admission.Admit(context.Background(), bytes.NewReader(b), int64(len(b)), lim)
 		if err != nil {
-			var refused *refusal.Error
+			var refused *rejection.Error
 			require.ErrorAs(t, err, &refused)
 			return
 		}

@@ -17,7 +17,7 @@ import (
 
 	"countersign/seal"
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/test/kit/sealkit"
 )
 
@@ -78,7 +78,7 @@ func newInk(before, after image.Image, v seal.Value) int {
 func hiddenValues(t testing.TB, s *seal.Sealer, original []byte) (hidden []string, refused string) {
 	t.Helper()
 	_, err := admission.Admit(t.Context(), bytes.NewReader(original), int64(len(original)), admission.DefaultLimits())
-	var r *refusal.Error
+	var r *rejection.Error
 	if errors.As(err, &r) {
 		return nil, r.Message
 	}

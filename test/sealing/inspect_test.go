@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/test/kit/sealkit"
 )
 
@@ -97,7 +97,7 @@ func TestMessagesQuoteFilesSafely(t *testing.T) {
 	require.Equal(t, strings.Repeat("x", 200-rest)+" in object 1000", detail(strings.Repeat("x", 200-rest)))
 	require.Equal(t, strings.Repeat("x", 120)+strings.Repeat("y", 80), detail(strings.Repeat("x", 120)+strings.Repeat("y", 100)))
 	_, err := admission.Admit(t.Context(), bytes.NewReader(nil), 0, admission.DefaultLimits())
-	var refused *refusal.Error
+	var refused *rejection.Error
 	require.ErrorAs(t, err, &refused)
 }
 
@@ -118,8 +118,8 @@ func TestLimitsOfUploads(t *testing.T) {
 		require.NoError(t, err, name)
 		set(&lim, -1)
 		_, err = admission.Admit(t.Context(), bytes.NewReader(pdf), int64(len(pdf)), lim)
-		var refused *refusal.Error
+		var refused *rejection.Error
 		require.ErrorAs(t, err, &refused, name)
-		require.Equal(t, map[string]string{"bytes": refusal.PDFTooLarge, "pages": refusal.PDFTooManyPages, "objects": refusal.PDFTooComplex}[name], refused.Code)
+		require.Equal(t, map[string]string{"bytes": rejection.PDFTooLarge, "pages": rejection.PDFTooManyPages, "objects": rejection.PDFTooComplex}[name], refused.Code)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/verify"
 	"countersign/test/kit/sealkit"
 )
@@ -87,9 +87,9 @@ func TestNamesOfOurRecord(t *testing.T) {
 	}
 	refused := func(what string, err error) {
 		t.Helper()
-		var r *refusal.Error
+		var r *rejection.Error
 		require.ErrorAs(t, err, &r, what)
-		require.Equal(t, refusal.PDFAttachment, r.Code, what)
+		require.Equal(t, rejection.PDFAttachment, r.Code, what)
 	}
 	for _, name := range []string{
 		"seal.json", "SEAL.JSON", " seal.json", "seal.json ", "seal.json.", ". seal.json . ", "a/seal.json", `a\seal.json`, "a:seal.json", "/seal.json", "s\u200deal.json", "sea\u0301l.json", "s\x01eal.json",
@@ -173,7 +173,7 @@ func TestNullsInThePageTree(t *testing.T) {
 		} {
 			b := sealkit.ClassicPDF(l)
 			_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-			var refused *refusal.Error
+			var refused *rejection.Error
 			require.ErrorAs(t, err, &refused, "%s in a %s", key, where)
 			require.Contains(t, refused.Message, "has a "+key+" that is null", "%s in a %s", key, where)
 		}

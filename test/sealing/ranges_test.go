@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/sandbox"
 	"countersign/seal/verify"
 	"countersign/test/kit/sealkit"
@@ -63,9 +63,9 @@ func TestPartsAreOfTheFile(t *testing.T) {
 		validators := sandbox.New("/bin/sh", "-c", `head -c 9 >/dev/null; printf '`+ask+`'; [ "$(head -c 1 | wc -c)" = 0 ] || echo '{"report":{}}'`)
 		t.Cleanup(validators.Close)
 		_, err := verify.ExamineIn(t.Context(), validators, zeros{}, size)
-		var refused *refusal.Error
+		var refused *rejection.Error
 		require.ErrorAs(t, err, &refused, name)
-		require.Equal(t, refusal.PDFTooComplex, refused.Code, name)
+		require.Equal(t, rejection.PDFTooComplex, refused.Code, name)
 	}
 	validators := sandbox.New(os.Args[0], "validate-pdf")
 	t.Cleanup(validators.Close)

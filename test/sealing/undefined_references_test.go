@@ -15,7 +15,7 @@ import (
 
 	"countersign/pdf"
 	"countersign/seal/admission"
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/sandbox"
 	"countersign/test/kit/sealkit"
 )
@@ -89,9 +89,9 @@ func TestAPageNamesTheNodeThatListsIt(t *testing.T) {
 	for _, other := range []string{"1", "9"} {
 		bad := bytes.Clone(good)
 		copy(bad[i:], "/Parent "+other+" 0 R")
-		var refused *refusal.Error
+		var refused *rejection.Error
 		require.ErrorAs(t, admit(bad), &refused)
-		require.Equal(t, refusal.PDFAmbiguous, refused.Code)
+		require.Equal(t, rejection.PDFAmbiguous, refused.Code)
 		require.Contains(t, refused.Message, "names another parent")
 	}
 }
@@ -133,48 +133,48 @@ func TestAdmit_AmbiguousStructure_IsRejected(t *testing.T) {
 		name, code, says string
 		pdf              []byte
 	}{
-		{"a number with two generations", refusal.PDFNeedsRepair, "object 70 is used with two generations", withPage("/A[70 2 R 70 3 R]")},
-		{"another generation than the object has", refusal.PDFNeedsRepair, "object 1000 is used with two generations", withPage("/A 1000 1 R", "<<>>")},
-		{"thousands of references to missing objects", refusal.PDFTooComplex, "references to missing objects", withPage("/A[" + many.String() + "]")},
-		{"no object number", refusal.PDFNeedsRepair, "99999999 is not an object number", withPage("/A 99999999 0 R")},
-		{"no generation", refusal.PDFNeedsRepair, "65535 is not a generation number", withPage("/A 80 65535 R")},
-		{"a sign before a reference", refusal.PDFNeedsRepair, "R without two numbers", withPage("/A[+5000 0 R]")},
-		{"a reference without a blank", refusal.PDFNeedsRepair, "R without two numbers", withPage("/A[5000 0R]")},
-		{"trailer: key twice", refusal.PDFAmbiguous, "Root twice", bytes.Replace(simple, []byte("/Root 1 0 R"), []byte("/Root 1 0 R/R#6fot 2 0 R"), 1)},
-		{"catalog: key twice", refusal.PDFAmbiguous, "Pages twice", sealkit.ClassicPDF(sealkit.Layout{Catalog: "/P#61ges 3 0 R", Pages: sealkit.LetterPage("")})},
-		{"page tree: key twice", refusal.PDFAmbiguous, "Kids twice", sealkit.ClassicPDF(sealkit.Layout{Tree: "/Kids[]", Pages: sealkit.LetterPage("")})},
-		{"page: key twice", refusal.PDFAmbiguous, "Contents twice", withPage("/Contents 11 0 R/Cont#65nts 1000 0 R", "<</Length 0>>\nstream\n\nendstream")},
-		{"resources: key twice", refusal.PDFAmbiguous, "Font twice", sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 9 9]/Resources<</Font 1 0 R/Font 2 0 R>>"}}})},
-		{"fonts: name twice", refusal.PDFAmbiguous, "F1 twice", sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 9 9]/Resources<</Font<</F1 3 0 R/F#31 1 0 R>>>>"}}})},
-		{"stream: key twice", refusal.PDFAmbiguous, "object 1000 has the key Filter twice", withPage("", "<</Length 0/Filter/ASCIIHexDecode/F#69lter[]>>\nstream\n\nendstream")},
-		{"font: key twice", refusal.PDFAmbiguous, "object 1000 has the key BaseFont twice", withPage("", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/BaseFont/Symbol>>")},
-		{"annotation: key twice", refusal.PDFAmbiguous, "object 10 has the key AP twice", withPage("/Annots[<</Subtype/Stamp/Rect[0 0 9 9]/AP<</N 11 0 R>>/AP<</N null>>>>]")},
-		{"appearances: key twice", refusal.PDFAmbiguous, "object 1000 has the key N twice", withPage("", "<</Subtype/Stamp/Rect[0 0 9 9]/AP<</N 11 0 R/N null>>>>")},
-		{"dictionary of many keys: one twice", refusal.PDFAmbiguous, "object 1000 has the key K70 twice", withPage("", manyKeys(100)+"/K70 null>>")},
-		{"Length too small", refusal.PDFAmbiguous, "Length", withPage("", "<</Length 3>>\nstream\n12345\nendstream")},
-		{"Length beyond the end", refusal.PDFAmbiguous, "Length", withPage("", "<</Length 99999>>\nstream\n12345\nendstream")},
-		{"object stream with one object twice", refusal.PDFAmbiguous, "twice", twiceInStream()},
-		{"data in another file", refusal.PDFActiveContent, "another file", withPage("", "<</Length 0/F(a.bin)>>\nstream\n\nendstream")},
-		{"our key", refusal.PDFAttachment, "countersign-seal.json", attached("(countersign-seal.json)", "(a)")},
-		{"our key in UTF-16", refusal.PDFAttachment, "countersign-seal.json", attached(utf("countersign-seal.json", true), "(a)")},
-		{"our file name", refusal.PDFAttachment, "seal.json", attached("(a)", "(seal.json)")},
-		{"our file name in escapes", refusal.PDFAttachment, "seal.json", attached("(a)", `(s\145al.json)`)},
-		{"our file name in another case", refusal.PDFAttachment, "seal.json", attached("(a)", "(Seal.JSON)")},
-		{"our file name in a folder", refusal.PDFAttachment, "seal.json", attached("(a)", "(./x/seal.json)")},
-		{"our file name, little endian", refusal.PDFAttachment, "seal.json", attached("(a)", utf("seal.json", false))},
-		{"our file name with an invisible character", refusal.PDFAttachment, "seal.json", attached("(a)", utf("seal\u200b.json", true))},
-		{"our file name, full width", refusal.PDFAttachment, "seal.json", attached("(a)", utf("ｓｅａｌ.json", true))},
-		{"our file name as UF, by reference", refusal.PDFAttachment, "seal.json", sealkit.ClassicPDF(sealkit.Layout{
+		{"a number with two generations", rejection.PDFNeedsRepair, "object 70 is used with two generations", withPage("/A[70 2 R 70 3 R]")},
+		{"another generation than the object has", rejection.PDFNeedsRepair, "object 1000 is used with two generations", withPage("/A 1000 1 R", "<<>>")},
+		{"thousands of references to missing objects", rejection.PDFTooComplex, "references to missing objects", withPage("/A[" + many.String() + "]")},
+		{"no object number", rejection.PDFNeedsRepair, "99999999 is not an object number", withPage("/A 99999999 0 R")},
+		{"no generation", rejection.PDFNeedsRepair, "65535 is not a generation number", withPage("/A 80 65535 R")},
+		{"a sign before a reference", rejection.PDFNeedsRepair, "R without two numbers", withPage("/A[+5000 0 R]")},
+		{"a reference without a blank", rejection.PDFNeedsRepair, "R without two numbers", withPage("/A[5000 0R]")},
+		{"trailer: key twice", rejection.PDFAmbiguous, "Root twice", bytes.Replace(simple, []byte("/Root 1 0 R"), []byte("/Root 1 0 R/R#6fot 2 0 R"), 1)},
+		{"catalog: key twice", rejection.PDFAmbiguous, "Pages twice", sealkit.ClassicPDF(sealkit.Layout{Catalog: "/P#61ges 3 0 R", Pages: sealkit.LetterPage("")})},
+		{"page tree: key twice", rejection.PDFAmbiguous, "Kids twice", sealkit.ClassicPDF(sealkit.Layout{Tree: "/Kids[]", Pages: sealkit.LetterPage("")})},
+		{"page: key twice", rejection.PDFAmbiguous, "Contents twice", withPage("/Contents 11 0 R/Cont#65nts 1000 0 R", "<</Length 0>>\nstream\n\nendstream")},
+		{"resources: key twice", rejection.PDFAmbiguous, "Font twice", sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 9 9]/Resources<</Font 1 0 R/Font 2 0 R>>"}}})},
+		{"fonts: name twice", rejection.PDFAmbiguous, "F1 twice", sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 9 9]/Resources<</Font<</F1 3 0 R/F#31 1 0 R>>>>"}}})},
+		{"stream: key twice", rejection.PDFAmbiguous, "object 1000 has the key Filter twice", withPage("", "<</Length 0/Filter/ASCIIHexDecode/F#69lter[]>>\nstream\n\nendstream")},
+		{"font: key twice", rejection.PDFAmbiguous, "object 1000 has the key BaseFont twice", withPage("", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/BaseFont/Symbol>>")},
+		{"annotation: key twice", rejection.PDFAmbiguous, "object 10 has the key AP twice", withPage("/Annots[<</Subtype/Stamp/Rect[0 0 9 9]/AP<</N 11 0 R>>/AP<</N null>>>>]")},
+		{"appearances: key twice", rejection.PDFAmbiguous, "object 1000 has the key N twice", withPage("", "<</Subtype/Stamp/Rect[0 0 9 9]/AP<</N 11 0 R/N null>>>>")},
+		{"dictionary of many keys: one twice", rejection.PDFAmbiguous, "object 1000 has the key K70 twice", withPage("", manyKeys(100)+"/K70 null>>")},
+		{"Length too small", rejection.PDFAmbiguous, "Length", withPage("", "<</Length 3>>\nstream\n12345\nendstream")},
+		{"Length beyond the end", rejection.PDFAmbiguous, "Length", withPage("", "<</Length 99999>>\nstream\n12345\nendstream")},
+		{"object stream with one object twice", rejection.PDFAmbiguous, "twice", twiceInStream()},
+		{"data in another file", rejection.PDFActiveContent, "another file", withPage("", "<</Length 0/F(a.bin)>>\nstream\n\nendstream")},
+		{"our key", rejection.PDFAttachment, "countersign-seal.json", attached("(countersign-seal.json)", "(a)")},
+		{"our key in UTF-16", rejection.PDFAttachment, "countersign-seal.json", attached(utf("countersign-seal.json", true), "(a)")},
+		{"our file name", rejection.PDFAttachment, "seal.json", attached("(a)", "(seal.json)")},
+		{"our file name in escapes", rejection.PDFAttachment, "seal.json", attached("(a)", `(s\145al.json)`)},
+		{"our file name in another case", rejection.PDFAttachment, "seal.json", attached("(a)", "(Seal.JSON)")},
+		{"our file name in a folder", rejection.PDFAttachment, "seal.json", attached("(a)", "(./x/seal.json)")},
+		{"our file name, little endian", rejection.PDFAttachment, "seal.json", attached("(a)", utf("seal.json", false))},
+		{"our file name with an invisible character", rejection.PDFAttachment, "seal.json", attached("(a)", utf("seal\u200b.json", true))},
+		{"our file name, full width", rejection.PDFAttachment, "seal.json", attached("(a)", utf("ｓｅａｌ.json", true))},
+		{"our file name as UF, by reference", rejection.PDFAttachment, "seal.json", sealkit.ClassicPDF(sealkit.Layout{
 			Catalog: "/AF[1001 0 R]", Pages: sealkit.LetterPage(""),
 			Objects: []string{"(seal.json)", "<</F(x)/UF 1000 0 R/EF<</F 1002 0 R>>>>", "<</Length 0>>\nstream\n\nendstream"},
 		})},
-		{"our file name on a page", refusal.PDFAttachment, "seal.json", withPage("/Annots[<</Subtype/FileAttachment/Rect[0 0 9 9]/FS<</F(seal.json)/EF<<>>>>>>]")},
+		{"our file name on a page", rejection.PDFAttachment, "seal.json", withPage("/Annots[<</Subtype/FileAttachment/Rect[0 0 9 9]/FS<</F(seal.json)/EF<<>>>>>>]")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := admission.Admit(t.Context(), bytes.NewReader(tt.pdf), int64(len(tt.pdf)), admission.DefaultLimits())
-			var refused *refusal.Error
+			var refused *rejection.Error
 			require.ErrorAs(t, err, &refused)
 			require.Equal(t, tt.code, refused.Code, refused.Message)
 			require.Contains(t, refused.Message, tt.says)
@@ -333,7 +333,7 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	once, err := work(t, tree(1))
 	require.NoError(t, err)
 	sixty, err := work(t, tree(60))
-	var refused *refusal.Error
+	var refused *rejection.Error
 	require.ErrorAs(t, err, &refused)
 	require.Contains(t, refused.Message, "object 1000 occurs twice")
 	require.Less(t, sixty, once*3/2)
@@ -388,9 +388,9 @@ func TestContentBombs(t *testing.T) {
 		}
 		b := sealkit.ClassicPDF(l)
 		_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-		var refused *refusal.Error
+		var refused *rejection.Error
 		require.ErrorAs(t, err, &refused, name)
-		require.Equal(t, refusal.PDFTooComplex, refused.Code, refused.Message)
+		require.Equal(t, rejection.PDFTooComplex, refused.Code, refused.Message)
 		require.Contains(t, refused.Message, "64 MB")
 	}
 }
@@ -466,9 +466,9 @@ func TestLayersThatTakeLong(t *testing.T) {
 	}
 	for _, entry := range []string{"/OCGs[%s]", "/D<</AS[<</OCGs[%s]>>]>>", "/D<</OFF[%s]>>"} {
 		_, err = work(t, sealkit.ClassicPDF(sealkit.Layout{Catalog: "/OCProperties<<" + fmt.Sprintf(entry, many) + ">>", Pages: sealkit.LetterPage("")}))
-		var refused *refusal.Error
+		var refused *rejection.Error
 		require.ErrorAs(t, err, &refused)
-		require.Equal(t, refusal.PDFTooComplex, refused.Code)
+		require.Equal(t, rejection.PDFTooComplex, refused.Code)
 		require.Contains(t, refused.Message, "more than 100000 layers")
 	}
 }

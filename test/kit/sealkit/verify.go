@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal/refusal"
+	"countersign/seal/rejection"
 	"countersign/seal/trust"
 	"countersign/seal/verify"
 )
@@ -48,7 +48,7 @@ func TextOf(t testing.TB, r verify.Report) string {
 // RefusalCode returns the code of the rejection in err.
 func RefusalCode(t *testing.T, err error) string {
 	t.Helper()
-	var r *refusal.Error
+	var r *rejection.Error
 	require.ErrorAs(t, err, &r)
 	return r.Code
 }

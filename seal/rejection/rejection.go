@@ -1,5 +1,5 @@
-// Package refusal defines the reasons for rejecting a PDF, a picture or a text.
-package refusal
+// Package rejection defines the reasons for rejecting a PDF, a picture or a text.
+package rejection
 
 import "fmt"
 
