@@ -211,3 +211,23 @@ func TestPeriodStart_IsUTCMonth(t *testing.T) {
 	assert.Equal(t, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), store.PeriodStart(time.Date(2026, 11, 30, 20, 0, 0, 0, west)))
 	assert.Equal(t, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), store.PeriodStart(time.Date(2026, 11, 30, 18, 59, 0, 0, west)))
 }
+
+// TestSignInApp checks that a first sign-in belongs to the named app, or to the only app if none is named.
+func TestSignInApp(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
+		ctx := t.Context()
+		require.ErrorIs(t, errOf(s.SignInApp(ctx, uuid.Nil)), models.ErrNotFound, "there is none")
+		first, _, err := s.CreateApp(ctx, "First", models.PlanEnterprise, nil)
+		require.NoError(t, err)
+		assert.Equal(t, first.ID, must(s.SignInApp(ctx, uuid.Nil)).ID)
+		require.ErrorIs(t, errOf(s.SignInApp(ctx, newID())), models.ErrNotFound)
+		second, _, err := s.CreateApp(ctx, "Second", models.PlanEnterprise, nil)
+		require.NoError(t, err)
+		require.ErrorIs(t, errOf(s.SignInApp(ctx, uuid.Nil)), models.ErrNotFound, "there are several")
+		for _, app := range []*models.App{first, second} {
+			found := must(s.SignInApp(ctx, app.ClientID))
+			assert.Equal(t, []any{app.ID, app.Name}, []any{found.ID, found.Name})
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -109,4 +110,49 @@ func (f *fixture) failedBulk(n int) *models.BulkSend {
 
 func (f *fixture) retry(b *models.BulkSend) (*store.BulkSendWithCounts, error) {
 	return f.ChangeBulkSend(f.t.Context(), f.app.ID, b.ID, models.BulkRetry, nil)
+}
+
+// TestBulkRow_NeedsItsTemplate checks that no envelope is created from a template that was archived after the bulk send
+// began, and that such a row stays pending.
+func TestBulkRow_NeedsItsTemplate(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		template := f.templateOf("templates/a.pdf", nil)
+		b := must(f.bulk(2, 0))
+		send := func(row *models.BulkRow) error {
+			e := f.envelope(row.ExternalID)
+			e.TemplateID = &template.ID
+			return s.SendBulkRow(ctx, row, e)
+		}
+		rows := f.work(b, 2).Rows
+		require.NoError(t, send(rows[0]))
+		require.NoError(t, errOf(s.ArchiveTemplate(ctx, f.app.ID, template.ID, func(*models.Template) error { return nil })))
+		require.ErrorIs(t, send(rows[1]), models.ErrTemplateArchived)
+		assert.Equal(t, models.BulkCounts{Sent: 1, Pending: 1}, f.counts(b))
+		assert.Equal(t, 1, envelopesOf(ctx, f, template.ID))
+	})
+}
+
+// TestExternalIDsInUse checks that the external IDs of a tenant's envelopes are in use until the envelope has ended
+// without a result.
+func TestExternalIDsInUse(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		var last *models.Envelope
+		for _, id := range []string{"a", "b", "c"} {
+			last = f.envelope(&id)
+			require.NoError(t, s.Create(ctx, last))
+		}
+		require.NoError(t, change(ctx, f, last.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
+		asked := []string{"a", "c", "d"}
+		for i := range 500 {
+			asked = append(asked, strconv.Itoa(i))
+		}
+		asked = append(asked, "b") // in the second page
+		assert.Equal(t, map[string]bool{"a": true, "b": true}, must(s.ExternalIDsInUse(ctx, f.app.ID, "t", asked)))
+		assert.Empty(t, must(s.ExternalIDsInUse(ctx, f.app.ID, "u", asked)))
+		assert.Empty(t, must(s.ExternalIDsInUse(ctx, newID(), "t", asked)))
+	})
 }

@@ -163,3 +163,35 @@ func TestEmbeddedSessions_FoundByToken(t *testing.T) {
 		assert.Nil(t, must(s.EmbeddedSession(ctx, two.ID)).RevokedAt)
 	})
 }
+
+// TestBuilderSessions_EndForTheirApp checks that a builder session is found by its token, and that only its own app and
+// tenant can end it.
+func TestBuilderSessions_EndForTheirApp(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		e := f.prepared()
+		made := map[string]uuid.UUID{}
+		for _, token := range []string{"one", "two"} {
+			b := &models.BuilderSession{EnvelopeID: &e.ID, PageSession: f.session(f.sent(1, nil), token).PageSession}
+			require.NoError(t, s.CreateBuilderSession(ctx, b))
+			made[token] = b.ID
+		}
+		for token, id := range made {
+			assert.Equal(t, id, must(s.BuilderSessionByToken(ctx, []byte(token))).ID)
+		}
+		require.ErrorIs(t, errOf(s.BuilderSessionByToken(ctx, []byte("three"))), models.ErrNotFound)
+		for _, foreign := range []*models.App{{ID: newID()}, {ID: f.app.ID, Tenants: []string{"u"}}} {
+			require.ErrorIs(t, s.RevokeBuilderSession(ctx, foreign, made["two"]), models.ErrNotFound)
+		}
+		require.ErrorIs(t, s.RevokeBuilderSession(ctx, f.app, newID()), models.ErrNotFound)
+		assert.Nil(t, must(s.BuilderSessionByToken(ctx, []byte("two"))).RevokedAt)
+		at := clock.Now()
+		for range 2 {
+			require.NoError(t, s.RevokeBuilderSession(ctx, f.app, made["two"]))
+			assert.Equal(t, at, must(s.BuilderSessionByToken(ctx, []byte("two"))).RevokedAt.UTC(), "the first request ends it")
+			clock.Add(time.Minute)
+		}
+		assert.Nil(t, must(s.BuilderSessionByToken(ctx, []byte("one"))).RevokedAt)
+	})
+}

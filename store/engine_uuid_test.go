@@ -30,6 +30,10 @@ func TestUUIDs_AreBytes(t *testing.T) {
 	b, err := m.Encode(pgtype.UUIDOID, pgtype.BinaryFormatCode, (*uuid.UUID)(nil), nil)
 	require.NoError(t, err)
 	assert.Nil(t, b, "NULL")
+	absent := (*uuid.UUID)(nil)
+	b, err = store.UUIDCodec{}.PlanEncode(m, pgtype.UUIDOID, pgtype.BinaryFormatCode, absent).Encode(absent, nil)
+	require.NoError(t, err)
+	assert.Nil(t, b, "NULL also inside an array")
 
 	for format, src := range map[int16][]byte{pgtype.BinaryFormatCode: id[:], pgtype.TextFormatCode: []byte(id.String())} {
 		var plain uuid.UUID

@@ -311,3 +311,60 @@ func TestExternalID_HasOneTemplate(t *testing.T) {
 		}
 	})
 }
+
+// TestExternalID_IsTakenOnce checks that a template cannot change to the external ID of another template of its tenant,
+// and that it can keep its own.
+func TestExternalID_IsTakenOnce(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		x, y := f.templateOf("templates/x.pdf", ptr("x")), f.templateOf("templates/y.pdf", ptr("y"))
+		changeTo := func(id string) error {
+			return errOf(s.ChangeTemplate(ctx, f.app.ID, y.ID, func(now *models.LoadedTemplate) error {
+				now.ExternalID, now.Name = &id, "Renamed"
+				return nil
+			}))
+		}
+		assert.Equal(t, "external_id_taken", refusalOf(t, changeTo("x")))
+		require.NoError(t, changeTo("y"))
+		require.NoError(t, changeTo("z"))
+		require.NoError(t, errOf(s.ArchiveTemplate(ctx, f.app.ID, x.ID, func(*models.Template) error { return nil })))
+		assert.Equal(t, []bool{true, false}, []bool{must(s.TemplateArchived(ctx, f.app.ID, x.ID)), must(s.TemplateArchived(ctx, f.app.ID, y.ID))})
+		require.ErrorIs(t, errOf(s.TemplateArchived(ctx, newID(), x.ID)), models.ErrNotFound)
+	})
+}
+
+// TestTemplates_AreFound checks that templates are listed by tenant, by external ID, by part of their name and by
+// label.
+func TestTemplates_AreFound(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		x, y := f.templateOf("templates/x.pdf", ptr("x")), f.templateOf("templates/y.pdf", ptr("y"))
+		require.NoError(t, errOf(s.ChangeTemplate(ctx, f.app.ID, y.ID, func(now *models.LoadedTemplate) error {
+			now.Name, now.Labels = "Mietvertrag M\u00fchle", []string{"mill"}
+			return nil
+		})))
+		found := func(f store.TemplateFilter) (ids []uuid.UUID) {
+			t.Helper()
+			f.Limit = 9
+			for _, v := range must(s.Templates(ctx, f)) {
+				ids = append(ids, v.ID)
+			}
+			return ids
+		}
+		app := f.app.ID
+		assert.Equal(t, []uuid.UUID{y.ID, x.ID}, found(store.TemplateFilter{App: app}))
+		assert.Equal(t, []uuid.UUID{y.ID, x.ID}, found(store.TemplateFilter{App: app, Tenant: "t"}))
+		assert.Equal(t, []uuid.UUID{x.ID}, found(store.TemplateFilter{App: app, After: y.ID}))
+		assert.Equal(t, []uuid.UUID{x.ID}, found(store.TemplateFilter{App: app, ExternalID: "x"}))
+		assert.Equal(t, []uuid.UUID{x.ID}, found(store.TemplateFilter{App: app, Text: "lease"}))
+		assert.Equal(t, []uuid.UUID{y.ID}, found(store.TemplateFilter{App: app, Text: "m\u00dcHLE"}))
+		assert.Equal(t, []uuid.UUID{y.ID}, found(store.TemplateFilter{App: app, Label: "mill"}))
+		for _, none := range []store.TemplateFilter{
+			{App: newID()}, {App: app, Tenant: "u"}, {App: app, Text: "nothing"}, {App: app, Label: "mil"}, {App: app, Archived: true},
+		} {
+			assert.Empty(t, found(none), "%+v", none)
+		}
+	})
+}
