@@ -78,7 +78,7 @@ generate: ## Run the code generators
 clean: ## Remove what was built (data/ stays)
 	rm -rf $(BIN) web/dist web/node_modules
 
-# This is not part of the build, so that a first run does not have to wait for it.
+# This check is not part of the build, so that a first run does not have to wait for it.
 $(BIN)/.web-checked: web/node_modules/.package-lock.json $(WEB_SOURCES)
 	npm --prefix web run check
 	@mkdir -p $(BIN) && touch $@
@@ -320,7 +320,7 @@ bench-prepare: $(TOOLS)/testenv ## Measure preparation: an upload of 50 pages wi
 bench-seal: ## Measure the sealing engine
 	$(GO) run ./seal/bench
 
-# CORPUS is outside the repository, because it contains files of other people. FILES=0 selects all files.
+# CORPUS is outside the repository, because it contains other people's files. FILES=0 selects all files.
 CORPUS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/countersign/corpus
 FILES  ?= 1200
 

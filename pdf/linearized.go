@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// LinearizationProblem returns the reason why programs could read other pages from a linearized file (Annex F) as long
-// as nothing is appended to it, or "" if there is none. pages lists the pages of the page tree, in order. As long as
-// the length in the file's first object equals the length of the file, pdf.js and Poppler start with the section after
-// this object. pdf.js reads the first page from it, and Poppler reads all pages from the hint tables.
+// LinearizationProblem returns the reason why programs could read pages from a linearized file (Annex F) that differ
+// from its page tree while nothing is appended to the file, or "" if there is no such reason. pages lists the pages of
+// the page tree, in order. As long as the length in the file's first object equals the length of the file, pdf.js and
+// Poppler start with the section after this object. pdf.js reads the first page from it, and Poppler reads all pages
+// from the hint tables.
 func (f *File) LinearizationProblem(pages []Ref) (string, error) {
 	const near = 1024 // number of bytes in which to search for the section
 	d, err := f.firstDict()
@@ -126,7 +127,7 @@ func (f *File) hintProblem(d Dict, pages []Ref, first int) (string, error) {
 
 // hintData returns the data of the hint stream (F.4). Poppler reads the stream with a more lenient parser that does not
 // read beyond the length in H. Data that the two parsers could read differently causes an error. If H specifies two
-// parts, these are two streams. The first stream must be complete, because it begins with the page offset table.
+// parts, each part is a stream. The first stream must be complete, because it begins with the page offset table.
 func (f *File) hintData(hints []Value) ([]byte, error) {
 	unclear := damaged("the hint stream is not clear")
 	at, ok1 := hints[0].Int()

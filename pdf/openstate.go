@@ -7,11 +7,11 @@ import (
 	"fmt"
 )
 
-// OpenState determines the state that content leaves for the annotations painted after it. This matters in programs
-// that keep one state for a whole page, such as pdf.js. Marked-content sequences (14.6) can remain open, and a hidden
-// one hides everything that follows. An unbalanced Q (8.4.2) can restore a state with a soft mask, or, in a form, a
-// state without a font for the text that follows. In either case, the program stops there. The counts are upper bounds:
-// if programs may interpret content differently, no sequence counts as closed.
+// OpenState determines the state that content leaves for the annotations painted after it. The state matters in
+// programs that keep a single state for a whole page, such as pdf.js. Marked-content sequences (14.6) can remain open,
+// and a hidden one hides everything that follows. An unbalanced Q (8.4.2) can restore a state with a soft mask, or, in
+// a form, a state without a font for the text that follows. In either case, such a program stops painting there. The
+// counts are upper bounds: if programs may interpret content differently, no sequence counts as closed.
 type OpenState struct {
 	f *File
 	// layered reports whether the document has layers. If it has none, nothing is hidden, and sequences need not be
@@ -42,7 +42,7 @@ const (
 	maxNested    = 32 // maximum nesting depth of streams
 )
 
-// NewOpenState returns an OpenState that reads up to most decoded bytes.
+// NewOpenState returns an OpenState that reads up to the given number of decoded bytes.
 func NewOpenState(f *File, most int64, layered bool) *OpenState {
 	return &OpenState{f: f, data: most, layered: layered, known: map[Ref]*streamState{}, fonts: map[Ref]bool{}, state: map[Ref]Value{}}
 }

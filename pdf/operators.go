@@ -31,8 +31,8 @@ const afterTokens = " endobj "
 
 // tokens splits a content stream (7.8.2) into operands and operators. It stops when operator returns false. It writes
 // into the spare capacity of b. It calls broken where programs may continue differently. An object that is still open
-// at the end includes everything after its start, and tokens continues inside an array or dictionary that cannot be
-// parsed. It examines each byte only a few times. It returns no error other than the context's.
+// at the end extends to the end of the content. If an array or dictionary cannot be parsed, tokens continues inside it.
+// It examines each byte only a few times. It returns no error other than the context's.
 func tokens(ctx context.Context, b []byte, operand func(Value), operator func(string) bool, inlineImage, broken func()) error {
 	end := len(b)
 	b = append(b, afterTokens...)
@@ -273,7 +273,7 @@ func (r *resources) get(kind, name string) (Value, error) {
 	all := lookup.Dict(v)
 	named = make(map[string]Value, len(all))
 	for _, e := range all {
-		if _, twice := named[e.Key]; !twice { // the first of equal keys counts, as in Dict.Get
+		if _, twice := named[e.Key]; !twice { // the first of several equal keys is used, as in Dict.Get
 			named[e.Key] = e.Value
 		}
 	}

@@ -60,7 +60,7 @@ func (f *File) ReferenceScan() (*ReferenceScan, error) {
 	return m, nil
 }
 
-// Scan scans the bytes of the file that follow those of the previous call.
+// Scan scans the next piece of the file, which must begin where the previous piece ended.
 func (m *ReferenceScan) Scan(b []byte) {
 	at := m.headers.seen
 	m.headers.scan(b)

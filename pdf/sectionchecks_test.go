@@ -11,8 +11,8 @@ import (
 	"countersign/pdf"
 )
 
-// TestHiddenSectionThatPassesOver checks that the Prev entry of a hidden section must equal that of its table or be
-// absent.
+// TestHiddenSectionThatPassesOver checks that the Prev entry of a hidden section must be absent or equal the Prev entry
+// of its table.
 func TestHiddenSectionThatPassesOver(t *testing.T) {
 	t.Parallel()
 	for skip, want := range map[int]string{-1: "", 1: "", 2: "names another section than its table", 3: "names another section than its table"} {

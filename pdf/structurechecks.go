@@ -26,8 +26,8 @@ func (f *File) HasCorrectLength(o Object) (bool, error) {
 	return bytes.HasPrefix(bytes.TrimLeft(b, "\r\n\t \x00"), []byte("endstream")), nil
 }
 
-// DecodedSizeExceeds reports whether a stream's decoded data exceeds most bytes. If the data cannot be decoded
-// completely, only the decoded part is counted.
+// DecodedSizeExceeds reports whether a stream's decoded data exceeds the given number of bytes. If the data cannot be
+// decoded completely, only the decoded part is counted.
 func (f *File) DecodedSizeExceeds(o Object, most int64) (bool, error) {
 	n, err := f.StreamLength(o)
 	if err != nil {
@@ -48,8 +48,8 @@ func (f *File) DecodedSizeExceeds(o Object, most int64) (bool, error) {
 	return possible > most, nil
 }
 
-// maxRatio is an upper bound on the expansion ratio of one filter. It is determined by LZW, whose ratio is slightly
-// above that of Flate, 1032.
+// maxRatio is an upper bound on the expansion ratio of one filter. The highest ratio is that of LZW, which slightly
+// exceeds the 1032 of Flate.
 const maxRatio = 1400
 
 func (f *File) countDecoded(o Object, most int64) (int64, error) {

@@ -1,5 +1,5 @@
-// Package prepare finds content that the author of a PDF has prepared for the sender. This is text next to which fields
-// are placed, and text tags that describe fields.
+// Package prepare finds content that the author of a PDF has prepared for the sender. Such content is either text next
+// to which fields are placed, or text tags that describe fields.
 //
 // It maps bytes to values and does not depend on envelopes or signers. As in the HTTP API, boxes are in points from the
 // top left corner of the displayed page, and pages are numbered from 1.

@@ -185,7 +185,7 @@ func beginWherePopplerHasThem(t *testing.T, b []byte, tags []prepare.FoundTag) {
 // pages unchanged except for the widgets.
 func TestCorpusForms(t *testing.T) {
 	t.Parallel()
-	const red = `\376\377\000r\000e\000d` // hyperref escapes the text twice, and all programs read it in this way
+	const red = `\376\377\000r\000e\000d` // hyperref escapes the text twice, and every program unescapes it once
 	for name, want := range map[string][]string{
 		"libreoffice-form": {
 			"1 text name 30 Ada", "1 text notes 0 Two lines", "1 checkbox agree 0 Yes", "1 checkbox news 0 ", "1 radio colour 0 red", "1 radio colour 0 red",

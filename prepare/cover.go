@@ -9,8 +9,8 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// leastCovered is the minimum number of letters and digits that a place must contain to count as covering text. Fewer
-// of them can belong to a label that the place touches, or to a short anchor text below it.
+// leastCovered is the minimum number of letters and digits that a place must contain to count as covering text. A
+// smaller number can belong to a label that the place touches, or to a short anchor text below it.
 const leastCovered = 5
 
 // coveredPart is the minimum fraction of a glyph's box that must be within a place.

@@ -159,7 +159,7 @@ func TestStrangeForms(t *testing.T) {
 	require.ErrorContains(t, err, "nested too deeply")
 }
 
-// TestFieldNames checks that names are valid in requests, unique, and without the role.
+// TestFieldNames checks that names are unique, valid in requests, and do not contain the role.
 func TestFieldNames(t *testing.T) {
 	t.Parallel()
 	var fields []prepare.FormField

@@ -64,7 +64,7 @@ func formFiles(t *testing.T) []formFile {
 	return files
 }
 
-// otherWidget contains the widget properties that both programs report.
+// otherWidget contains the widget properties that both MuPDF and pdf.js report.
 type otherWidget struct {
 	Object             int
 	Page               int
@@ -95,7 +95,7 @@ func readBy[W any](t *testing.T, files []formFile, command ...string) [][]W {
 	return read
 }
 
-// sameWidget compares the properties that both programs report.
+// sameWidget compares the properties that both MuPDF and pdf.js report.
 func sameWidget(t *testing.T, hint string, o otherWidget, f prepare.FormField) {
 	t.Helper()
 	require.Equal(t, o.Name, f.Name, hint)

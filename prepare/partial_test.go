@@ -121,7 +121,8 @@ func TestTagsNearBraces(t *testing.T) {
 	require.Greater(t, refused, 50)
 }
 
-// FuzzTagsNearBraces checks the same for arbitrary content.
+// FuzzTagsNearBraces checks that, for arbitrary content, the text near braces yields the same tags as the complete
+// text.
 func FuzzTagsNearBraces(f *testing.F) {
 	f.Add("BT /F1 12 Tf 14 TL 72 700 Td (one {{a;role=r1;) Tj T* (type=date}} two) Tj T* (three) ' ET")
 	f.Add("BT /F1 12 Tf 72 700 Td /Span<</ActualText({{a}})>>BDC (xx) Tj (yy) Tj EMC 0 -100 Td (z) Tj ET")

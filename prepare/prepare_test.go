@@ -139,7 +139,7 @@ func TestFormImport(t *testing.T) {
 }
 
 // TestReplacementTexts checks that the replacement text of a tag is removed from the tag's structure element, and that
-// other elements keep theirs.
+// other elements keep their replacement text.
 func TestReplacementTexts(t *testing.T) {
 	t.Parallel()
 	content := "/P<</MCID 0/ActualText(Sign {{a}})>>BDC BT /F1 12 Tf 72 700 Td (Sign {{a}}) Tj ET EMC"

@@ -44,7 +44,7 @@ func without(t *testing.T, b []byte) ([]byte, []prepare.Change) {
 	return append(bytes.Clone(b), r.Appended...), r.Changes
 }
 
-// glyphs returns the glyphs on all pages except for those of tags.
+// glyphs returns the glyphs on all pages, except for the glyphs of tags.
 func glyphs(t *testing.T, b []byte, tags []prepare.FoundTag) []string {
 	t.Helper()
 	type code struct {

@@ -178,8 +178,8 @@ func parsePairs(parts []string, commas bool) (Tag, error) {
 	return t, t.check()
 }
 
-// first parses the first part. It is the type if it is a valid type and no other part specifies the type, and otherwise
-// the name. With commas, it must be a valid type if no other part specifies one.
+// first parses the first part. The part is the type if it is a valid type and no other part specifies the type.
+// Otherwise, it is the name. With commas, it must be a valid type if no other part specifies one.
 func (t *Tag) first(part string, parts []string, commas bool) error {
 	typed := slices.ContainsFunc(parts[1:], func(p string) bool {
 		key, _, ok := strings.Cut(p, "=")

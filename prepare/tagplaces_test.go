@@ -243,7 +243,7 @@ func TestTagsInPropertyLists(t *testing.T) {
 }
 
 // TestInlineReplacementTexts checks that the text of a tag is removed from a structure element or property list within
-// another object, and that neighboring ones keep theirs.
+// another object, and that neighboring dictionaries keep their text.
 func TestInlineReplacementTexts(t *testing.T) {
 	t.Parallel()
 	b := assemble([]string{

@@ -119,8 +119,8 @@ func (s *Sealer) stampIncrement(ctx context.Context, before hash.Hash, r archive
 	return archive1.Increment{}, nil, fmt.Errorf("%w: %w", errNoStamp, err)
 }
 
-// maxStampTries limits the number of requests. A further request is needed if the authority changes its certificates in
-// between.
+// maxStampTries limits the number of requests. Another request is needed if the authority changes its certificates
+// between two requests.
 const maxStampTries = 3
 
 // evidence collects the validation data for the next increment. It fails if a certificate is revoked.

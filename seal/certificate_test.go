@@ -72,7 +72,7 @@ func number(t *testing.T, b []byte) float64 {
 
 // TestCertificateInEveryLanguage checks, in every language, that all text is complete and within the margins, that
 // every event has a description, that IP addresses are broken only between their groups, and that the last section is
-// never alone on a page.
+// never the only content of its page.
 func TestCertificateInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

@@ -46,7 +46,7 @@ func added(t testing.TB, b []byte) map[pdf.Ref]string {
 	return out
 }
 
-// manyPages returns a file whose pages have the given contents in turn.
+// manyPages returns a file with one page for each of the given contents.
 func manyPages(contents ...string) []byte {
 	l := sealkit.Layout{}
 	for i := range 40 {

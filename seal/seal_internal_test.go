@@ -45,8 +45,8 @@ func emptyPDF(t *testing.T) *pdf.File {
 	return f
 }
 
-// TestAnnotation_Place checks which part of a page an annotation is assumed to cover. It covers nothing if no viewer
-// shows it, and the whole page if viewers may interpret its position differently.
+// TestAnnotation_Place checks which part of a page an annotation is assumed to cover. An annotation covers nothing if
+// no viewer shows it, and the whole page if viewers may interpret its position differently.
 func TestAnnotation_Place(t *testing.T) {
 	t.Parallel()
 	f := emptyPDF(t)

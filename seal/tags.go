@@ -156,8 +156,8 @@ func (t *tagger) finish() error {
 }
 
 // attachSection appends the added section to the children of the document element, which is usually the only child of
-// the root (14.8.4). If the root has several children, hang appends the section to the root's children instead. It
-// returns the section's parent.
+// the root (14.8.4). If the root has several children, attachSection appends the section to the root's children
+// instead. It returns the section's parent.
 func (t *tagger) attachSection() (pdf.Ref, error) {
 	top, err := t.children(t.root)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 // Client calls the API for one application. It is safe for concurrent use.
 type Client struct {
-	// API contains every call of the contract, with the token, retries and error handling of this client.
+	// API contains every call in the contract, with the token, retries and error handling of this client.
 	API *api.ClientWithResponses
 
 	transport *transport

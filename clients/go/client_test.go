@@ -31,7 +31,7 @@ func standardSignature(secret, id, stamp string, body []byte) string {
 	return base64.StdEncoding.EncodeToString(mac(standardKey(secret), id, ".", stamp, ".", string(body)))
 }
 
-// fakeService returns a token, followed by the given responses.
+// fakeService is a server that responds with a token, and then with the given responses.
 type fakeService struct {
 	*httptest.Server
 
@@ -273,8 +273,8 @@ func TestToken_SlowResponse_EndsWithTheContext(t *testing.T) {
 	require.NoError(t, <-first)
 }
 
-// TestContext_Ended_IsReported checks that the end of the context is reported, even if it occurs while the client
-// waits for a retry.
+// TestContext_Ended_IsReported checks that the context's error is returned, even if the context ends while the client
+// waits before a retry.
 func TestContext_Ended_IsReported(t *testing.T) {
 	t.Parallel()
 	refused := answer{status: 503, body: problemJSON("unavailable"), header: map[string]string{"Retry-After": "60"}}
@@ -299,8 +299,8 @@ func TestContext_Ended_IsReported(t *testing.T) {
 	require.Equal(t, "unavailable", ErrorCode(err))
 }
 
-// TestRejectedToken_IsDroppedWithinTheContext checks that a call ends with its context, even while another request
-// holds the lock of the token.
+// TestRejectedToken_IsDroppedWithinTheContext checks that a call returns when its context ends, even while another
+// request holds the token lock.
 func TestRejectedToken_IsDroppedWithinTheContext(t *testing.T) {
 	t.Parallel()
 	var tr *transport

@@ -190,7 +190,7 @@ func readStream(r io.Reader, take func(id string, data []byte) error) error {
 		name, value, _ := bytes.Cut(lines.Bytes(), []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch {
-		case len(lines.Bytes()) == 0: // a block is complete only once it has ended
+		case len(lines.Bytes()) == 0: // an empty line ends a block; an incomplete block is ignored
 			if err := take(id, data); err != nil {
 				return err
 			}

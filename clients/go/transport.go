@@ -21,7 +21,8 @@ const (
 	renewBefore  = time.Minute
 	firstBackoff = 250 * time.Millisecond
 	maxBackoff   = 8 * time.Second
-	// maxRetryAfter is the maximum accepted delay. The rate limit applies to periods of one minute.
+	// maxRetryAfter is the maximum delay that the client accepts from a Retry-After header. The rate limit applies to
+	// periods of one minute.
 	maxRetryAfter = 90 * time.Second
 )
 
@@ -135,7 +136,7 @@ func (t *transport) backoff(ctx context.Context, attempt int, err error) (time.D
 	switch refused.Status {
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 	case http.StatusConflict:
-		if refused.Code != "idempotency_in_flight" { // the lost attempt is still in progress
+		if refused.Code != "idempotency_in_flight" { // the lost request is still in progress
 			return 0, false
 		}
 	default:

@@ -28,7 +28,7 @@ var Conditions = []Condition{
 	{
 		Alert: "CountersignDatabaseIsSilent", Severity: Critical,
 		Meaning: "Countersign runs, but no process can read the database",
-		Note:    "The figures that come from the database vanish with it, and without traffic nothing else shows that it is down.",
+		Note:    "Metrics from the database disappear if it is down, and without traffic no other metric shows this.",
 		Expr:    `absent(countersign_outbox_rows) and on() (count(up{job=~".*countersign.*"} == 1) > 0)`,
 		For:     3 * time.Minute,
 		Panel:   "Processes", Check: "database",
@@ -77,7 +77,7 @@ var Conditions = []Condition{
 	{
 		Alert: "CountersignNobodyReconciles", Severity: Warning,
 		Meaning: "Lost workflows were last looked for {{ $value | humanizeDuration }} ago",
-		Note:    "The schedule runs every three minutes. 0 before the first run.",
+		Note:    "The schedule runs every three minutes. The value is 0 before the first run.",
 		Expr:    "time() - max(countersign_reconcile_run_seconds > 0) > 900",
 		For:     5 * time.Minute,
 		Panel:   "Last look for lost workflows", Check: "reconcile",
@@ -112,7 +112,7 @@ var Conditions = []Condition{
 	{
 		Alert: "CountersignMailFails", Severity: Critical,
 		Meaning: "Mails of kind {{ $labels.kind }} do not go out",
-		Note:    "A mail that is refused is tried every few minutes at first and every half hour in the end.",
+		Note:    "A rejected email is retried every few minutes at first, and later every half hour.",
 		Expr:    `sum by (kind) (rate(countersign_mails_total{result="failed"}[10m])) > 0`,
 		For:     15 * time.Minute, Keep: 45 * time.Minute,
 		Panel: "Mails", Check: "mail",

@@ -46,8 +46,8 @@ const runbook = "docs/run/troubleshooting.md#alerts"
 // Rules returns the alert rules in Prometheus format.
 func Rules() string {
 	var b strings.Builder
-	b.WriteString("# Alerts for Countersign, written from operate/watch (COUNTERSIGN_TEST_UPDATE=1 go test ./operate/watch).\n" +
-		"# docs/run/troubleshooting.md says what to do about each.\ngroups:\n  - name: countersign\n    rules:\n")
+	b.WriteString("# Alerts for Countersign, generated from operate/watch (COUNTERSIGN_TEST_UPDATE=1 go test ./operate/watch).\n" +
+		"# For the response to each alert, see docs/run/troubleshooting.md.\ngroups:\n  - name: countersign\n    rules:\n")
 	for _, c := range Conditions {
 		c.write(&b)
 	}

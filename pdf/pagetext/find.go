@@ -24,7 +24,7 @@ type Match struct {
 	// RightToLeft reports whether the text is read from right to left.
 	RightToLeft bool
 	// Glyphs contains the indexes of the match's glyphs in Page.Glyphs, in reading order. They are followed by glyphs
-	// that only draw another glyph again, or that are the rest of a replaced text.
+	// that only draw another glyph again, and by the remaining glyphs of a replaced text.
 	Glyphs []int
 }
 
@@ -38,7 +38,7 @@ type Passage struct {
 // Passages returns the text of the page by paragraph.
 func (p *Page) Passages() []*Passage { return p.passages(paragraphs, false) }
 
-// Ways of joining lines.
+// These constants specify how lines are joined.
 const (
 	paragraphs   = iota
 	unhyphenated // paragraphs, with words rejoined that are hyphenated at the end of a line

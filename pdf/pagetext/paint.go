@@ -16,8 +16,8 @@ func (s *interpreter) paint() error {
 	return s.paintForm(ref, Use{Form: ref, Parent: s.use, At: s.operands[0].start}, s.g, s.resources, s.level+1)
 }
 
-// paintForm paints a form XObject or counts an image. inherited contains the resources for a form without resources of
-// its own, as found in old files.
+// paintForm paints a form XObject or counts an image. inherited contains the resources for a form that has no Resources
+// entry, as in old files.
 func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited *resources, level int) error {
 	if w.active[ref] {
 		return nil

@@ -79,7 +79,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestRemoveRefuses checks that text that cannot be removed completely results in an error.
+// TestRemoveRefuses checks that Remove returns an error for text that cannot be removed completely.
 func TestRemoveRefuses(t *testing.T) {
 	t.Parallel()
 	content := "BT /F1 12 Tf 72 700 Td /Span /P1 BDC (xx) Tj EMC ET"

@@ -31,7 +31,7 @@ func (r *resources) get(kind, name string) pdf.Value {
 	all := dict(r.f, r.dict.Get(kind))
 	named = make(map[string]pdf.Value, len(all))
 	for _, e := range all {
-		if _, twice := named[e.Key]; !twice { // the first of equal keys counts, as in Dict.Get
+		if _, twice := named[e.Key]; !twice { // the first of several equal keys is used, as in Dict.Get
 			named[e.Key] = e.Value
 		}
 	}

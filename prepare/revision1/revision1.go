@@ -1,9 +1,9 @@
 // Package revision1 writes an appended prepared revision, which is an incremental update (ISO 32000-2, 7.5.6) that
 // removes content from a PDF and adds nothing visible. Section numbers refer to ISO 32000-2:2020.
 //
-// The package is frozen, because for decades, verification of a sealed document must regenerate its prepared revision
-// and compare it. Nothing is compressed, because no library reproduces its compressed output for that long. A different
-// format requires a new package. Test vectors guard the output of this one.
+// The package is frozen, because verification of a sealed document must be able to regenerate its prepared revision for
+// decades. Nothing is compressed, because no library reproduces its compressed output for that long. A different format
+// requires a new package. Test vectors guard the output of this one.
 package revision1
 
 import (
@@ -32,13 +32,13 @@ type Plan struct {
 	// Form specifies whether to remove the interactive form and its widgets.
 	Form bool `json:"form,omitempty"`
 	// Cuts lists the glyphs to remove from content streams. The cuts of pages come first, in page order, followed by
-	// those of clones and then those of forms.
+	// the cuts of clones, and then of forms.
 	Cuts []Cut `json:"cuts,omitempty"`
 	// Texts lists the object numbers of structure elements and property lists from which to remove replacement texts
 	// (14.9), and of annotations from which to remove Contents and rich text.
 	Texts []int `json:"texts,omitempty"`
-	// Inline lists such dictionaries within other objects, by the object number and the index of the dictionary in the
-	// object. Outer dictionaries come first, and index 0 is the object itself.
+	// Inline lists dictionaries of the same kinds that are inside other objects, by the number of the object and the
+	// index of the dictionary in it. Outer dictionaries come first, and index 0 is the object itself.
 	Inline [][2]int `json:"inline,omitempty"`
 }
 

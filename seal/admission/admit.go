@@ -188,7 +188,7 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attache
 		return Info{}, err
 	}
 	info := Info{Pages: pages, Warnings: n.warningList()}
-	if attached { // the seal does not draw on it
+	if attached { // the seal does not draw on attachments
 		return info, nil
 	}
 	info.Facts, err = seal.DryRun(ctx, f, r, size, len(pages))

@@ -81,8 +81,8 @@ type decrypted struct {
 	PDF []byte `json:"pdf,omitempty"`
 }
 
-// decryptTask decrypts a file in a separate process. In its input, the file is followed by the password, and then by
-// one byte with the length of the password.
+// decryptTask decrypts a file in a separate process. Its input consists of the file, the password, and one byte with
+// the length of the password.
 func decryptTask(ctx context.Context, r io.ReaderAt, size int64, bounds sandbox.Bounds) any {
 	lim := DefaultLimits()
 	lim.MaxMemory, lim.Timeout = bounds.Memory, bounds.CPU

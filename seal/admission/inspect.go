@@ -111,7 +111,7 @@ func (n *inspector) object(ctx context.Context, o pdf.Object) error {
 		}
 	}
 	return o.Value.Dicts(func(d pdf.Dict, repeated string) error {
-		if err := ctx.Err(); err != nil { // references are resolved each time
+		if err := ctx.Err(); err != nil { // resolving references takes time
 			return err
 		}
 		if repeated != "" && !n.info[o.Ref] {

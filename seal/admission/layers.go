@@ -10,8 +10,8 @@ import (
 
 // optionalContent adds a warning for optional content (8.11.4) that is visible in one use of the document and hidden in
 // another. Such uses are display on screen, printing, exporting, or viewing at a certain magnification or in a certain
-// language. Some programs always apply a group's usage settings, some only if the configuration requests it, and some
-// never. The warning does not depend on which of them are correct.
+// language. Some programs always apply a group's usage settings, others apply them only if the configuration requests
+// it, and others never apply them. The warning does not depend on which behavior is correct.
 func (n *inspector) optionalContent(ctx context.Context, catalog pdf.Dict) error {
 	lookup := &pdf.Lookup{File: n.f}
 	props, err := pdf.OptionalDict(n.f, catalog.Get("OCProperties"))

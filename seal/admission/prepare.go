@@ -37,7 +37,7 @@ func (u *Upload) reserve(ctx context.Context) (release func(), err error) {
 	return u.Reserve(ctx)
 }
 
-// Prepared describes the preparation of an upload.
+// Prepared describes the result of preparing an upload.
 type Prepared struct {
 	*prepare.Revision
 

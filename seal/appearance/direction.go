@@ -29,7 +29,7 @@ type cluster struct {
 	along      float64 // position in the direction of writing
 	level      int     // level of the bidirectional algorithm (Unicode Standard Annex 9)
 	index      int     // in PDFium's order
-	spaced     bool    // PDFium has a space behind it
+	spaced     bool    // PDFium returned a space after it
 }
 
 func (c cluster) code() rune { return c.characters[0].code }
@@ -62,12 +62,12 @@ func hasRightToLeft(line []character) bool {
 
 // logicalOrder returns the characters of a line with right-to-left letters in logical order. If the line has both
 // directions, PDFium returns words of a right-to-left phrase, spaces and punctuation in a different order, and some
-// brackets as their counterparts. logicalOrder therefore uses only the characters' positions. The direction of the line
-// is that of most of its parts or, if there are equally many of both, that of most of its letters.
+// brackets as their counterparts. logicalOrder therefore uses only the characters' positions. The line has the
+// direction of most of its parts. If neither direction has more parts, it has the direction of most of its letters.
 func logicalOrder(line []character) []character {
 	all := clusters(line)
 	rightToLeft, leftToRight := 0, 0 // letters
-	parts, before := 0, -1           // parts from right to left, minus those from left to right
+	parts, before := 0, -1           // number of right-to-left parts minus number of left-to-right parts
 	for _, c := range all {
 		strong := c.strong(0)
 		switch strong {

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	_ "unsafe" // for go:linkname
 
-	_ "github.com/klippa-app/go-pdfium/webassembly" // the module is its part
+	_ "github.com/klippa-app/go-pdfium/webassembly" // contains the module
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"

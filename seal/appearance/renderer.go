@@ -21,8 +21,8 @@ const (
 )
 
 // keep returns the settings for retaining idle processes. Retaining them saves time, because loading the compiled
-// module takes as long as rendering several pages. A file cannot affect later ones, because the memory of its instance
-// is released with it.
+// module takes as long as rendering several pages. A file cannot affect later files, because its instance is released
+// together with its memory.
 func keep() sandbox.Retention {
 	return sandbox.Retention{Idle: runtime.NumCPU(), Time: 20 * time.Second, Files: 500, Size: maxFile}
 }

@@ -126,8 +126,8 @@ func (r *textReader) display(page uint64) {
 type character struct {
 	code           rune
 	x0, y0, x1, y1 float64 // axis-aligned box on the displayed page
-	size           float64 // of the font in points, once logical has set it
-	index          uint64  // in PDFium's text
+	size           float64 // font size in points; set by logical
+	index          uint64  // position in PDFium's text
 	angle          float64 // writing direction in degrees, clockwise
 	divides        bool    // whether it is a hyphen that divides a word at the end of a line
 }
@@ -170,7 +170,7 @@ func (r *textReader) at(i int) (c character) {
 	return c
 }
 
-// lines returns the characters of a page, line by line as PDFium divides it.
+// lines returns the characters of a page, divided into lines by PDFium.
 func (r *textReader) lines() iter.Seq[[]character] {
 	return func(yield func([]character) bool) {
 		var line []character

@@ -48,7 +48,7 @@ func (d document) build() []byte {
 	for i := range kids {
 		kids[i] = fmt.Sprintf("%d 0 R", 4+3*i)
 	}
-	// An empty signature field, which mutool requires for signing.
+	// mutool requires an empty signature field for signing.
 	field := 4 + 3*d.pages
 	obj("<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[%d 0 R]>>>>", field)
 	obj("<</Type/Pages/Kids[%s]/Count %d>>", strings.Join(kids, " "), d.pages)

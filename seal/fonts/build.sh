@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the bundled fonts anew from Debian's packages fonts-noto-core, fonts-droid-fallback,
-# fonts-nanum, fonts-symbola and fonts-hanazono with fonttools: hinting and unused tables
-# dropped, shaping tables kept where the script needs them. Run it in this folder.
+# Rebuilds the bundled fonts with fonttools from the Debian packages fonts-noto-core, fonts-droid-fallback, fonts-nanum,
+# fonts-symbola and fonts-hanazono. It drops hinting and unused tables, and keeps the shaping tables that a script
+# needs. Run it in this directory.
 set -eu
 noto=${NOTO:-/usr/share/fonts/truetype/noto}
 droid=${DROID:-/usr/share/fonts/truetype/droid}
@@ -17,8 +17,8 @@ subset() {
 		--layout-features='*' --drop-tables+="$tables${4:-}" --name-IDs='0,1,2,4,5,6,13,14'
 }
 
-# Latin with Vietnamese and phonetic letters, Greek, Cyrillic, punctuation,
-# currency, letter-like signs, fractions, arrows, mathematical signs.
+# Latin with Vietnamese and phonetic letters, Greek, Cyrillic, punctuation, currency signs, letter-like symbols,
+# fractions, arrows and mathematical symbols.
 latin=U+0000-04FF,U+0500-052F,U+1AB0-1AFF,U+1C80-1C8F,U+1D00-1DFF,U+1E00-1FFF,U+2000-20CF,U+2100-218F,U+2190-22FF,U+25A0-25FF,U+2C60-2C7F,U+2DE0-2DFF,U+A640-A69F,U+A720-A7FF,U+FB00-FB06,U+FE20-FE2F,U+FFFD
 subset "$noto/NotoSans-Regular.ttf" NotoSans-Regular.ttf "$latin"
 subset "$noto/NotoSans-Bold.ttf" NotoSans-Bold.ttf "$latin"
@@ -28,14 +28,14 @@ done
 subset "$noto/NotoSansMath-Regular.ttf" NotoSansMath-Regular.ttf U+2190-22FF ,GSUB,GPOS,GDEF,MATH
 subset "$noto/NotoSansSymbols2-Regular.ttf" NotoSansSymbols2-Regular.ttf U+2300-23FF,U+2500-27BF
 subset "$noto/NotoMono-Regular.ttf" NotoMono-Regular.ttf U+0020-007E,U+00A0-00FF,U+2010-2026
-# Ideographs, kana and CJK punctuation: alone they need no shaping.
+# Ideographs, kana and CJK punctuation, which need no shaping by themselves.
 subset "$droid/DroidSansFallbackFull.ttf" DroidSansFallback.ttf '*' ,GSUB,GPOS,GDEF
-# Hangul; renamed, because its licence reserves the name for the unmodified font.
+# Hangul. The font is renamed, because its license reserves the name for the unmodified font.
 subset "$nanum/NanumSquareR.ttf" CountersignHangul-Regular.ttf U+0020,U+00A0,U+1100-11FF,U+3130-318F,U+AC00-D7A3 ,GSUB,GPOS,GDEF
-# Emoji and signs, in one colour.
+# Emoji and symbols, in one color.
 subset "$symbola/Symbola_hint.ttf" Symbola.ttf U+1F000-1FAFF,U+20E3,U+2600-27BF,U+2B00-2BFF ,GSUB,GPOS,GDEF,MATH
-# Ideographs beyond the Basic Multilingual Plane that names are written with: those of the Japanese and
-# the Hong Kong standard, and variants in family names that neither has. Renamed for the same reason.
+# Ideographs outside the Basic Multilingual Plane that occur in names. They include those of the Japanese and Hong Kong
+# standards, and variants in family names that neither standard contains. The font is renamed for the same reason.
 "$python" - >hanb.txt <<'END'
 def known(c):
     for codec in ("euc_jis_2004", "big5hkscs"):

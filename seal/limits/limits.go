@@ -29,7 +29,7 @@ const (
 	MinRanges        = 100    // minimum number of ranges for each signer
 )
 
-// Limits for the content of a sealed file besides the original and the record.
+// Limits for the content of a sealed file other than the original and the record.
 const (
 	// Rewritten limits the original's page data that the seal rewrites, in bytes. It is checked at upload.
 	Rewritten = 32 << 20
@@ -71,7 +71,7 @@ func Embedded(text []byte) int {
 	return n
 }
 
-// Cut returns the longest prefix of a text that takes up no more than most bytes of JSON.
+// Cut returns the longest prefix of a text that fits into the given number of bytes of JSON.
 func Cut(s string, most int) string {
 	for i, r := range s {
 		if most -= runeJSON(r); most < 0 {

@@ -21,7 +21,7 @@ type Appearance struct {
 	Texts []PageText    `json:"texts"`
 	// Signers lists the pages that each signer was shown.
 	Signers []SignerPages `json:"signers"`
-	// Finished lists the pages of all documents as they were displayed to signers, with all values, before they signed.
+	// Finished lists the pages of all documents in the form displayed to signers before they signed, with all values.
 	// For each signer, the pages are ordered by document, page and level.
 	Finished []FinishedPage `json:"finished,omitempty"`
 }

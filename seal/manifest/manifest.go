@@ -290,7 +290,7 @@ type Prepared struct {
 	Writer  int              `json:"writer"` // format version of the appended bytes; 0 for a separate file
 	Options prepare.Options  `json:"options"`
 	Changes []prepare.Change `json:"changes"`
-	// Plan describes in detail what the writer removed.
+	// Plan describes the removed content in detail.
 	Plan *revision1.Plan `json:"plan,omitempty"`
 	// Attachment is the object number of the original of a rewritten file, and Name is its attachment name.
 	Attachment int    `json:"attachment,omitempty"`

@@ -85,8 +85,8 @@ func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 	require.Greater(t, accepted, 30)
 }
 
-// TestPictures_ThatShowNothing checks that pictures that show nothing, but that were formerly accepted as signatures,
-// are rejected.
+// TestPictures_ThatShowNothing checks that pictures without visible content, which were formerly accepted as
+// signatures, are rejected.
 func TestPictures_ThatShowNothing(t *testing.T) {
 	t.Parallel()
 	white, dark := color.NRGBA{255, 255, 255, 255}, color.NRGBA{0, 0, 60, 255}

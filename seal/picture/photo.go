@@ -41,8 +41,8 @@ func Photo(b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decodePicture decodes a JPEG or PNG within limits. The error is a *rejection.Error, in whose message what is the name
-// of the picture.
+// decodePicture decodes a JPEG or PNG within limits. The error is a *rejection.Error, which refers to the picture by the
+// given name.
 func decodePicture(b []byte, what, formats string, maxSide, maxPixels int) (img image.Image, format string, err error) {
 	invalid := rejection.New(rejection.PictureInvalid, fmt.Sprintf("The %s cannot be read: it is not a complete %s.", what, formats))
 	cfg, format, err := image.DecodeConfig(bytes.NewReader(b))

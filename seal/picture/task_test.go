@@ -64,8 +64,8 @@ func TestPictureIn_AnotherProcess_DecodesAlike(t *testing.T) {
 	require.Equal(t, rejection.PictureTooLarge, refused.Code)
 }
 
-// TestMemory_OfAPicture_IsByWhatItsHeaderClaims checks that the estimate depends on the declared dimensions, and that a
-// picture that is rejected without decoding counts only for reading.
+// TestMemory_OfAPicture_IsByWhatItsHeaderClaims checks that the estimate depends on the declared dimensions, and that
+// it covers only reading the file if the picture is rejected without decoding.
 func TestMemory_OfAPicture_IsByWhatItsHeaderClaims(t *testing.T) {
 	t.Parallel()
 	const reading = 1 << 20

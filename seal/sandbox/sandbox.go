@@ -87,7 +87,8 @@ func (v *Pool) Close() {
 	v.idle = nil
 }
 
-// Run examines one file and decodes the response into answer. The response is one line of no more than most bytes.
+// Run examines one file and decodes the response into answer. The response is one line. The last argument is its
+// maximum length, in bytes.
 func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size int64, answer any, most int) error {
 	p, err := v.acquire(ctx, b)
 	if err != nil {

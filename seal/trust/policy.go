@@ -59,7 +59,7 @@ func PinnedCertificate(c *x509.Certificate) Sealer { return Sealer{Certificate: 
 func pinnedKey(key crypto.PublicKey) Sealer { return Sealer{Key: key} }
 
 // IssuedBy returns a Sealer that trusts valid sealing certificates issued directly or indirectly by an authority. It
-// trusts either all of them or only those of exactly one organization.
+// trusts either all of them or only certificates of exactly one organization.
 func IssuedBy(authority *x509.Certificate, organization string) Sealer {
 	return Sealer{Issuer: authority, Organization: organization}
 }

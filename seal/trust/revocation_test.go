@@ -247,8 +247,8 @@ func TestCostlyStatements(t *testing.T) {
 		r.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 2, 3}, Value: make([]byte, 70_000)}}
 	})), "70,000 bytes")
 
-	// Checking a response signed by a stranger requires three checks. Too many such responses precede the good one
-	// here.
+	// Checking a response signed by an unrelated responder requires three checks. Too many such responses precede the
+	// good one here.
 	stranger := issueFor(t, nil, authority("Root"), issue(t, nil, authority("x")).key)
 	wrong := root.ocsp(leaf, &identity{cert: stranger.cert, key: stranger.key}, year(1), nil)
 	many := make([][]byte, 511)

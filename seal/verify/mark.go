@@ -136,7 +136,7 @@ func (e *cutOffError) Error() string { return fmt.Sprintf("it covers %d bytes", 
 const maxContents = 256 << 10
 
 // readContents returns the signature with its padding. Hexadecimal can be written in several ways, and no signature
-// covers these bytes, so it accepts only the form that the seal writes.
+// covers these bytes, so readContents accepts only the form that the seal writes.
 func (d signatureDict) readContents(r io.ReaderAt) ([]byte, error) {
 	b := make([]byte, d.contentsEnd-d.contents)
 	if err := ReadFull(r, b, d.contents); err != nil {

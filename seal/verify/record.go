@@ -109,7 +109,7 @@ type Record struct {
 	// Appearance records how the document was displayed to its signers. It is omitted if unknown.
 	Appearance *manifest.Appearance `json:"appearance,omitempty"`
 	Events     []RecordEvent        `json:"events"`
-	// Pages contains page numbers of the sealed file. The last pages are those of the certificate.
+	// Pages contains page numbers of the sealed file. The certificate's pages are the last ones.
 	Pages RecordPages `json:"pages"`
 }
 

@@ -113,7 +113,8 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 		}
 	}
 	goesOn := func(context.Context) (bool, error) { return true, nil }
-	// Send one half before and one half after, because the machine's speed changes.
+	// Send half of the single envelopes before the bulk send and half of them after it, because the machine's speed
+	// changes.
 	quiet, err := w.probes(ctx, "before", bulkProbes/2, senders, goesOn)
 	if err != nil {
 		return err

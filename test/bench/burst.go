@@ -94,7 +94,7 @@ func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	if err := atOnce(ctx, backlog, func(ctx context.Context, _ int) error { return w.client.ping(ctx, bad) }); err != nil {
 		return err
 	}
-	// Measure only the effect of an existing backlog, not that of creating it.
+	// Measure only the effect of an existing backlog, not the effect of creating it.
 	if err := w.told(ctx); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 // mailbox is a mail server that counts emails and discards them. It records the arrival times of expected emails.
 type mailbox struct {
 	total    atomic.Int64
-	burst    atomic.Int64 // included in total: emails to addresses at hangDomain
+	burst    atomic.Int64 // number of emails to addresses at hangDomain; included in total
 	hangs    atomic.Bool  // if set, emails to addresses at hangDomain receive no response
 	expected sync.Map     // address → chan time.Time
 }

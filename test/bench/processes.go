@@ -107,8 +107,8 @@ func middle(samples []int64) int64 { return slices.Sorted(slices.Values(samples)
 // hertz is the number of CPU time units per second in /proc (proc_pid_stat(5)). It is constant on Linux.
 const hertz = 100
 
-// sample reads the CPU time and resident memory of every process tree. The CPU time of a terminated child is included
-// in that of the process that waited for it.
+// sample reads the CPU time and resident memory of every process tree. The CPU time of a terminated child is attributed
+// to the process that waited for it.
 func (u *usageSampler) sample() (cpu map[string]time.Duration, memory map[string]int64, err error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The profiled part of the mix, and the printed part of the profiles.
+// These constants specify which part of the mix is profiled, and how much of the profiles is printed.
 const (
 	profileLead = 5 * time.Second // time at the start and at the end of the mix that is not profiled
 	profileTop  = "-nodecount=30"

@@ -232,7 +232,7 @@ func TestConsoleKeepsTheSearch(t *testing.T) {
 	b.visit(svc.base + "/console#/envelopes?search=kept%20search&status=completed")
 	b.see("No matches.")
 
-	// When filtering by date, today's envelope is found in a period that begins today, but not in an earlier one.
+	// With a date filter, today's envelope is found in a period that begins today, but not in an earlier one.
 	today := eval[string](b, `((d) => [d.getFullYear(), d.getMonth() + 1, d.getDate()].map((n) => String(n).padStart(2, "0")).join("-"))(new Date())`)
 	b.visit(svc.base + "/console#/envelopes?search=kept%20search&from=" + today + "&to=" + today)
 	b.until(`document.querySelectorAll("tbody tr").length === 1`)

@@ -267,7 +267,7 @@ func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 }
 
 // TestTemplateKeepsWhatIsEditedMeanwhile checks that texts that are edited during an upload to a template are kept, and
-// so is the document. Restoring a removed document restores the same document.
+// that the document is kept as well. Restoring a removed document restores the same document.
 func TestTemplateKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Edited meanwhile, too")
@@ -333,7 +333,7 @@ func TestBuilderActsOnce(t *testing.T) {
 	b.saved()
 	require.Len(t, svc.people(t, e.ID).Signers, 2)
 
-	// The recipient is removed together with her field, and restored with it.
+	// The recipient is removed together with the recipient's field, and restored with it.
 	b.button("Signature")
 	b.press(1, 200, 300)
 	b.saved()

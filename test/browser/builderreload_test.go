@@ -136,7 +136,7 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.button("Redo")
 	b.saved()
 	require.InDelta(t, moved.X, svc.fields(t, e.ID)[0].X, 0.01)
-	b.button("Redo") // removes her again
+	b.button("Redo") // removes the recipient again
 	b.until(`document.querySelectorAll(".brecipient").length === 1`)
 	b.button("Undo")
 	b.until(`document.querySelectorAll(".brecipient").length === 2`)

@@ -45,7 +45,8 @@ func (b *tab) signsOut() {
 	b.button("Sign out")
 }
 
-// TestConsoleAttachedFiles checks that a user who can read an envelope can view and download its signers' attachments.
+// TestConsoleAttachedFiles checks that a user with read access to an envelope can view and download its signers'
+// attachments.
 func TestConsoleAttachedFiles(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "With a passport", []object{{"name": "Ada Lovelace", "email": "attached@example.com", "authMethod": "none"}},

@@ -25,8 +25,8 @@ func jsonOf(t *testing.T, v any) string {
 	return string(b)
 }
 
-// consoleStates are the envelopes of a workspace in every state, as the console reads them. States that take days or a
-// failing server are made of other ones.
+// consoleStates contains the envelopes of a workspace in every state, as the console reads them. States that would
+// require several days or a failing server are derived from other states.
 type consoleStates struct {
 	names []string
 	list  []object          // rows of the home page
@@ -139,7 +139,8 @@ func newConsoleStates(t *testing.T) *consoleStates {
 	return s
 }
 
-// stateTab is a phone of an administrator whose pages are checked on a phone and on a desktop.
+// stateTab is an administrator's tab with the window size of a phone. Each state is also checked at the size of a
+// desktop.
 type stateTab struct {
 	*tab
 	language string
@@ -164,7 +165,7 @@ func eachStateLanguage(t *testing.T, name string, test func(b *stateTab, console
 	}
 }
 
-// loads opens a page of the console as a new document, which has the responses of answers.
+// loads opens a console page as a new document, to which answers applies.
 func (b *stateTab) loads(at string) {
 	b.t.Helper()
 	b.visits++
@@ -172,7 +173,7 @@ func (b *stateTab) loads(at string) {
 	b.until(`document.querySelector(".masthead nav, .builder") !== null`)
 }
 
-// fits requires that a state fits the screens and that axe finds no problem on either.
+// fits checks that a state fits on both screens, and that axe reports no problems on either of them.
 func (b *stateTab) fits(name string) {
 	b.t.Helper()
 	b.until(`document.querySelector(".spinner") === null`)
@@ -184,8 +185,8 @@ func (b *stateTab) fits(name string) {
 	b.size(b.look.width, b.look.height)
 }
 
-// TestConsoleStates checks that axe finds no problem in any state of the home page, an envelope's page, the problems and
-// the notifications, and that each fits a phone and a desktop.
+// TestConsoleStates checks that axe reports no problems in any state of the home page, an envelope's page, the problems
+// page and the notifications, and that each state fits on a phone and on a desktop.
 func TestConsoleStates(t *testing.T) {
 	t.Parallel()
 	states := newConsoleStates(t)
@@ -241,12 +242,12 @@ func TestConsoleStates(t *testing.T) {
 	})
 }
 
-// TestSendSheetStates checks the same of the send sheet with the error of each kind of response, and of the preview.
+// TestSendSheetStates performs the same checks for the preview, and for the send sheet with the error of each kind of
+// response.
 func TestSendSheetStates(t *testing.T) {
 	t.Parallel()
 	eachStateLanguage(t, "sheet-states", func(b *stateTab, _, builder map[string][]string) {
 		draft := svc.draft(b.t, "Lease of the workshop", twoPeople(), threePages())
-		// The send sheet, with the error of each kind of response.
 		b.loads("build/" + draft.ID)
 		b.until(`document.querySelector(".bpaint img") !== null`)
 		sheet := func() {

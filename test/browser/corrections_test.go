@@ -74,7 +74,7 @@ func TestConsoleCorrections(t *testing.T) {
 	// The previous signer's actions are still recorded under that signer's name.
 	b.until(`[...document.querySelectorAll(".timeline li")].some((l) => l.textContent.includes("Ada Lovelace opened the envelope"))`)
 
-	// A signer who has not been invited can also be replaced. The new signer is invited in routing order.
+	// A signer without an invitation can also be replaced. The new signer is invited in routing order.
 	b.click(named("Reassign Hedy Lamarr"))
 	b.fill("#rname", "Hedy Kiesler")
 	b.fill("#rmail", "second@example.com")

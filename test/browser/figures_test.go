@@ -147,7 +147,7 @@ func TestErasedPagesAreNotRead(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestPrinting checks that, all pages can be printed before signing, including unviewed ones, and that only a few of
+// TestPrinting checks that all pages can be printed before signing, including unviewed ones, and that only a few of
 // them remain in memory afterwards.
 func TestPrinting(t *testing.T) {
 	t.Parallel()

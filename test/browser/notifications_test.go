@@ -60,7 +60,7 @@ func quoteJS(text string) string {
 }
 
 // TestNotificationsOfASender checks that a sender can disable notifications with one click in an email, that the
-// settings reflect this, and that the sender can enable them again there with the keyboard. Saved settings survive a
+// settings show them as disabled, and that the sender can enable them there with the keyboard. Saved settings survive a
 // reload.
 func TestNotificationsOfASender(t *testing.T) {
 	t.Parallel()

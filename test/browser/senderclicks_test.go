@@ -180,7 +180,7 @@ func TestFirstTimeSender_InGermanByTouch(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestSenderSignsToo checks that a sender who is also a signer can continue from the send dialog to the signing page.
+// TestSenderSignsToo checks that a sender who also signs can continue from the send dialog to the signing page.
 func TestSenderSignsToo(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

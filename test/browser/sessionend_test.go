@@ -63,7 +63,7 @@ func TestSessionEndsInAForm(t *testing.T) {
 	svc.invited(t, "session-after@example.com")
 	require.Len(t, svc.mailsTo(t, "session-after@example.com"), 1)
 
-	// A new envelope, with files and recipients.
+	// Test the form for a new envelope, with files and recipients.
 	b.visit(svc.base + "/console#/envelopes")
 	b.button("New envelope")
 	b.choose("#newfiles", "kept.pdf", leaseDocument())
@@ -77,7 +77,7 @@ func TestSessionEndsInAForm(t *testing.T) {
 	b.until(`document.querySelector(".bpaint img") !== null`)
 	id := eval[string](b, `location.hash.split("/")[2]`)
 
-	// The builder and its send sheet.
+	// Test the builder and its send sheet.
 	b.button("Signature")
 	b.press(1, 200, 300)
 	b.saved()
@@ -99,8 +99,8 @@ func TestSessionEndsInAForm(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestSessionEndsForAnother checks that a user who signs in on a page where another user's session has ended sees none
-// of the other user's work.
+// TestSessionEndsForAnother checks that a user signing in on a page where another user's session has ended sees none of
+// the other user's work.
 func TestSessionEndsForAnother(t *testing.T) {
 	t.Parallel()
 	other := open(t, desktop)

@@ -178,7 +178,7 @@ func TestTwoAtOnce(t *testing.T) {
 	b.button("Start")
 	b.write(entry, "From Monday")
 	b.read()
-	// This happens between two polls for the values of the others.
+	// Block the requests for the others' values, as if the other signature arrived between two polls.
 	eval[bool](b, `(() => { const before = fetch; window.fetch = (input, ...more) => String(input).endsWith("/shown") ? new Promise(() => {}) : before(input, ...more); return true; })()`)
 	svc.signByAPI(t, e.Signers[1].SigningURL, "Not before June")
 	b.button("Review and sign")

@@ -228,8 +228,8 @@ func TestOffline(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// TestWhoHasAnsweredIsTold checks that a signer who has signed or declined in another tab, or whose confirmation was
-// lost, sees the outcome regardless of the page's next request.
+// TestWhoHasAnsweredIsTold checks that, after the signer has signed or declined in another tab, or after the
+// confirmation was lost, the page displays the outcome regardless of its next request.
 func TestWhoHasAnsweredIsTold(t *testing.T) {
 	t.Parallel()
 	one := func(email string) envelope {

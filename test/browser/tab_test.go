@@ -78,8 +78,8 @@ func call[P, R any](b *tab, c cdp.Command[P, R], params P) R {
 	return r
 }
 
-// listen records the errors on the page. While mu is locked, it blocks, and so does the processing of every response
-// from the browser.
+// listen records the errors on the page. While mu is locked, listen blocks, and no response from the browser is
+// processed.
 func (b *tab) listen(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -139,7 +139,7 @@ func (b *tab) see(text string) {
 	b.until(fmt.Sprintf("document.body.innerText.replaceAll(/[\\u2066-\\u2069]/g,'').includes(%q)", text))
 }
 
-// titled waits until the page has the given title, which is set after the page was rendered.
+// titled waits until the page has the given title, which is set after the page has been rendered.
 func (b *tab) titled(want string) { b.t.Helper(); b.until(fmt.Sprintf("document.title === %q", want)) }
 
 // until waits until a JavaScript expression is true.

@@ -28,8 +28,8 @@ func twoAtWork(t *testing.T, name, envelope string) (first, second *tab) {
 	return tabs[0], tabs[1]
 }
 
-// TestTwoPeopleOnAnEnvelope checks that a user who acts on an envelope that another user has changed in the meantime is
-// informed and sees the current state, and that no action is repeated and no change is overwritten.
+// TestTwoPeopleOnAnEnvelope checks that, if one user changes an envelope and another user then acts on it, the second
+// user is informed and sees the current state. No action may be repeated, and no change may be overwritten.
 func TestTwoPeopleOnAnEnvelope(t *testing.T) {
 	t.Parallel()
 	sent := func(name string) envelope {

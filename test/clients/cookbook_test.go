@@ -95,7 +95,7 @@ func TestCookbook(t *testing.T) {
 	}
 }
 
-// runRecipe runs an example until it ends. An example that does not end by itself is stopped once it has printed the
+// runRecipe runs an example until it ends. An example that does not end on its own is stopped once it has printed the
 // expected output.
 func runRecipe(t *testing.T, cmd *exec.Cmd, want *regexp.Regexp, state fixture) string {
 	t.Helper()

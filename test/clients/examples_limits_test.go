@@ -81,7 +81,8 @@ func (r *recorder) limitRefusals() {
 func (r *recorder) pageRefusals() {
 	e := r.json(post, "/v1/envelopes", member{"tenantId": "acme", "subject": "Site plan", "signers": []member{{"name": "Ada Lovelace", "email": "ada-plan@example.com", "authMethod": "none"}}})
 	at := "/v1/envelopes/" + e["id"].(string)
-	// A page of 2 by 3 meters in nested transparency groups, each of which requires as much memory as an image.
+	// The page measures 2 by 3 meters and contains nested transparency groups, each of which requires as much memory as
+	// an image.
 	const resources = "/Resources<</ExtGState<</G<</ca .5>>>>/XObject<</X %d 0 R>>>>"
 	var groups []string
 	for i := range 8 {

@@ -151,7 +151,8 @@ func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 		require.Contains(t, a.refused(t, "send_envelope", arg(id)), "changed after the confirmation request")
 		require.EqualValues(t, "draft", statusOf(t, s, id))
 	}
-	// No reminder is sent to a person who was not displayed. The new signer has the same ID as the replaced signer.
+	// No reminder is sent to a person missing from the displayed request. The new signer has the same ID as the
+	// replaced signer.
 	open, err := app.Send(t.Context(), draft(t, s, "Replaced meanwhile"), "")
 	require.NoError(t, err)
 	a := newAgent(t, s, protocols[0], func(r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

@@ -14,7 +14,7 @@ import (
 
 // TestWebhooksPage checks that the example signatures in docs/build/webhooks.md also appear in the table used by the
 // tests of the service and the clients, that openssl computes the same results, and that the page's own function
-// accepts only these.
+// accepts only these signatures.
 func TestWebhooksPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/build/webhooks.md")

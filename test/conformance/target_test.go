@@ -285,7 +285,7 @@ func (s *target) check(t *testing.T, a *answer, byApp bool) {
 // complete returns the operations in the contract that have not returned a successful response.
 func (s *target) complete() (missing []string) {
 	for path, item := range s.doc.Paths.Map() {
-		// These require a person or a device; see checkProvider and checkPasskeys.
+		// These operations require a person or a device; see checkProvider and checkPasskeys.
 		if strings.HasPrefix(path, "/v1/console/provider/") || strings.HasPrefix(path, "/v1/console/passkeys") {
 			continue
 		}

@@ -232,7 +232,7 @@ func (w *scenario) sendDelegable(n int) (*envelope, error) {
 	return e, w.sendDraft(e)
 }
 
-// correct makes a call of the model. The link that the client knows is in link, and is updated.
+// correct makes a call of the model. link contains the client's current link, and is updated.
 func (e *envelope) correct(in correction, link *string) (corrected, error) {
 	own := "/v1/envelopes/" + e.id
 	signer := own + "/signers/" + e.signers[in.signer].id

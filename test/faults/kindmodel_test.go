@@ -65,7 +65,7 @@ func (s *partState) succeed(i int, delegated bool) {
 	s.link[i], s.consent[i], s.opened[i], s.delegated[i] = "", false, false, delegated
 }
 
-// authorize returns the status with which a link is rejected, or 0 if it is accepted. For a recipient who has already
+// authorize returns the status with which a link is rejected, or 0 if it is accepted. If the recipient has already
 // signed or declined, the status is acted.
 func (s *partState) authorize(c partCall, acted int) int {
 	switch {

@@ -20,7 +20,7 @@ import (
 	"countersign/test/kit"
 )
 
-// partCaller makes a call of the model. The link that the client knows is in link, and is updated.
+// partCaller makes a call of the model. link contains the client's current link, and is updated.
 type partCaller func(in partCall, link *string) (partSeen, error)
 
 // racesOfParts runs clients that make random calls for one envelope, and returns their calls and responses.
@@ -98,8 +98,8 @@ func TestLinearizableKinds(t *testing.T) {
 	})
 }
 
-// sendParts sends an envelope to the recipients of the model, who may delegate. It returns the envelope and the ID of
-// its document.
+// sendParts sends an envelope to the recipients of the model, and permits them to delegate. It returns the envelope and
+// the ID of its document.
 func (w *scenario) sendParts() (*envelope, string, error) {
 	recipients := make([]object, parts, parts+1)
 	for i, more := range []object{

@@ -90,8 +90,8 @@ var model = porcupine.Model{
 	Step: step,
 }
 
-// TestLinearizable records the calls and responses of concurrent clients of envelopes, through two API processes, one
-// of which is killed. It checks that every history can be explained by a sequential order of the calls.
+// TestLinearizable records the calls and responses of concurrent clients through two API processes, one of which is
+// killed. It checks that every history can be explained by a sequential order of the calls.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

@@ -57,7 +57,7 @@ var outcomes = map[string][]int{
 	"sign": {200, 401, 409}, "decline": {200, 401, 409}, "void": {200, 400},
 }
 
-// TestSignDeclineVoidExpire performs all actions that can close an envelope concurrently, and checks that exactly one
+// TestSignDeclineVoidExpire concurrently performs all actions that can close an envelope, and checks that exactly one
 // takes effect.
 func TestSignDeclineVoidExpire(t *testing.T) {
 	t.Parallel()
@@ -98,7 +98,7 @@ func TestSignDeclineVoidExpire(t *testing.T) {
 	})
 }
 
-// race performs all actions on an envelope concurrently, and checks that exactly one succeeds and that the others
+// race concurrently performs all actions on an envelope, and checks that exactly one succeeds and that the others
 // receive the documented errors.
 func (e *envelope) race(t *testing.T, rnd *rand.Rand, kind int) {
 	t.Helper()

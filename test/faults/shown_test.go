@@ -84,8 +84,8 @@ func displayedDigest(envelope string, values map[string]string) string {
 }
 
 // checkDisplayed checks that every signature is recorded with the values that were displayed to the signer. The digest
-// must cover the values, in the audit chain, of signers who signed earlier, and of all of them if the signer sent the
-// digest.
+// must cover values recorded for signers who signed earlier. If the signer sent the digest, it must cover all of these
+// signers.
 func checkDisplayed(t *testing.T, envelope string, events []models.Event) {
 	t.Helper()
 	before := map[string]string{}

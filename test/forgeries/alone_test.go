@@ -108,7 +108,8 @@ func continuations() []continuation {
 			l.entries += "/P 1"
 			return l.bytes()
 		}, inPoppler(honestText), inPoppler(forgedText)},
-		// The length may equal that of the sealed file, because a forger can repeat sealing until the file has that length.
+		// The length may equal the length of the sealed file, because a forger can repeat sealing until the file has
+		// that length.
 		{"linearized-for-more", func() []byte {
 			return linearized{objects: map[int]string{objContent: textStream(forgedText)}, entries: "/H[1 1]/O 4/E 1/N 2/T 1", hidden: textStream(honestText), second: true, length: 60_000}.bytes()
 		}, inPoppler(forgedText), nil},
@@ -163,8 +164,8 @@ func hintTables(least uint32, more ...uint32) string {
 	return string(append(b, shared...))
 }
 
-// Hints for the file that hinted returns. According to both, the second page begins with object 1. The third page
-// begins with object 10 according to the honest hints, and with object 8 according to the forged hints.
+// These hint tables belong to the file returned by hinted. According to both, the second page begins with object 1. The
+// third page begins with object 10 according to the honest hints, and with object 8 according to the forged hints.
 var (
 	honestHints = hintTables(1, 0, 8, 0)
 	forgedHints = hintTables(1, 0, 6, 0)

@@ -263,8 +263,8 @@ func preparedOriginals() []prepared {
 	}
 }
 
-// TestPreparedOriginals checks that a person who prepares an original cannot make the verifier read a record other
-// than that of the seal.
+// TestPreparedOriginals checks that a person who prepares an original cannot make the verifier read a record other than
+// the seal's.
 func TestPreparedOriginals(t *testing.T) {
 	t.Parallel()
 	genuineFiles()

@@ -36,7 +36,7 @@ func sealerForgeries() []forgery {
 	}
 	sealRoot := func(h *fakeIssuer) *identity { return h.sealRoot }
 	tsaRoot := func(h *fakeIssuer) *identity { return h.tsaRoot }
-	// named returns a certificate under the same root for a subject that resembles that of the service. Only one
+	// named returns a certificate under the same root for a subject that resembles the service's subject. Only one
 	// organization under that root is trusted.
 	named := func(name string, subject pkix.Name) forgery {
 		f := sealedBy("organisation-"+name, untrusted, under(sealRoot, func(c *x509.Certificate) {

@@ -79,7 +79,8 @@ func wrapped(g *genuine, entry string) []byte {
 	}
 }
 
-// universal returns universal signature forgeries (USF): a meaningless signature in a file whose text was altered.
+// universal returns universal signature forgeries (USF), which contain a meaningless signature in a file whose text was
+// altered.
 func universal() []forgery {
 	usf := func(name string, change func(b []byte, h hole)) forgery {
 		f := forgery{name: "usf-" + name, class: "universal signature forgery", want: broken, shows: poppler(forgedInside)}

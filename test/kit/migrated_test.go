@@ -39,8 +39,8 @@ func TestMigratedURL(t *testing.T) {
 	}
 }
 
-// TestTemplatesOfEarlierDays checks that creating today's template removes those of earlier days, but neither today's
-// templates nor other databases.
+// TestTemplatesOfEarlierDays checks that creating today's template removes the templates of earlier days, but no other
+// databases.
 func TestTemplatesOfEarlierDays(t *testing.T) {
 	t.Parallel()
 	server, err := kit.StartPostgres(t.Context(), kit.PostgresOptions{})

@@ -60,7 +60,7 @@ func TestSealsThatDoNotFit(t *testing.T) {
 }
 
 // TestNamesOfOurRecord checks that, in each encoding and under each key, an attachment is rejected if a person or a
-// file system could confuse its name with that of the seal record. Other similar names are accepted.
+// file system could confuse its name with the name of the seal record. Other similar names are accepted.
 func TestNamesOfOurRecord(t *testing.T) {
 	t.Parallel()
 	admit := func(key, spec string) error {

@@ -5,7 +5,8 @@
 //
 //	go run ./test/kit/testenv go run ./test/walk [-v] [-tree DIR]
 //
-// With -tree, it builds another working tree, such as that of an earlier commit. That tree needs its own web/dist.
+// With -tree, it builds another working tree, such as a checkout of an earlier commit. That tree needs its own
+// web/dist.
 package main
 
 import (

@@ -1,19 +1,19 @@
 // Command mutants makes small changes to the code, one at a time, and reports the changes that no test detects.
 //
-// All changes are compiled into the test binaries at once, each behind a switch that an environment variable enables.
-// A change therefore needs no build, and only the tests that reach it are run. The sources are not modified, because
-// the compiler receives the changed copies as an overlay.
+// All changes are compiled into the test binaries at once, each behind a switch that an environment variable enables. A
+// change therefore needs no build, and only the tests that reach it are run. The sources are not modified, because the
+// compiler receives the changed copies as an overlay.
 //
 //	mutants -count 155 -seed 1 -time 40m -accepted test/mutants.txt
 //
-// A change is one of the following: the condition of an if statement is never true, one side of && or || is omitted,
-// < is replaced with <= or similar, a named constant is replaced with its neighbor of the same type or with its half,
-// a comparison is omitted from an SQL text, or a statement is omitted. Changes in the file of accepted changes are
-// not counted. Each of them is listed with the reason why it has no relevant effect. A change is detected if a test
-// fails or hangs twice with it, and not without it. The exit status is 1 if the percentage of detected changes is
-// below -goal.
+// A change is one of the following: the condition of an if statement is never true, one side of && or || is omitted, <
+// is replaced with <= or similar, a named constant is replaced with its neighbor of the same type or with its half, a
+// comparison is omitted from an SQL text, or a statement is omitted. Changes in the file of accepted changes are not
+// counted. Each of them is listed with the reason why it has no relevant effect. A change is detected if a test fails
+// or hangs twice with it, and not without it. The exit status is 1 if the percentage of detected changes is below
+// -goal.
 //
-// Changes are tried first with the tests of their own package, and then with the tests of packages that use it. The
+// Changes are tried first with the tests of the changed package, and then with the tests of packages that use it. The
 // changes that each test reaches are determined once for each package that is needed, and cached in the directory
 // -cache until the code changes.
 package main
@@ -160,7 +160,7 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// tryAll tries the changes until the time limit, first with the tests of their own package. Undetected changes are
+// tryAll tries the changes until the time limit, first with the tests of the changed package. Undetected changes are
 // then tried with the tests of the next package, so that a package's tests are compiled and explored only if needed.
 // tried is the number of changes that a test detected or that all packages' tests failed to detect.
 func (b *bench) tryAll(ctx context.Context, chosen []mutation, limit time.Duration) (tried int, survivors []mutation, err error) {

@@ -25,7 +25,7 @@ type lockFile struct {
 	} `json:"packages"`
 }
 
-// npmPackages returns the packages that the pages bundle. These are the dependencies, transitively, and those
+// npmPackages returns the packages that the pages bundle. It returns the direct and transitive dependencies, and the
 // development dependencies whose files the sources of the pages import.
 func npmPackages(web string) ([]component, error) {
 	b, err := os.ReadFile(filepath.Join(web, "package-lock.json")) //nolint:gosec // of the repository
@@ -75,7 +75,7 @@ func npmPackages(web string) ([]component, error) {
 	return all, nil
 }
 
-// npmPackage reads the licenses of a package, including those of its parts.
+// npmPackage reads the licenses of a package and of its parts.
 func npmPackage(dir, name, license string) (component, error) {
 	c := component{name: name, kind: "npm", license: license, programs: map[string]bool{service: true}}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

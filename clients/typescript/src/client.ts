@@ -54,7 +54,7 @@ export interface DownloadOptions extends CallOptions {
 export interface RequestOptions extends CallOptions {
   query?: Record<string, string | number | boolean | null | undefined>;
   headers?: Record<string, string>;
-  /** A stream is sent only once, and is not sent again if the request is lost. */
+  /** A stream is sent only once, even if the request is lost. */
   body?: Body;
 }
 
@@ -106,10 +106,7 @@ export class Countersign {
     return this.call("post", "/v1/envelopes", { ...options, body: envelope });
   }
 
-  /**
-   * Adds a PDF to a draft. A stream is sent only once, and is not sent again if the request is lost. Bytes and blobs
-   * are sent again.
-   */
+  /** Adds a PDF to a draft. If the request is lost, bytes and blobs are sent again. A stream is sent only once. */
   async upload(id: string, pdf: Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>, options: UploadOptions = {}): Promise<Document> {
     const { tags, form, formRole, activeContent, repair, password, ...call } = options;
     const query = Object.fromEntries(Object.entries({ tags, form, formRole, activeContent, repair }).filter(([, value]) => value != null));

@@ -20,7 +20,7 @@ export async function* blocks(body: ReadableStream<Uint8Array>): AsyncGenerator<
         const at = text.indexOf(":");
         const name = at < 0 ? text : text.slice(0, at);
         const value = at < 0 ? "" : text.slice(at + 1).replace(/^ /, "");
-        if (text === "") { // a block is complete only once it has ended
+        if (text === "") { // an empty line ends a block; an incomplete block is ignored
           yield { id, data: data.join("\n") };
           data = [];
         } else if (name === "id") id = value;

@@ -71,7 +71,7 @@ export function fetchHandler(secrets: string | readonly string[], fn: (event: We
   };
 }
 
-/** The members used of a request and response of Express or node:http. */
+/** The members of an Express or node:http request and response that the handler uses. */
 interface NodeRequest extends AsyncIterable<Uint8Array> {
   method?: string | undefined;
   headers: Record<string, string | string[] | undefined>;

@@ -6,8 +6,8 @@ const problem = (code) => ({ error: code, message: "No.", details: null, errors:
 const envelope = (status) => ({ id: "0199d7a0-0000-7000-8000-000000000001", status });
 
 /**
- * Returns a fake service that returns a token, followed by the given responses. The last one is repeated. "lost"
- * stands for a response that is not received.
+ * Returns a fake service that responds with a token, and then with the given responses. The last one is repeated.
+ * "lost" represents a response that is not received.
  */
 function service(...answers) {
   const calls = [];

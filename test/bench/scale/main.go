@@ -55,7 +55,7 @@ const (
 	appName = "Bench"
 	// allowedRatio is the maximum ratio of a duration with the large database to the duration with the small one.
 	allowedRatio = 1.5
-	// floor is the minimum ratio of the service's request rate to that of a bare handler.
+	// floor is the minimum ratio of the service's request rate to the rate of a bare handler.
 	floor = 0.7
 )
 

@@ -29,8 +29,8 @@ const (
 const getPath = "/v1/envelopes/{id}"
 
 // reads lists the measured requests. {id} is the ID of an envelope that has all of its rows. {number} is a number that
-// occurs in the subject and external ID of exactly one envelope. One half of the envelopes were created and last
-// changed before {middle}, and one tenth between {middle} and {later}.
+// occurs in the subject and external ID of exactly one envelope. Half of the envelopes were created and last changed
+// before {middle}, and one tenth between {middle} and {later}.
 var reads = []struct{ name, path string }{
 	{"get", getPath},
 	{"list", "/v1/envelopes?tenantId=" + tenant},

@@ -6,7 +6,7 @@
 //	go run ./test/kit/testenv -durable go test -bench . ./store
 //	go run ./test/kit/testenv -pgbouncer go test ./store
 //
-// The exit status is that of the command, or 1 if a server cannot be started.
+// It exits with the status of the command, or with 1 if a server cannot be started.
 package main
 
 import (

@@ -17,8 +17,8 @@ interface Props {
 }
 
 /**
- * A dialog that shows what one recipient will see. It contains the actual signing page if that page can be framed, and
- * the recipient's fields otherwise.
+ * A dialog with the preview for one recipient. It contains the actual signing page if that page can be framed, and the
+ * recipient's fields otherwise.
  */
 export function Preview({ recipients, fields, framed, onClose }: Props) {
   const [who, setWho] = useState(recipients[0]?.id ?? "");

@@ -36,7 +36,7 @@ export interface Unanswered { key: string; content: FieldContent | null }
 
 /**
  * Returns the saved fields, including those that this page has saved without receiving the response. Their content
- * matches that of the page or of the sent request.
+ * matches the page or the sent request.
  */
 export function adopt(theirs: Draft["fields"], saved: ReadonlyMap<string, Saved>, fields: readonly BuilderField[], unanswered: readonly Unanswered[]): Map<string, Saved> {
   const out = new Map(saved);

@@ -203,7 +203,7 @@ export class DraftEditor implements Editor {
     await this.pump();
   }
 
-  /** Performs the requests of the state machine until there are none. */
+  /** Performs the requests of the state machine until none are left. */
   private async pump(): Promise<void> {
     for (let next = nextRequest(this.sync); next && !this.closed; next = nextRequest(this.sync)) {
       let event: SyncEvent;
@@ -249,7 +249,7 @@ export class DraftEditor implements Editor {
   }
 
   /**
-   * Resolves a conflict by overwriting the service's fields with those of this page, or by accepting the service's
+   * Resolves a conflict by overwriting the service's fields with this page's fields, or by accepting the service's
    * fields.
    */
   resolve(keep: "mine" | "theirs"): void {

@@ -47,7 +47,7 @@ function pull(lines: readonly number[], others: readonly number[], reach: number
   return best;
 }
 
-/** The lines to which a moved box snaps: those of other boxes and those of the page, by x and y. */
+/** The lines to which a moved box snaps, by x and y: the lines of other boxes and of the page. */
 export interface Targets { xs: readonly number[]; ys: readonly number[] }
 
 /** Returns the edges and centers of other boxes, the center of the page, and the lines that the page draws. */
@@ -127,10 +127,7 @@ export function distribute<B extends Box>(boxes: readonly B[], along: "x" | "y")
   return boxes.map((b) => ({ ...b, [along]: to.get(b)! }));
 }
 
-/**
- * Returns a free position for a new box, which is the desired position, or a position below the boxes that are already
- * there.
- */
+/** Returns a free position for a new box, which is the desired position, or a position below the existing boxes. */
 export function freePlace(wanted: Box, others: readonly Box[], page: Size): Box {
   let box = onPage(wanted, page);
   for (let tries = 0; tries < 60; tries++) {

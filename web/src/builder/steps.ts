@@ -36,8 +36,8 @@ export function moveTo(recipients: readonly Recipient[], moved: Recipient, index
 }
 
 /**
- * Moves a recipient one step earlier or later. From a shared step, the recipient moves into a new step of their own.
- * From there, the recipient moves into the adjacent step.
+ * Moves a recipient one step earlier or later. From a shared step, the recipient moves into a separate new step. From
+ * there, the recipient moves into the adjacent step.
  */
 export function moveBy(recipients: readonly Recipient[], moved: Recipient, by: -1 | 1): Map<string, RecipientEdit> {
   const steps = stepsOf(recipients);

@@ -1,7 +1,7 @@
 /**
- * The synchronization of a draft as a pure state machine. It defines the known state of the service's fields, the
- * next request, and the effect of each response. Each request saves a difference between the fields of the service
- * and those of the page, so undo, redo and a lost connection need no additional code.
+ * The synchronization of a draft as a pure state machine. It defines the known state of the service's fields, the next
+ * request, and the effect of each response. Each request saves a difference between the service's fields and the page's
+ * fields, so undo, redo and a lost connection need no additional code.
  */
 import { adopt, differences, type Unanswered } from "./conflict";
 import { aroundFields, contentOf, mergePatch, same, type Saved } from "./content";
@@ -26,7 +26,7 @@ export type SyncRequest =
 /** The reason why a request failed. */
 export type Failure =
   /**
-   * It is unknown whether the service performed the request. The service asks for a retry after the given number of
+   * It is unknown whether the service performed the request. The service requests a retry after the given number of
    * milliseconds.
    */
   | { is: "unanswered"; after: number }

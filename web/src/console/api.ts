@@ -23,15 +23,15 @@ export interface SignInOptions { provider: { name: string } | null; passkeys: bo
 
 export interface Signer { id: string; name: string; email: string; phone?: string | null; /** false if the service sends them no email. */ notify?: boolean; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[];
   /**
-   * The kind of a recipient who is not an ordinary signer. For in_person, host is the person who receives the link
-   * and hands over the device.
+   * The kind of a recipient other than an ordinary signer. For in_person, host is the person who receives the link and
+   * hands over the device.
    */
   kind?: "approver" | "viewer" | "in_person"; host?: { name: string; email: string };
   role?: string; /** The role whose signature is witnessed. */ witnessFor?: string;
 }
 /** A recipient of copies, who does not have to act. */
 export interface CopyRecipient { id: string; name: string; email: string; routingOrder: number; status: "pending" | "sent"; previous?: PreviousSigner[] }
-/** A person who was replaced as a signer. */
+/** A replaced signer. */
 export interface PreviousSigner { name: string; email: string; until: string; reason: string | null }
 export interface Document { id: string; kind: "original" | "sealed"; name: string; document_order: number; size: number; pageCount: number; sha256: string; purgeStatus: string }
 export interface Field { id: string; name?: string; label?: string }
@@ -71,7 +71,7 @@ export class Client {
   /** onGone is called when the session ends. Its argument reports whether the session has expired. */
   constructor(private readonly onGone: (ended: boolean) => void) {}
 
-  /** Calls a function after each sign-in. Returns a function that cancels this. */
+  /** Calls a function after each sign-in. Returns a function that stops these calls. */
   onRenewed(call: () => void): () => void {
     this.renewed.add(call);
     return () => { this.renewed.delete(call); };
@@ -117,10 +117,7 @@ export class Client {
     this.onGone(ended);
   }
 
-  /**
-   * Calls the console API. If the path begins with a slash, the operation is one that is also available to
-   * applications.
-   */
+  /** Calls the console API. If the path begins with a slash, the operation is also available to applications. */
   async call<T>(path: string, options: RequestOptions = {}): Promise<T> {
     const bearer = this.token;
     if (!bearer) throw new ApiError(401, "unauthorized", t("notDoneEnded"), 0, {}, {}); // requests fail until the user has signed in again

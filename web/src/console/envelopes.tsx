@@ -41,7 +41,7 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
   const filter = (name: string) => (e: { currentTarget: { value: string } }) => set({ [name]: e.currentTarget.value });
   const filtered = filterNames.some((name) => get(name));
   const more = ["status", "from", "to", "refused", "label"].filter((name) => get(name)).length;
-  const [unfolded, setUnfolded] = useState(more > 0); // remains while a filter in it is cleared
+  const [unfolded, setUnfolded] = useState(more > 0); // stays open while its filters are cleared
   useEffect(() => { if (more > 0) setUnfolded(true); }, [more > 0]);
   const fresh = data?.data.length === 0 && !filtered && !get("cursor");
   const button = <button type="button" class="small" onClick={() => setMaking(true)}>{t("newEnvelope")}</button>;

@@ -101,7 +101,7 @@ function Console() {
   );
 }
 
-/** The page to which the URL refers, for a user who has signed in. */
+/** The page to which the URL refers, for a signed-in user. */
 function Pages({ client, who, told, switcher, onEnrolled }: { client: Client; who: Identity; told: SignInProblem; switcher: ComponentChildren; onEnrolled: () => void }) {
   const { section, id } = useRoute();
   if (who.mustEnrol) return <MustEnrol client={client} email={who.user?.email ?? ""} onDone={onEnrolled} />;

@@ -18,7 +18,7 @@ const named: Partial<Record<string, TextKey>> = {
 };
 
 /**
- * The texts for the kinds of recipients and the identity checks. A recipient who is a viewer is unrelated to the user
+ * The texts for the kinds of recipients and the identity checks. The recipient kind "viewer" is unrelated to the user
  * role of the same name.
  */
 const kinds: Partial<Record<string, TextKey>> = {

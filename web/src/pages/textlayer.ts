@@ -56,7 +56,7 @@ export function linesOf(text: PageText): Line[] {
   const out: { words: Placed[]; angle: number; rtl: boolean; vertical: boolean; line: number }[] = [];
   for (const word of text.words) {
     const vertical = isVertical(word);
-    // Stacked characters are written vertically, regardless of their own direction.
+    // Stacked characters are written vertically, regardless of their direction.
     const angle = vertical ? 90 : word.angle ?? 0;
     const last = out.at(-1);
     const at = placed(word, angle);

@@ -28,7 +28,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Displays the missing entries or, if there are none, the entries to be signed, and signs them. */
+/** Displays the missing entries or, if none are missing, the entries to be signed, and signs them. */
 export function Review({ context, names, values, toDo: missing, problems, read, news, files, speech, sign, fetchFinished, onGo, onClose }: Props) {
   const { t } = speech;
   const [busy, setBusy] = useState(false);

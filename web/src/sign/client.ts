@@ -2,8 +2,8 @@ import { request, type RequestOptions } from "../ui/http";
 import type { Attached } from "./model";
 
 /**
- * The calls for one signing link. A signer who has entered a one-time code is recognized by a cookie. If the browser
- * blocks cookies for a framed page, a token in the requests is used instead.
+ * The calls for one signing link. After a signer has entered a one-time code, a cookie identifies the signer. If the
+ * browser blocks cookies for a framed page, a token in the requests is used instead.
  */
 export class Client {
   readonly base: string;

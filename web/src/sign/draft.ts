@@ -126,7 +126,7 @@ export function clearDraft(c: Context): void {
 
 interface Encrypted { at: number; iv: string; data: string }
 
-/** Removes all drafts that are older than one day, including those of other signers. */
+/** Removes all drafts older than one day, including other signers' drafts. */
 function sweep(): void {
   for (let i = localStorage.length - 1; i >= 0; i--) {
     const key = localStorage.key(i)!;

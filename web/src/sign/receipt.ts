@@ -17,7 +17,7 @@ export interface Receipt {
   signerName?: string;
   maskedEmail: string;
   documents: { name: string; sha256?: string }[];
-  /** The number of remaining signers, and those of their names that this client is permitted to receive. */
+  /** The number of remaining signers, and the names that this client is permitted to receive. */
   awaiting?: number;
   awaitingNames?: string[];
   /** A token that provides access to the outcome of the envelope for one day. */

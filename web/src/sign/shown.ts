@@ -2,7 +2,8 @@ import { ApiError } from "../ui/http";
 import type { Client } from "./client";
 
 const signs = ["pointerdown", "pointermove", "keydown", "scroll"];
-// The time between two requests, in milliseconds. It ensures that a voided envelope is reported within five seconds.
+// The time between two requests, in milliseconds. With this interval, a voided envelope is reported within five
+// seconds.
 const pause = 4000;
 const idlePause = 20_000; // used after a period without user activity
 const idleAfter = 120_000;

@@ -25,7 +25,7 @@ export function Facts({ record: r, say, when, file, stampedAt }: Shown & { file:
   );
 }
 
-/** Returns how the service verified the signer's identity. */
+/** Returns a description of the way in which the service verified the signer's identity. */
 function identified(s: RecordSigner, say: VerifyTranslate): string {
   if (!s.verifiedAt) return s.host ? say("hostedBy", s.host) : say("byLink");
   return say(s.authMethod === "sms_otp" ? "bySMS" : "byMail");

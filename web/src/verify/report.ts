@@ -9,13 +9,13 @@ export interface RecordSigner { id: string; name: string; email: string; authMet
   /** Whether the service displayed pages of this document to the signer as images. */
   pagesShown: boolean;
   /**
-   * kind is the kind of a recipient who is not an ordinary signer. For in_person, host is the person who received the
+   * kind is the kind of a recipient other than an ordinary signer. For in_person, host is the person who received the
    * link and handed over the device. witnessFor is the ID of the signer whose signature was witnessed.
    */
   kind?: "approver" | "viewer" | "in_person"; host?: { name: string; email: string }; witnessFor?: string;
 }
 
-/** A signer who was replaced. */
+/** A replaced signer. */
 export interface PreviousSigner { name: string; email: string; until: string; reason?: string }
 
 export interface RecordValue { fieldId: string; signerId: string; kind: string; page: number; text?: string; checked?: boolean; imageSha256?: string }
