@@ -32,7 +32,7 @@ import (
 	"countersign/webhook"
 )
 
-// fakeMailer is a mail server whose failures a test can choose.
+// fakeMailer is a mail server with configurable failures.
 type fakeMailer struct {
 	mu    sync.Mutex
 	mails []notify.Mail

@@ -75,8 +75,8 @@ func (env *fakeEnv) withAttachments() (*models.Envelope, temporal.EnvelopeInput,
 	return e, temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: e.ID}, used
 }
 
-// TestSeal_ClosesAttachments checks that a document is sealed with the attachments of its own fields, and that all
-// opened attachments are closed afterwards, even if the next one cannot be opened.
+// TestSeal_ClosesAttachments checks that a document is sealed with only the attachments of the document's fields, and
+// that all opened attachments are closed afterwards, even if the next one cannot be opened.
 func TestSeal_ClosesAttachments(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

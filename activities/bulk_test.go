@@ -270,7 +270,7 @@ func TestBulkSend_WaitsForItsBacklog(t *testing.T) {
 		step, err := env.SendBulkRows(ctx, in)
 		require.NoError(env.t, err)
 		require.Equal(env.t, activities.BulkStep{Status: models.BulkRunning, Counts: models.BulkCounts{Pending: 2}, Wait: time.Second}, step)
-		taken, err := env.Store.ClaimOutbox(ctx, 2, time.Minute) // one row of each lane; the other one starts the bulk send
+		taken, err := env.Store.ClaimOutbox(ctx, 2, time.Minute) // one row of each lane; the other row starts the bulk send
 		require.NoError(env.t, err)
 		require.Len(env.t, taken, 2)
 		for _, row := range taken {

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// maxPaceWait is the maximum time that a row of a bulk send waits for capacity. After the same time, a sent envelope is no longer
-	// counted, even if its invitation has not begun. This ensures a rate of four rows per second even if invitations are stuck.
+	// maxPaceWait is the maximum time that a row of a bulk send waits for capacity. It is also the time after which a sent
+	// envelope no longer counts, even if its invitation has not begun. The rate is therefore at least four rows per second
+	// even if invitations are stuck.
 	maxPaceWait = 250 * time.Millisecond
 	// paceInterval is the polling interval while a row waits for capacity. Each invitation that begins in this
 	// process also triggers a check.

@@ -248,7 +248,7 @@ func TestReplaceCopyRecipient_DuringTheNotice(t *testing.T) {
 					want = []string{"copy_notice cora@example.com", "copy_notice dora@example.com"}
 				} else {
 					replace()
-					env.clock.Add(time.Hour) // the replacement's own notice is late, so the group's invitation sends it
+					env.clock.Add(time.Hour) // the replacement's own notice is late, so the group's invitation sends the notice
 				}
 				require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Copies[0].ID}))
 				env.takeReinvites(in)
@@ -430,8 +430,8 @@ func TestCopyNotices_HaveSeparateMessageIDs(t *testing.T) {
 	})
 }
 
-// TestSendCopies_AfterThePurge checks that a recipient who has received no copy by the time of the purge receives
-// neither a copy nor a link afterwards.
+// TestSendCopies_AfterThePurge checks that recipients who did not receive a copy before the purge receive neither a
+// copy nor a link afterwards.
 func TestSendCopies_AfterThePurge(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int64{1000, 1} { // as attachments and as links

@@ -22,8 +22,8 @@ import (
 )
 
 // invite emails the link to a signer, or to the signer's host, and also sends it by text message if there is a phone
-// number. If the recipient receives only copies, it announces the copy. It sends nothing to a signer who is no longer
-// awaited, or to whom the sender delivers the link.
+// number. If the recipient receives only copies, it announces the copy. It sends nothing if the signer is no longer
+// awaited, or if the sender delivers the link.
 //
 // A replaced link is not sent, because the workflow that renewed it sends the new one. The invitation of the routing
 // group waits for that workflow, so that only one email is sent.

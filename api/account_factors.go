@@ -128,8 +128,8 @@ func (s *signInHandler) changeFactor(c *gin.Context, app caller, o *object) erro
 	return nil
 }
 
-// resetFactor removes the second factors of a user who has lost them, and ends the user's sessions. The administrator
-// must first verify the identity of the person who requests it.
+// resetFactor removes a user's lost second factors, and ends the user's sessions. The administrator must first verify
+// the identity of the person who requests it.
 func (s *userHandler) resetFactor(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"countersign/models"
 )
 
-// enrolled signs in a new user who has enrolled a second factor.
+// enrolled signs in a new user with a second factor.
 func (s *service) enrolled(t *testing.T, role models.Role) (c *client, secret string, recovery []any) {
 	t.Helper()
 	c = s.person(t, role)
@@ -48,7 +48,7 @@ func TestSecondFactor(t *testing.T) {
 		before.post("/v1/console/totp/recovery-codes", object{"password": password}).refused(409, "second_factor_none")
 		before.post("/v1/console/totp", object{"password": "something else"}).refused(400, "validation_error")
 
-		// A secret is inactive until its first correct code. Another request creates a new secret.
+		// A secret is inactive until the first correct code is entered. Another request creates a new secret.
 		old := before.post("/v1/console/totp", object{"password": password}).want(201).str("secret")
 		fresh := before.post("/v1/console/totp", object{"password": password}).want(201).str("secret")
 		require.NotEqual(t, old, fresh)
@@ -120,7 +120,7 @@ func TestSecondFactor_GuessingIsLimited(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, secret, _ := s.enrolled(t, models.RoleViewer)
-		s.clock.advance(time.Hour - time.Duration(s.clock.now().UnixNano())%time.Hour) // a window is an hour
+		s.clock.advance(time.Hour - time.Duration(s.clock.now().UnixNano())%time.Hour) // the rate limit counts attempts per hour
 		email, nobody := c.email(), &client{t: t, s: s}
 		login := func(code string) *answer {
 			t.Helper()

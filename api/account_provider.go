@@ -71,8 +71,8 @@ func (s *signInHandler) setProviderCookie(c *gin.Context, value string, maxAge i
 	})
 }
 
-// beginAtProvider begins a sign-in at the provider. With again, the provider must authenticate the user again. With
-// otherAccount, it must let the user choose an account, because the current one was rejected.
+// beginAtProvider begins a sign-in at the provider. If again is set, the provider must authenticate the user again. If
+// otherAccount is set, it must let the user choose an account, because the current one was rejected.
 func (s *signInHandler) beginAtProvider(c *gin.Context) error {
 	o, err := readObject(c, true)
 	if err != nil {
@@ -238,7 +238,7 @@ func (s *signInHandler) refuseSignIn(c *gin.Context, err error) error {
 	return err
 }
 
-// refuseProviderAccount rejects password operations for a user who signs in at the provider.
+// refuseProviderAccount rejects password operations for users of the provider.
 func refuseProviderAccount(app caller) error {
 	if app.user.AtProvider() {
 		return errProviderAccount

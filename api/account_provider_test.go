@@ -32,8 +32,8 @@ const (
 	providerSecret = "a secret of the provider's & its client's"
 )
 
-// fakeProvider is an OpenID provider that can also return responses no real provider would. It enforces the rules for
-// codes: each code is valid once, and only with the matching verifier (RFC 7636).
+// fakeProvider is an OpenID provider that can also return responses that no real provider would send. It enforces the
+// rules for codes: each code is valid once, and only with the matching verifier (RFC 7636).
 type fakeProvider struct {
 	*httptest.Server
 
@@ -72,7 +72,7 @@ func signed(t *testing.T, method jwt.SigningMethod, key any, c jwt.MapClaims) st
 	return s
 }
 
-// setUser sets the user who signs in at the provider.
+// setUser sets the provider's current user.
 func (p *fakeProvider) setUser(subject, email string, roles ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

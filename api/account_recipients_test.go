@@ -23,7 +23,7 @@ func (c *client) suggested(query string) (emails []string) {
 	return emails
 }
 
-// sentTo sends an envelope of a tenant to the given people.
+// sentTo sends an envelope to the given people on behalf of a tenant.
 func (c *client) sentTo(tenant string, people ...object) *answer {
 	c.t.Helper()
 	data := contract()

@@ -328,7 +328,7 @@ func (f *bulkFaults) addProblems(row int, problems models.Problems, column func(
 	}
 }
 
-// err returns an error that lists the faults, or nil if there are none.
+// err returns an error that lists the faults, or nil if no faults were recorded.
 func (f *bulkFaults) err(total int) error {
 	if f.total == 0 {
 		return nil

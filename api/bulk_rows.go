@@ -95,7 +95,7 @@ func (b *bulkBody) more() bool {
 	return b.dec.More()
 }
 
-// value reads a value of at most maxBulkRow bytes into b.raw. The error for a larger value contains what as its name.
+// value reads a value of at most maxBulkRow bytes into b.raw. The error for a larger value refers to the value as what.
 func (b *bulkBody) value(what string) error {
 	b.source.left = rowAllowance
 	b.raw = b.raw[:0]

@@ -28,16 +28,16 @@ import (
 // untested lists the statuses and fields of the contract that do not appear in any response in the tests of this
 // package.
 var untested = map[string]bool{
-	"VerifyReport.stampedAt":          true, // requires a time-stamp authority: test/conformance
+	"VerifyReport.stampedAt":          true, // requires a time-stamp authority; tested in test/conformance
 	"VerifiedRecord.attachments":      true, // tested in package seal
 	"VerifiedRecord.signers.previous": true, // tested in package seal
 	"PreparedFile.changes.detail":     true, // tested in package prepare
 
-	// These require a busy renderer and sealed files: test/conformance and seal/appearance.
+	// These require a busy renderer and sealed files. They are tested in test/conformance and seal/appearance.
 	"POST /v1/verify/pages/{page} 409": true, "POST /v1/verify/pages/{page} 413": true,
 	"POST /v1/verify/pages/{page} 503": true,
 
-	// These require a running service that creates finished pages: test/conformance.
+	// These require a running service that creates finished pages. They are tested in test/conformance.
 	"VerifiedRecord.appearance.finished": true, "VerifiedRecord.appearance.finished.documentId": true, "VerifiedRecord.appearance.finished.level": true,
 	"VerifiedRecord.appearance.finished.page": true, "VerifiedRecord.appearance.finished.sha256": true, "VerifiedRecord.appearance.finished.signerId": true,
 

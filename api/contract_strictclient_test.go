@@ -13,7 +13,7 @@ import (
 	"countersign/store"
 )
 
-// The enumeration values of the original interface.
+// The enumeration values of the original API.
 var (
 	knownEnvelopeStates = []string{"draft", "sent", "in_progress", "completed", "declined", "voided", "expired"}
 	knownSignerStates   = []string{"pending", "sent", "viewed", "signed", "declined"}
@@ -77,8 +77,8 @@ func strictly[T any](t *testing.T, a *answer) (out T) {
 	return out
 }
 
-// TestStrictClientAmongOthers runs a client that accepts only the enumeration values and bodies of the original
-// interface. Other envelopes of the same app use all additions, and the client's lists and webhook include their data.
+// TestStrictClientAmongOthers runs a client that accepts only the enumeration values and bodies of the original API.
+// Other envelopes of the same app use all additions, and the client's lists and webhook include their data.
 func TestStrictClientAmongOthers(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -160,7 +160,7 @@ func TestContractIsDescribed(t *testing.T) {
 }
 
 // TestClientOfTheInterface processes an envelope from creation to completion with a client that knows only the original
-// interface. The client does not use sessions or the values of other signers.
+// API. The client does not use sessions or the values of other signers.
 func TestClientOfTheInterface(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

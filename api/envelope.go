@@ -56,7 +56,7 @@ func (s *envelopeHandler) sendEnvelope(c *gin.Context, app caller, o *object) er
 	return s.changeWhole(c, app, links, func(e *models.Envelope, act models.ActionContext) error { return e.Send(act, message) })
 }
 
-// showLinks adds the signing links of signers who can currently sign to the response to a send request.
+// showLinks adds the signing links of awaited signers to the response to a send request.
 func (s *envelopeHandler) showLinks(v *envelopeView, e *models.Envelope) error {
 	for i, signer := range e.Signers {
 		if signer.LinkID == nil {

@@ -10,9 +10,9 @@ import (
 	"countersign/store"
 )
 
-// change applies a change to the caller's envelope, and sends the response that view returns for its result. If the
-// request body was invalid, it returns the error invalid, but only after checking that the envelope belongs to the
-// caller and has the expected version.
+// change applies a change to the caller's envelope, and sends the response that view returns for the result of the
+// change. If the request body was invalid, it returns the error invalid, but only after checking that the envelope
+// belongs to the caller and has the expected version.
 func change[T any](s *envelopeHandler, c *gin.Context, app caller, invalid error,
 	do func(*models.Envelope, models.ActionContext) (T, error), view func(T) (*store.StoredResponse, error),
 ) error {
@@ -43,7 +43,7 @@ func withETag(r *store.StoredResponse, e *models.Envelope) *store.StoredResponse
 }
 
 // changeWhole is like change, but responds with the complete envelope. If links is set, the response contains the links
-// of signers who can currently sign.
+// of awaited signers.
 func (s *envelopeHandler) changeWhole(c *gin.Context, app caller, links bool, do func(*models.Envelope, models.ActionContext) error) error {
 	return command(s.subject, c, func(st envelopeStore) (*store.EnvelopeWithEvents, error) {
 		return st.ChangeWithEvents(c.Request.Context(), app.ID, checkedID(c, "id"), s.checkedChange(c, app, nil, do))
@@ -56,8 +56,8 @@ func (s *envelopeHandler) changeWhole(c *gin.Context, app caller, links bool, do
 	})
 }
 
-// wholeEnvelope returns a response that contains an envelope. If links is set, it contains the links of signers who can
-// currently sign.
+// wholeEnvelope returns a response that contains an envelope. If links is set, it contains the links of awaited
+// signers.
 func (s *envelopeHandler) wholeEnvelope(status int, e *models.Envelope, log []models.Event, links bool) (*store.StoredResponse, error) {
 	v := viewEnvelope(e, log)
 	showFieldWarnings(&v, e, nil) // files must not be read in a transaction

@@ -12,7 +12,7 @@ import (
 	"countersign/store"
 )
 
-// replacementInput reads the details of the person who is to replace a signer.
+// replacementInput reads the details of a signer's replacement.
 func (s *envelopeHandler) replacementInput(o *object) models.Replacement {
 	in := models.Replacement{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), Reason: o.strippedText("reason"),

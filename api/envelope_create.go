@@ -139,8 +139,8 @@ func (s *envelopeHandler) createDraft(c *gin.Context, app caller, o *object, fil
 	return nil
 }
 
-// viewCreated returns the view for a new envelope. If the envelope was sent, the response contains the links of signers
-// who can currently sign.
+// viewCreated returns the view for a new envelope. If the envelope was sent, the response contains the links of awaited
+// signers.
 func (s *envelopeHandler) viewCreated(sent bool) func(*store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 	return func(made *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 		r, err := s.wholeEnvelope(http.StatusCreated, made.Envelope, made.Log, sent)
@@ -192,7 +192,7 @@ func (s *envelopeHandler) envelopeInput(c *gin.Context, app caller, o *object) (
 	return in, signers, fields, o.err()
 }
 
-// createdBy reads the creator's name. It returns the default, otherwise, if the member is absent.
+// createdBy reads the creator's name, and returns otherwise if the member is absent.
 func createdBy(o *object, otherwise string) string {
 	by := plaintext.Visible(models.Deref(o.optStr("createdBy"), otherwise))
 	models.CheckText(o.p, "createdBy", by, 1, 255)

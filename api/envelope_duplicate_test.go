@@ -51,7 +51,7 @@ func TestDuplicateEnvelope_CreatesADraft(t *testing.T) {
 			[]any{made.field(0)["name"], made.field(0)["defaultValue"], made.field(0)["signerId"], made.field(0)["documentId"]})
 		require.Equal(t, []string{"envelope.created", "signer.added", "signer.added", "document.added", "field.added", "field.added"}, made.eventNames())
 
-		// The files of the copy remain after those of the source are purged.
+		// The copy's files remain after the source's files are purged.
 		s.clock.advance(48 * time.Hour)
 		c = s.client(t)
 		_, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(e.str("id")), func(e *models.Envelope) error { return e.Purge(s.act("system")) })

@@ -121,8 +121,8 @@ func (o *object) texts(name string) []string {
 	return out
 }
 
-// fieldExtras contains the members of a field that are not part of the original interface. Responses contain them only
-// for envelopes in which at least one is used.
+// fieldExtras contains the members of a field that are not part of the original API. Responses contain them only for
+// envelopes in which at least one is used.
 type fieldExtras struct {
 	Name         string            `json:"name,omitempty"`
 	Label        string            `json:"label,omitempty"`
@@ -185,7 +185,7 @@ type fieldView struct {
 }
 
 // viewField returns the view of a field. If extended is set, it includes the members that are not part of the original
-// interface.
+// API.
 func viewField(f *models.Field, extended bool) fieldView {
 	v := fieldView{
 		ID: f.ID, DocumentID: f.DocumentID, SignerID: f.SignerID, Type: f.Type, placeView: placeOf(f), Required: f.Required, Origin: f.Origin,

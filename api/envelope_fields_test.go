@@ -163,7 +163,7 @@ func TestEveryType(t *testing.T) {
 }
 
 // TestPlainEnvelope_HasOnlyOriginalMembers checks that responses for an envelope without additional features contain
-// only the members of the original interface.
+// only the members of the original API.
 func TestPlainEnvelope_HasOnlyOriginalMembers(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -129,8 +129,8 @@ func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
 }
 
 // renderFirstPage renders the first page of an envelope in the background, as the signing page requests it once its
-// scripts have run. It handles one envelope at a time, and ignores requests for others meanwhile. It reports no errors,
-// because the later request for the page reports them.
+// scripts have run. It handles one envelope at a time, and ignores requests for other envelopes while it is busy. It
+// reports no errors, because the later request for the page reports them.
 func (s *pageFiles) renderFirstPage(ctx context.Context, e *models.Envelope) {
 	originals := e.Originals()
 	if len(originals) == 0 || !s.ahead.TryLock() {

@@ -136,7 +136,7 @@ func TestDocumentOptions_Defaults(t *testing.T) {
 	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").refused(404, "not_found")
 	got := app.get("/v1/envelopes/" + plain.str("id")).want(200)
 	require.Empty(t, got.events("document.prepared"))
-	// The prepared file of the second document is not mistaken for the first document's, which does not exist.
+	// The prepared file of the second document is not mistaken for a prepared file of the first document, which has none.
 	second := app.send(http.MethodPost, "/v1/envelopes/"+plain.str("id")+"/document", "application/pdf", preparable("Hello", script, "")).want(200).str("documentId")
 	app.get("/v1/envelopes/" + plain.str("id") + "/document?kind=prepared&documentId=" + second).want(200)
 	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").refused(404, "not_found")
@@ -352,8 +352,8 @@ func TestPrepare_MissingFile(t *testing.T) {
 	app.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/suggestions").refused(410, "document_purged")
 }
 
-// TestUpload_DamagedAndSignedFiles checks that the sender and the signers can see that the file to be signed is a new
-// one, and why.
+// TestUpload_DamagedAndSignedFiles checks that the sender and the signers can see that the file to be signed differs
+// from the uploaded file, and why.
 func TestUpload_DamagedAndSignedFiles(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

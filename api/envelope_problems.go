@@ -200,8 +200,8 @@ func (s *envelopeHandler) deliveryProblems(ctx context.Context, app caller) ([]d
 	return out, nil
 }
 
-// nextAttempt returns the time of the next delivery attempt, or nil if no attempt follows. It was recorded by the last
-// attempt, or is determined by the schedule if the current run has no attempts yet.
+// nextAttempt returns the time of the next delivery attempt, or nil if no attempt follows. The last attempt recorded
+// this time. If the current run has no attempts yet, the schedule determines it.
 func (s *envelopeHandler) nextAttempt(d store.DeliveryProblem) *time.Time {
 	switch {
 	case d.Status != models.DeliveryPending:

@@ -10,8 +10,7 @@ import (
 	"countersign/models"
 )
 
-// recipientView contains the members of a recipient that are not part of the original interface. Empty members are
-// omitted.
+// recipientView contains the members of a recipient that are not part of the original API. Empty members are omitted.
 type recipientView struct {
 	Role       string               `json:"role,omitempty"`
 	Kind       models.RecipientKind `json:"kind,omitempty"`
@@ -53,7 +52,7 @@ func viewCopy(s *models.Signer) copyView {
 	return copyView{ID: s.ID, Name: s.Name, Email: s.Email, RoutingOrder: s.RoutingOrder, Status: s.Status, recipientView: viewRecipient(s), Previous: viewPrevious(s)}
 }
 
-// readRecipient reads the members of a signer that are not part of the original interface.
+// readRecipient reads the members of a signer that are not part of the original API.
 func readRecipient(o *object, in *models.SignerInput) {
 	in.Role, in.AllowDelegation = o.text("role"), o.flag("allowDelegation", false)
 	in.Language, in.WitnessFor = strings.TrimSpace(o.text("language")), o.text("witnessFor")

@@ -56,8 +56,7 @@ func (c *client) finishes(at string, fields ...object) *answer {
 }
 
 // TestEveryKindOfRecipient checks that recipients of every kind act in the correct order, that recipients of copies are
-// listed separately, and that responses describe all recipients in a way that is compatible with the original
-// interface.
+// listed separately, and that responses describe all recipients in a way that is compatible with the original API.
 func TestEveryKindOfRecipient(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -119,8 +119,8 @@ func showNotice(t *testing.T, body object) {
 	coverageOf.walk("Notice", schema, body)
 }
 
-// valuesAtRest returns the number of stored webhook bodies that contain values. It checks that none can be read without
-// the key.
+// valuesAtRest returns the number of stored webhook bodies that contain values. It checks that none of them can be read
+// without the key.
 func (s *service) valuesAtRest(t *testing.T, secret string) (n int) {
 	t.Helper()
 	driver, address := "sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)"

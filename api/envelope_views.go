@@ -88,7 +88,7 @@ type documentView struct {
 	Size           int64               `json:"size"`
 	// Prepared is present only for originals. It describes the prepared file, or is null if there is none.
 	Prepared *json.RawMessage `json:"prepared,omitempty"`
-	// Warnings contains warnings about the document for its sender. It is omitted if there are none.
+	// Warnings contains warnings about the document for its sender. It is omitted if it is empty.
 	Warnings []warningView `json:"warnings,omitempty"`
 }
 

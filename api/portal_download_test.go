@@ -211,7 +211,7 @@ func heavyPicture(t *testing.T) string {
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// TestHead_EqualsGet checks that the response to HEAD equals that to GET without the body, and that HEAD records
+// TestHead_EqualsGet checks that a HEAD response equals the GET response without its body, and that HEAD records
 // nothing.
 func TestHead_EqualsGet(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ func (s *shared) newAttempts(key string, window time.Duration, limit int) attemp
 	return attempts{s, key, s.now().UTC().Truncate(window), window, limit}
 }
 
-// count counts an attempt, and returns an error with message if the limit is exceeded.
+// count counts an attempt, and returns an error with the given message if the limit is exceeded.
 func (a attempts) count(c *gin.Context, message string) error {
 	taken, _, err := a.shared.requests.ReserveQuota(c.Request.Context(), a.key, a.start, a.window, 1, a.limit)
 	if err != nil || taken > 0 {

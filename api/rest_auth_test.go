@@ -299,7 +299,7 @@ func TestResponses_HaveSecurityHeaders(t *testing.T) {
 	}
 }
 
-// TestGet_ChangesNothing checks that the only effect of GET requests to a signing link, such as those of email
+// TestGet_ChangesNothing checks that the only effect of GET requests to a signing link, such as requests by email
 // scanners, is a record that the link was opened.
 func TestGet_ChangesNothing(t *testing.T) {
 	t.Parallel()

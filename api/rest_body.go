@@ -69,7 +69,7 @@ func readForm(c *gin.Context) (url.Values, error) {
 }
 
 // allowance is a reader that returns a limited number of bytes until the limit is renewed. It limits the buffer of a
-// parser that has no limit of its own.
+// parser that does not limit the buffer itself.
 type allowance struct {
 	r    io.Reader
 	left int64 // remaining bytes; a negative number means no limit

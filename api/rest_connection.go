@@ -26,7 +26,7 @@ type ProblemConn struct {
 // ownResponse matches a complete response that net/http sends in one write without calling a handler.
 var ownResponse = regexp.MustCompile(`(?s)\AHTTP/1\.1 ([45][0-9][0-9]) [^\r\n]*\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n[^\r\n]*\z`)
 
-// maxOwnResponse is the maximum size of such a response, in bytes.
+// maxOwnResponse is the maximum size of a response that net/http sends without a handler, in bytes.
 const maxOwnResponse = 512
 
 // Write implements net.Conn.

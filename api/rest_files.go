@@ -70,8 +70,8 @@ func isUnavailable(err error) bool {
 	return ok && e.Kind == models.KindUnavailable
 }
 
-// refuseFile returns the error for a file that cannot be opened, and logs the cause for the operator. what is "a
-// document" or "an attachment".
+// refuseFile returns the error for a file that cannot be opened, and logs the cause for the operator. The parameter
+// what is either "a document" or "an attachment".
 func (s *shared) refuseFile(ctx context.Context, err error, what string, envelope, id uuid.UUID, key string) error {
 	_, kind, _ := strings.Cut(what, " ")
 	switch {

@@ -224,7 +224,7 @@ func TestAlteredFile_IsNotDelivered(t *testing.T) {
 			own := "/v1/envelopes/" + e.str("id") + "/document"
 			require.Equal(t, kit.OnePage(), nobody.get(doc).want(200).raw)
 
-			// The unencrypted original is rejected, because an attacker who can write it could also write another file.
+			// The unencrypted original is rejected, because an attacker with write access could also store a different file.
 			put(plain, d.BlobKey, kit.OnePage())
 			fresh, err := api.New(s.cfg) // a server without cached files
 			require.NoError(t, err)

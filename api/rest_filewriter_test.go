@@ -142,8 +142,8 @@ func TestReadingCopies_SlowClientsDoNotBlock(t *testing.T) {
 	require.Greater(t, n, int64(len(padding)))
 }
 
-// TestBulkSend_SlowRowsDoNotBlock checks that requests whose rows arrive slowly or not at all do not block those of
-// other apps.
+// TestBulkSend_SlowRowsDoNotBlock checks that requests whose rows arrive slowly or not at all do not block the requests
+// of other apps.
 func TestBulkSend_SlowRowsDoNotBlock(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

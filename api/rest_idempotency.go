@@ -56,8 +56,8 @@ func storableHeaders(h http.Header) http.Header {
 }
 
 // idempotent runs fn, or replays the response to the first request with the same Idempotency-Key. scope identifies the
-// owner of the key. The route determines how long the response is stored. If this is zero, the key only prevents
-// concurrent requests.
+// owner of the key. The route determines how long the response is stored. If the route specifies zero, the key only
+// prevents concurrent requests.
 func (s *shared) idempotent(c *gin.Context, r route, scope, path string, fn func() error) error {
 	key := c.GetHeader(idempotencyHeader)
 	if key == "" || c.Request.Method != http.MethodPost {

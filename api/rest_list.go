@@ -57,7 +57,7 @@ func viewEach[T, V any](rows []*T, view func(*T) V) []V {
 	return out
 }
 
-// orNull returns a pointer to v, or nil, which is null in a response, if v is the zero value.
+// orNull returns a pointer to v, or nil if v is the zero value. Nil becomes null in a response.
 func orNull[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil

@@ -34,7 +34,8 @@ func newBodyMemory(wait time.Duration) *bodyMemory {
 	return &bodyMemory{limit.New(smallBodiesMemory), limit.New(largeBodiesMemory), cmp.Or(wait, memoryWait)}
 }
 
-// take acquires the memory for one body. A body that needs all of this memory is processed alone.
+// take acquires the memory for one body. A body that needs all of this memory waits until no other body is being
+// processed.
 func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err error) {
 	pool := m.small
 	if size > smallBody {

@@ -36,7 +36,7 @@ func TestBodies_WaitForMemory(t *testing.T) {
 	known := operations()
 	tried := 0
 	eachOperation(t, busy, func(_ *client, method, path string, op *openapi3.Operation) {
-		if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil || path == "/v1/bulk-sends" { // rows have a separate limit: TestConcurrencyLimit_RejectsAfterWaiting
+		if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil || path == "/v1/bulk-sends" { // rows have a separate limit; see TestConcurrencyLimit_RejectsAfterWaiting
 			return
 		}
 		require.Contains(t, known, method+" "+path)

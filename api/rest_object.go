@@ -99,7 +99,7 @@ func parseJSON(body []byte, name string) (any, error) {
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		at := int64(len(body)) // by default, the text ends prematurely
+		at := int64(len(body)) // position of the error if the text ends prematurely
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			at = syntax.Offset
 		}
@@ -183,7 +183,7 @@ func (o *object) num(name string) float64 {
 	return f
 }
 
-// numOr returns an optional number, or the default, otherwise, if it is absent.
+// numOr returns an optional number, or otherwise if it is absent.
 func (o *object) numOr(name string, otherwise float64) float64 {
 	if o.get(name) == nil {
 		return otherwise
@@ -225,7 +225,7 @@ func (o *object) optInt(name string) *int {
 // int returns a required integer.
 func (o *object) int(name string) int { return required(o, name, o.optInt(name)) }
 
-// flag returns an optional Boolean, or the default, otherwise, if it is absent.
+// flag returns an optional Boolean, or otherwise if it is absent.
 func (o *object) flag(name string, otherwise bool) bool {
 	return models.Deref(member[bool](o, name, "must be true or false"), otherwise)
 }
@@ -350,8 +350,8 @@ func bodyHandler[T any](h func(*gin.Context, T, *object) error, optional bool) f
 
 type jsonNumber = json.Number
 
-// secretOverlap reads the period for which a replaced secret remains valid. The default, otherwise, and the maximum,
-// most, are in hours.
+// secretOverlap reads the period for which a replaced secret remains valid. otherwise and most are the default and the
+// maximum, in hours.
 func secretOverlap(o *object, otherwise, most int) time.Duration {
 	hours := models.Deref(o.optInt("overlapHours"), otherwise)
 	if hours < 0 || hours > most {

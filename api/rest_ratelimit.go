@@ -74,8 +74,8 @@ func (l *limiter) reservation(key string) (*reservation, time.Time) {
 }
 
 // take counts one request for key. It returns the remaining quota, which is negative if the request exceeds it, and the
-// end of the window. If the database does not respond, the process counts independently, because such a request either
-// fails anyway or does not need the database.
+// end of the window. If the database does not respond, the process counts independently, because the request then
+// either fails anyway or does not need the database.
 func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Time) {
 	a, start := l.reservation(key)
 	a.mu.Lock()
@@ -131,7 +131,7 @@ func hasBearer(c *gin.Context) bool {
 // addressKey returns the rate limit key of an unauthenticated caller.
 func addressKey(c *gin.Context) string { return "address:" + callerNetwork(c) }
 
-// callerNetwork returns the caller's IPv4 address or IPv6 /64 network. Such a network belongs to a single subscriber.
+// callerNetwork returns the caller's IPv4 address or IPv6 /64 network. A /64 network belongs to a single subscriber.
 func callerNetwork(c *gin.Context) string {
 	addr, err := netip.ParseAddr(c.ClientIP())
 	if err != nil || addr.Unmap().Is4() {

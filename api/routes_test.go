@@ -147,7 +147,7 @@ func TestDependenciesUnavailable(t *testing.T) {
 }
 
 // TestEnvelopes_Roles checks that a console user's role determines the permitted operations on envelopes, including the
-// endpoints of the original interface.
+// endpoints of the original API.
 func TestEnvelopes_Roles(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

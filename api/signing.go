@@ -117,7 +117,7 @@ func (s *signingHandler) readSubmission(c *gin.Context, l signerLink, e *models.
 }
 
 // fieldsToSign returns the types of the signer's fields, and the values of earlier signers that determine which fields
-// are visible. It returns an error if the link cannot be used to sign now, so that the rest of such a request is not
+// are visible. It returns an error if the link cannot be used to sign now, so that the rest of the request is not
 // processed.
 func (s *signingHandler) fieldsToSign(c *gin.Context, l signerLink, e *models.Envelope) (map[uuid.UUID]models.FieldType, map[string]string, error) {
 	if err := e.CheckSign(s.signerContext(c, l), l.Link); err != nil {
@@ -244,7 +244,7 @@ func (s *signingHandler) linkedEnvelope(c *gin.Context, l signerLink) (*models.E
 	return e, notFoundAsInvalidLink(err)
 }
 
-// delegate replaces the signer with another person, who is then invited. The signer's own link becomes invalid.
+// delegate replaces the signer with another person and invites that person. The previous signer's link becomes invalid.
 func (s *signingHandler) delegate(c *gin.Context, l signerLink, o *object) error {
 	in := s.envelopes.replacementInput(o)
 	if err := o.err(); err != nil {

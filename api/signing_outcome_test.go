@@ -10,8 +10,8 @@ import (
 
 func id(e *answer) uuid.UUID { return uuid.MustParse(e.str("id")) }
 
-// TestOutcome_OfLinks checks that the holder of a link can get the outcome, and that only a signer who has signed gets
-// the receipt again.
+// TestOutcome_OfLinks checks that the holder of a link can get the outcome, and that the receipt is returned again only
+// after a signature.
 func TestOutcome_OfLinks(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

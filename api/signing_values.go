@@ -25,7 +25,7 @@ type enteredValueView struct {
 	Picture    *string         `json:"picture"` // SHA-256 of the image; null if the value is a text
 	SignedAt   *time.Time      `json:"signedAt"`
 	Attachment *attachmentView `json:"attachment,omitempty"` // the file whose name is in Value
-	// These members are present only if the envelope uses features that are not part of the original interface.
+	// These members are present only if the envelope uses features that are not part of the original API.
 	Name   string `json:"name,omitempty"`
 	Label  string `json:"label,omitempty"`
 	Group  string `json:"group,omitempty"`

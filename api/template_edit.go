@@ -113,7 +113,7 @@ func (s *templateHandler) edited(c *gin.Context, app caller, o *object, file *up
 	return d, s.examine(c, app, d)
 }
 
-// editedDocuments returns those documents of the previous version that the edit lists, in the order and with the names
+// editedDocuments returns the documents of the previous version that the edit lists, in the order and with the names
 // given there.
 func editedDocuments(o *object, before []*models.TemplateDocument) []*models.TemplateDocument {
 	if o.get("documents") == nil {

@@ -14,7 +14,7 @@ import (
 // templateView represents a template in a list.
 type templateView struct {
 	ID         uuid.UUID  `json:"id"`
-	TenantID   *string    `json:"tenantId"` // null if it is for all tenants
+	TenantID   *string    `json:"tenantId"` // null for all tenants
 	ExternalID *string    `json:"externalId"`
 	Name       string     `json:"name"`
 	Labels     []string   `json:"labels"`

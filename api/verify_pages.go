@@ -31,8 +31,8 @@ func (s *verifyHandler) countVerifiedPage(c *gin.Context) error {
 // errDiffers is returned for a page whose appearance differs from the seal record.
 var errDiffers = models.Reject(models.KindUnprocessable, "appearance_differs", "The appearance of the page differs from the seal record.")
 
-// verifyPage renders a page of a sealed PDF as it was displayed to the signers, and compares it with the seal record.
-// It stores nothing.
+// verifyPage renders a page of a sealed PDF with the appearance displayed to the signers, and compares it with the seal
+// record. It stores nothing.
 func (s *verifyHandler) verifyPage(c *gin.Context) error {
 	if err := checkQuery(c); err != nil {
 		return err

@@ -147,8 +147,8 @@ func webhookEvents(o *object) []models.EventName {
 	return events
 }
 
-// webhookInclude reads the optional parts to include in bodies for an endpoint, without duplicates. The result is empty
-// but not nil if there are none.
+// webhookInclude reads the optional parts to include in bodies for an endpoint, without duplicates. If the request
+// lists none, the result is empty but not nil.
 func webhookInclude(o *object) []models.WebhookInclude {
 	out := []models.WebhookInclude{}
 	for i, v := range o.list("include", 0, 10) {

@@ -72,8 +72,7 @@ const (
 	MailDigest       MailKind = "digest"
 )
 
-// Mail is the record of an email of an envelope, which prevents the email from being sent twice. ID is the local part
-// of its Message-ID.
+// Mail records an email about an envelope, so that the email is not sent twice. ID is the local part of its Message-ID.
 type Mail struct {
 	ID              string `gorm:"primaryKey"`
 	EnvelopeID      uuid.UUID
@@ -88,8 +87,8 @@ type Mail struct {
 	Error           string // safe to display; contains no address
 }
 
-// RequestedMailID returns the ID of the record of the email that an outbox row requests. The record is written together
-// with the row, so that the email is sent even if Temporal loses its workflow.
+// RequestedMailID returns the ID of the Mail record for the email that an outbox row requests. The record is written
+// together with the row, so that the email is sent even if Temporal loses its workflow.
 func RequestedMailID(request uuid.UUID) string { return "requested-" + request.String() }
 
 // SigningKey is a key that the service uses to sign tokens or manifests.
@@ -99,7 +98,7 @@ type SigningKey struct {
 	Private   []byte     // PKCS #8, encrypted by the vault
 	Public    []byte     // PKIX
 	CreatedAt time.Time
-	RetiredAt *time.Time // since this time, the key is used to verify but no longer to sign
+	RetiredAt *time.Time // time since which the key is used only to verify
 }
 
 // SealCertificate is a current or former sealing certificate of this service.

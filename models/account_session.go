@@ -36,10 +36,10 @@ const (
 	ChallengeProviderLink   ChallengeKind = "provider-link" // links an account that has a password
 	ChallengePasskey        ChallengeKind = "passkey"       // registers a new passkey
 	ChallengePasskeySignIn  ChallengeKind = "passkey-sign-in"
-	ChallengePasskeyProof   ChallengeKind = "passkey-proof" // before a change within a session
+	ChallengePasskeyProof   ChallengeKind = "passkey-proof" // required before a change within a session
 )
 
-// ConsoleFactor is the second factor of a console user that uses one-time passwords (RFC 6238).
+// ConsoleFactor is a console user's second factor that is based on one-time passwords (RFC 6238).
 type ConsoleFactor struct {
 	UserID      uuid.UUID `gorm:"column:id;primaryKey"`
 	Secret      []byte    // encrypted
@@ -59,7 +59,7 @@ type ConsolePasskey struct {
 	UsedAt       *time.Time
 }
 
-// ConsoleRecoveryCode can be used once in place of a lost second factor.
+// ConsoleRecoveryCode is a code that can be used once in place of a lost second factor.
 type ConsoleRecoveryCode struct {
 	UserID uuid.UUID `gorm:"primaryKey"`
 	Hash   []byte    `gorm:"primaryKey"` // SHA-256

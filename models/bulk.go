@@ -19,7 +19,7 @@ const (
 // BulkStatus is the status of a bulk send.
 type BulkStatus string
 
-// The statuses of a bulk send. It is queued until its first batch begins.
+// The statuses of a bulk send. A bulk send is queued until its first batch begins.
 const (
 	BulkQueued    BulkStatus = "queued"
 	BulkRunning   BulkStatus = "running"
@@ -157,8 +157,8 @@ type BulkRowData struct {
 	Signers   []SignerInput
 	Values    map[string]string `json:",omitempty"`
 	Variables map[string]string `json:",omitempty"`
-	// DefaultExpiryDays is the tenant's setting at the time the bulk send was accepted. It applies if the template has
-	// no setting of its own.
+	// DefaultExpiryDays is the tenant's setting at the time the bulk send was accepted. It applies if the template does
+	// not specify a deadline.
 	DefaultExpiryDays *int `json:",omitempty"`
 }
 
@@ -172,7 +172,7 @@ func (r *BulkRow) SetData(d BulkRowData) error {
 	return nil
 }
 
-// Envelope creates a row's envelope from the template's version and sends it. It does not store the envelope.
+// Envelope creates a row's envelope from the template version and sends it. It does not store the envelope.
 func (b *BulkSend) Envelope(act ActionContext, of *LoadedTemplate, r *BulkRow, maxDocuments int) (*Envelope, error) {
 	var d BulkRowData
 	if err := json.Unmarshal([]byte(r.Data), &d); err != nil {

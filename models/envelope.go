@@ -24,7 +24,7 @@ const (
 	MaxDocuments = 50
 )
 
-// Envelope is a set of documents to be signed. It is the aggregate through which all changes are made.
+// Envelope is a set of documents to be signed. It is the aggregate root for all changes.
 type Envelope struct {
 	ID            uuid.UUID `gorm:"primaryKey"`
 	AppID         uuid.UUID
@@ -197,7 +197,7 @@ func (e *Envelope) check(action Action) error {
 	return err
 }
 
-// transition changes the status of the envelope to the one that follows from a permitted action.
+// transition changes the envelope's status as a permitted action requires.
 func (e *Envelope) transition(action Action) {
 	if to, err := e.Status.Next(action); err == nil {
 		e.Status = to

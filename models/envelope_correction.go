@@ -21,7 +21,7 @@ const (
 	maxDeadline = 3650 * 24 * time.Hour
 )
 
-// PreviousSigner is a former signer who was replaced by another person.
+// PreviousSigner is a former signer, whom another person replaced.
 type PreviousSigner struct {
 	Name   string    `json:"name"`
 	Email  string    `json:"email"`
@@ -243,8 +243,8 @@ func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (
 }
 
 // LinkUntil ensures that an awaited signer has a link for an embedded page that is valid until the given time. Like
-// IssueLink, it returns the current link if that is valid long enough, and otherwise issues a new one. seen is the
-// signer as loaded by the caller.
+// IssueLink, it keeps the current link if that link remains valid until then, and otherwise issues a new one. seen is
+// the signer as loaded by the caller.
 func (e *Envelope) LinkUntil(act ActionContext, seen *Signer, until time.Time) error {
 	s, err := e.CheckEmbed(seen.ID, act.At)
 	switch {

@@ -44,8 +44,7 @@ func TestReplaceSigner_StartsFromTheInvitation(t *testing.T) {
 	require.Equal(t, models.EventSignerReplaced, newest(e).Name)
 	require.Equal(t, models.Detail{"signerId": s.ID.String(), "person": 2, "reason": "left the firm"}, newest(e).Detail)
 
-	// If the replacement specifies no method, the method does not change. A signer who is not awaited does not get a
-	// link yet.
+	// If the replacement specifies no method, the method does not change. No link is issued until the signer is awaited.
 	s, err = e.Replace(act(later), e.Signers[2].ID, models.Replacement{Name: "Alan", Email: "alan@example.com", Reason: ptr("")})
 	require.NoError(t, err)
 	require.Equal(t, models.AuthNone, s.AuthMethod)
@@ -82,8 +81,8 @@ func TestReplaceSigner_StartsFromTheInvitation(t *testing.T) {
 	require.Equal(t, "envelope_draft", code(t, err))
 }
 
-// TestDelegate_OnceToAnotherPerson checks that, if the sender permits it, a confirmed signer can delegate once to a
-// person who is not yet a recipient.
+// TestDelegate_OnceToAnotherPerson checks that, if the sender permits it, a confirmed signer can delegate once, and
+// only to a person outside the envelope.
 func TestDelegate_OnceToAnotherPerson(t *testing.T) {
 	t.Parallel()
 	in := models.Replacement{Name: "Grace", Email: "grace@example.com", AuthMethod: models.AuthEmailOTP, Reason: ptr("away")}
@@ -277,8 +276,8 @@ func TestRequestCopies_IsLimitedPerHour(t *testing.T) {
 	require.Equal(t, "envelope_not_completed", code(t, open.CopySent(act(start), open.Signers[0].ID, "mail")))
 }
 
-// TestLink_EndsAtTheDeadline checks that a link expires at the deadline regardless of its own expiry, and that a link
-// without a known expiry is invalid.
+// TestLink_EndsAtTheDeadline checks that a link expires no later than the deadline, and that a link without a known
+// expiry is invalid.
 func TestLink_EndsAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -296,7 +295,8 @@ func TestLink_EndsAtTheDeadline(t *testing.T) {
 	assert.Equal(t, "signing_link_expired", code(t, err))
 }
 
-// TestRemovedDeadline_LeavesNoTrace checks that an envelope whose deadline was removed has none after it is sent.
+// TestRemovedDeadline_LeavesNoTrace checks that an envelope whose deadline was removed has no deadline after it is
+// sent.
 func TestRemovedDeadline_LeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	days := 3

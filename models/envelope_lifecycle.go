@@ -135,8 +135,8 @@ func (f *SealedFile) timestampEnd() *time.Time {
 	return new(f.TimestampedUntil.UTC())
 }
 
-// Timestamped replaces the file of a sealed document with the same file including an additional document time-stamp.
-// The hash of the current file must be was.
+// Timestamped replaces the file of a sealed document with a file that contains an additional document time-stamp. was
+// must be the hash of the current file.
 func (e *Envelope) Timestamped(act ActionContext, document uuid.UUID, was string, f SealedFile) error {
 	d := e.Document(document)
 	switch {

@@ -272,7 +272,7 @@ func TestPermissions(t *testing.T) {
 	require.Equal(t, app, models.OutboxRefs{AppID: app}.FairnessKey())
 }
 
-// TestTitle_FallsBack checks that the title is the subject or, in its absence, the file name or else a generic word.
+// TestTitle_FallsBack checks that the title is the subject, or else the file name, or else a generic word.
 func TestTitle_FallsBack(t *testing.T) {
 	t.Parallel()
 	e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "c"})

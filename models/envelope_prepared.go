@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// PreparedChange describes a kind of content that was removed, and how often.
+// PreparedChange describes a kind of removed content, with the number of occurrences.
 type PreparedChange struct {
 	Kind   string `json:"kind"`
 	Page   int    `json:"page,omitempty"` // starts at 1; 0 if not on a page
@@ -53,8 +53,8 @@ func (e *Envelope) recordPrepared(act ActionContext, d *Document) {
 	})
 }
 
-// Prepare replaces the prepared file of an original in a draft with that of in, if there is one, and replaces the
-// previously detected fields with newly detected ones.
+// Prepare replaces the prepared file of an original in a draft with the prepared file in the input, if any. It also
+// replaces the previously detected fields with newly detected ones.
 func (e *Envelope) Prepare(act ActionContext, id uuid.UUID, in DocumentInput, found func(*Document) ([]FieldInput, error), path func(int) string) (*Document, error) {
 	if err := e.check(ActionEditDocument); err != nil {
 		return nil, err

@@ -58,8 +58,8 @@ func (m *Mail) settledAt() *time.Time {
 	return firstNonNil(m.SentAt, m.FailedAt)
 }
 
-// OpenSince returns the time at which the current routing group opened, which is the time of sending or that of the
-// last signature in the previous groups.
+// OpenSince returns the time at which the current routing group opened, which is the time of sending or of the last
+// signature in the previous groups.
 func (e *Envelope) OpenSince() time.Time {
 	var since time.Time
 	if e.SentAt != nil {

@@ -54,7 +54,7 @@ func TestNextReminder_AfterTheInterval(t *testing.T) {
 	assert.Equal(t, hour(20).Add(interval), *e.NextReminder(later, interval))
 	assert.Nil(t, e.NextReminder(later, 0))
 
-	// A signer who is not awaited is not reminded.
+	// Only awaited signers are reminded.
 	signs(t, e, 0, start)
 	assert.Nil(t, e.ReminderAt(s, nil, interval))
 	assert.NotNil(t, e.ReminderAt(other, nil, interval))
@@ -112,7 +112,7 @@ func TestAwaitedGroup_IsTheLowest(t *testing.T) {
 	assert.Equal(t, models.SignerPending, e.Signers[1].Status)
 }
 
-// TestNextRenewal_IsOfTheOldestInvitation checks that the link of the signer who was invited first is renewed first.
+// TestNextRenewal_IsOfTheOldestInvitation checks that the link from the oldest invitation is renewed first.
 func TestNextRenewal_IsOfTheOldestInvitation(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1, 2)

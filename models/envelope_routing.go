@@ -31,8 +31,8 @@ func (r Routing) OpenGroup() int {
 	return group
 }
 
-// Awaited returns the signers who can currently act. These are the signers in the open group who have not signed. A
-// witness can act only after the witnessed signer has signed.
+// Awaited returns the signers who can act now, which are the signers in the open group who have not signed. A witness
+// can act only after the witnessed signer has signed.
 func (r Routing) Awaited() []uuid.UUID {
 	ids, group := []uuid.UUID{}, r.OpenGroup()
 	for _, p := range r {

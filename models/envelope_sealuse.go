@@ -80,7 +80,8 @@ func (e *Envelope) acted() map[uuid.UUID]bool {
 	return acted
 }
 
-// awaitedTexts returns the reserve for the texts of signers who have not acted, without the signer except.
+// awaitedTexts returns the reserve for the texts of signers who have not acted, excluding the signer with the ID
+// except.
 func (e *Envelope) awaitedTexts(except uuid.UUID) int {
 	kept, acted, signers := 0, e.acted(), make(map[uuid.UUID]*Signer, len(e.Signers))
 	for _, s := range e.Signers {
@@ -94,7 +95,8 @@ func (e *Envelope) awaitedTexts(except uuid.UUID) int {
 	return kept
 }
 
-// awaitedPictures returns the reserve for the pictures of signers who have not acted, without the signer except.
+// awaitedPictures returns the reserve for the pictures of signers who have not acted, excluding the signer with the ID
+// except.
 func (e *Envelope) awaitedPictures(except uuid.UUID) int {
 	waiting, acted := make(map[uuid.UUID]bool), e.acted()
 	for _, f := range e.Fields {

@@ -16,7 +16,8 @@ import (
 	"countersign/models"
 )
 
-// pathTo is a second copy of the transition table, derived from the interface. All other actions must be rejected.
+// pathTo is a second copy of the transition table, derived from the interface definition. All other actions must be
+// rejected.
 var pathTo = map[models.Status]map[models.Action]models.Status{
 	"draft": {
 		"add_document": "draft", "add_signer": "draft", "add_field": "draft", "send": "sent", "void": "voided",

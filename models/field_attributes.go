@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// FieldAttributes contains the properties of a field beyond its type and position. It is the zero value if there are no
-// such properties.
+// FieldAttributes contains the properties of a field beyond its type and position. It is the zero value for a field
+// without such properties.
 type FieldAttributes struct {
 	Named       bool             `json:"named,omitempty"` // whether the sender chose the name
 	Label       string           `json:"label,omitempty"`
@@ -235,7 +235,7 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(whole)
 }
 
-// Extended reports whether the field has properties that the original interface does not support.
+// Extended reports whether the field has properties that the original API does not support.
 func (f *Field) Extended() bool {
 	a := f.Attributes
 	return f.Type.isExtension() || f.DefaultValue != "" || a.Named || a.Label != "" || a.Placeholder != "" || a.ReadOnly ||

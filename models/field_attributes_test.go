@@ -62,7 +62,7 @@ func TestAttributes_BelongToTheirTypes(t *testing.T) {
 	}
 }
 
-// TestExtended_DetectsEachAddition checks that each type and attribute beyond the interface makes a field extended.
+// TestExtended_DetectsEachAddition checks that each type and attribute beyond the original API makes a field extended.
 func TestExtended_DetectsEachAddition(t *testing.T) {
 	t.Parallel()
 	for i, typ := range models.FieldTypes {
@@ -172,7 +172,7 @@ func TestFieldLimits_AtTheirEdges(t *testing.T) {
 func entered(e *models.Envelope, pairs ...any) models.Submission {
 	sub := models.Submission{}
 	for i := 0; i < len(pairs); i += 2 {
-		in := models.FieldSubmission{FieldID: e.Fields[pairs[i].(int)].ID} //nolint:forcetypeassert // a number, as the tests below write it
+		in := models.FieldSubmission{FieldID: e.Fields[pairs[i].(int)].ID} //nolint:forcetypeassert // always an int in the tests below
 		switch v := pairs[i+1].(type) {
 		case string:
 			in.Text = &v
@@ -185,7 +185,7 @@ func entered(e *models.Envelope, pairs ...any) models.Submission {
 }
 
 // TestSubmission_StoredValues checks that fields with the same name share a value, that known values are not
-// overwritten, and that hidden fields have no value. says is a part of the expected error.
+// overwritten, and that hidden fields have no value. says is a substring of the expected error.
 func TestSubmission_StoredValues(t *testing.T) {
 	t.Parallel()
 	readOnly := with(func(a *models.FieldAttributes) { a.ReadOnly = true })
@@ -287,7 +287,7 @@ func TestSubmission_ErrorsNameFieldAndRule(t *testing.T) {
 	require.NoError(t, err, "a box that is not required can be left out")
 }
 
-// brokenRules returns the rules in an error's details, or nil if there are none.
+// brokenRules returns the rules in an error's details, or nil if the details contain none.
 func brokenRules(t *testing.T, err error) []string {
 	t.Helper()
 	var refusal *models.Error

@@ -110,7 +110,7 @@ func (v *visibility) visible(i int) bool {
 	if v.known[i] {
 		return v.shown[i]
 	}
-	v.known[i] = true // a field in a cycle, which no draft has, finds itself hidden
+	v.known[i] = true // in a cycle, which no draft contains, the field counts as hidden
 	v.shown[i] = v.holds(v.fields[i].Condition)
 	return v.shown[i]
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxMisfits limits the number of texts for which the length that fits is computed.
+// maxMisfits is the maximum number of texts for which the fitting length is computed.
 const maxMisfits = 10
 
 // checkFit rejects a text that would fit into its field only at an illegible size. It does not check prefilled text,
@@ -27,7 +27,7 @@ func (f *Field) mustFit() bool {
 }
 
 // CheckFit checks texts that a signer is about to enter, by field. It returns the fields whose texts do not fit, each
-// with the number of characters that do fit.
+// with the number of characters that fit.
 func (e *Envelope) CheckFit(s *Signer, texts map[uuid.UUID]string, fit func(f *Field, text string) (int, bool)) map[uuid.UUID]int {
 	misfits := make(map[uuid.UUID]int)
 	for _, f := range e.Fields {

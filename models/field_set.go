@@ -241,7 +241,7 @@ func (s *fieldSet) checkCycles() {
 	}
 }
 
-// Extended reports whether any field of the envelope has properties that the original interface does not support.
+// Extended reports whether any field of the envelope has properties that the original API does not support.
 func (e *Envelope) Extended() bool { return slices.ContainsFunc(e.Fields, (*Field).Extended) }
 
 // EarlierNames returns the names of other signers' fields or groups to which the conditions of a signer's fields refer.

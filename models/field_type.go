@@ -49,7 +49,7 @@ func (t FieldType) written() bool {
 	return t == FieldText || t == FieldName || t == FieldEmail || t == FieldCompany || t == FieldTitle
 }
 
-// isExtension reports whether the type is not among the five types of the original interface.
+// isExtension reports whether the type is not among the five types of the original API.
 func (t FieldType) isExtension() bool { return slices.Index(FieldTypes, t) > 4 }
 
 // DefaultSize returns the default width and height of a field, in points.

@@ -223,7 +223,7 @@ func (c *valueCheck) visible(earlier map[string]string) map[string]bool {
 		case f.Type.choice():
 			entered[id] = "true"
 		case f.Type.File():
-			entered[id] = "picture" // or a file, because conditions only distinguish filled from empty
+			entered[id] = "picture" // also used for a file, because conditions only distinguish filled from empty
 		default:
 			entered[id] = v.text
 		}
@@ -362,8 +362,8 @@ func (c *valueCheck) note(v *entry, rule, text string) {
 	c.broken = append(c.broken, map[string]any{"fieldId": v.field.ID, "name": v.field.Name, "rule": rule, "message": text})
 }
 
-// err returns an error with all recorded problems. If the envelope uses features beyond the original interface, the
-// error details contain the fields and the violated rules.
+// err returns an error with all recorded problems. If the envelope uses features beyond the original API, the error
+// details contain the fields and the violated rules.
 func (c *valueCheck) err(extended bool) error {
 	err := c.p.Err()
 	if refused, ok := errors.AsType[*Error](err); ok && extended && len(c.broken) > 0 {

@@ -299,7 +299,7 @@ func TestSignedValues_FollowTheRules(t *testing.T) {
 				require.True(t, shown[f.Name], "%s is hidden and has a value", f.Name)
 				require.NotContains(t, text, "\u202e")
 			}
-			switch f.Type { //nolint:exhaustive // those that were drawn
+			switch f.Type { //nolint:exhaustive // only the types that can be generated
 			case models.FieldNumber:
 				require.Contains(t, []string{"", "-3"}, text)
 			case models.FieldSelect:

@@ -27,7 +27,7 @@ const (
 	OutboxDigest        OutboxKind = "digest"          // sends the user identified by Key the digest of events up to the row's creation
 )
 
-// OutboxRow is a fact that has not been delivered to Temporal yet. Rows with the same Key are delivered in order.
+// OutboxRow is a message that has not been delivered to Temporal yet. Rows with the same Key are delivered in order.
 type OutboxRow struct {
 	Seq int64     `gorm:"->;primaryKey;autoIncrement:false"` // assigned by the database
 	ID  uuid.UUID // request ID that Temporal uses to ignore repeated requests
@@ -44,8 +44,8 @@ type OutboxRow struct {
 // TableName returns the name of the database table.
 func (OutboxRow) TableName() string { return "outbox" }
 
-// ListedBy returns the ID by which rows that start lost workflows are listed. For copies, reminders and notifications,
-// this is the row's own ID, because an envelope can have several of each.
+// ListedBy returns the ID that orders the row in the list of rows that start lost workflows. For copies, reminders and
+// notifications, it is the row's own ID, because an envelope can have several of each.
 func (r OutboxRow) ListedBy() uuid.UUID {
 	if r.Kind == OutboxCopies || r.Kind == OutboxNotify || r.Refs.Reminder {
 		return r.ID

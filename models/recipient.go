@@ -162,7 +162,7 @@ func (e *Envelope) Principal(s *Signer) *Signer {
 	return find(e.Signers, func(p *Signer) bool { return s.WitnessFor != "" && p.Role == s.WitnessFor })
 }
 
-// alignWitnesses sets the routing order of each witness to that of the witnessed signer.
+// alignWitnesses copies the routing order of each witnessed signer to the signer's witnesses.
 func (e *Envelope) alignWitnesses() {
 	for _, s := range e.Signers {
 		if p := e.Principal(s); p != nil {
@@ -219,8 +219,8 @@ func HasLanguage(tag string) bool {
 	return locales.Match(tag) == base
 }
 
-// ResolveWitnesses sets the routing order of each witness in a request to that of the witnessed signer, and records a
-// problem for each signer who cannot be witnessed. path returns the path prefix for a signer's problems.
+// ResolveWitnesses copies the routing order of each witnessed signer in a request to the signer's witnesses, and
+// records a problem for each signer who cannot be witnessed. path returns the path prefix for a signer's problems.
 func ResolveWitnesses(p Problems, signers []SignerInput, path func(i int) string) {
 	for i, in := range signers {
 		if in.WitnessFor == "" {

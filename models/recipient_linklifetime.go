@@ -22,7 +22,7 @@ func (e *Envelope) NextRenewal() *time.Time {
 	return e.firstTime(e.RenewLinkAt)
 }
 
-// firstTime returns the earliest time that of returns for any signer, or nil if of returns no time.
+// firstTime calls of for each signer, and returns the earliest result, or nil if every result is nil.
 func (e *Envelope) firstTime(of func(*Signer) *time.Time) *time.Time {
 	var first *time.Time
 	for _, s := range e.Signers {

@@ -76,7 +76,7 @@ type Signer struct {
 	// Opened lists the documents opened by a recipient who must open all of them.
 	Opened []uuid.UUID `gorm:"serializer:json"`
 
-	// PreviousJSON lists the former signers (see Previous). It is nil if there are none.
+	// PreviousJSON lists the former signers (see Previous). It is nil if nobody was replaced.
 	PreviousJSON *string `gorm:"column:previous"`
 	// AllowDelegation permits the signer to delegate. Delegated reports whether the signer has delegated.
 	AllowDelegation bool

@@ -34,7 +34,7 @@ var (
 )
 
 // authorizeLink returns the signer of a link after checking that the link is current and that the state of the envelope
-// permits the action. For a signer who has signed or declined, it returns the error spent.
+// permits the action. After the signer has signed or declined, it returns spent.
 func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Error) (*Signer, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {

@@ -66,7 +66,7 @@ const codeResendDelay = 30 * time.Second
 type CodeState struct {
 	LiveUntil     *time.Time // expiry of the current code; nil if no code is valid
 	TriesLeft     *int       // attempts left for the current code; nil if no code is valid
-	RequestableAt *time.Time // earliest reasonable time for another request; nil for now
+	RequestableAt *time.Time // earliest reasonable time for another request; nil if a request is reasonable now
 	Locked        bool       // whether a new link is required
 }
 

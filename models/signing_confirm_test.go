@@ -161,7 +161,7 @@ func TestShownDigest_CoversAllSigned(t *testing.T) {
 	values := sha256Hex(e.Fields[1].ID.String() + " " + sha256Hex("yes") + "\n")
 	assert.Equal(t, sha256Hex(`{"envelopeId":"`+e.ID.String()+`","signers":[{"signerId":"`+e.Signers[1].ID.String()+`","valuesSha256":"`+values+`"}]}`), one)
 
-	// A submission whose digest does not cover every signer who has signed is rejected and changes nothing.
+	// A submission is rejected and changes nothing unless its digest covers every signature.
 	sub := text(e, 0, "mine")
 	for _, stale := range []string{none, sha256Hex("made up")} {
 		sub.Shown = &stale
@@ -243,7 +243,7 @@ func TestCodeState_MatchesRejections(t *testing.T) {
 	assert.True(t, s.CodeState(free).Locked)
 }
 
-// TestCodeWithoutExpiry_IsInvalid checks that a code without expiry is invalid.
+// TestCodeWithoutExpiry_IsInvalid checks that a code without an expiry time is invalid.
 func TestCodeWithoutExpiry_IsInvalid(t *testing.T) {
 	t.Parallel()
 	s := &models.Signer{AuthMethod: models.AuthEmailOTP, OTPHash: []byte("hash")}

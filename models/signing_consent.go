@@ -18,7 +18,7 @@ type Disclosure struct {
 	Language string // ISO 639-1
 	Version  string // as recorded: the edition, "answer" for recipients who approve or read, and the language
 	Text     string // paragraphs, separated by blank lines
-	answers  bool   // whether it is for recipients who approve or read
+	answers  bool   // whether the text is for recipients who approve or read
 }
 
 // Disclosure returns the disclosure for signing, or for approving and reading, in a language. tag is any BCP 47 tag. If

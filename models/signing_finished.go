@@ -10,7 +10,7 @@ import (
 	"countersign/seal/limits"
 )
 
-// FinishedPages contains the pages, with all values, that were shown to a signer before the signer signed with these
+// FinishedPages lists the pages, rendered with all values, that were shown to a signer before signing with these
 // values.
 type FinishedPages struct {
 	Values string         `json:"values"` // hash of the signer's values, as in the signer.signed event

@@ -21,12 +21,12 @@ type PageLog struct {
 	// Delivered lists the pages that the service has delivered, by document and level. Level 0 refers to the text of a
 	// page.
 	Delivered map[uuid.UUID]map[int][][2]int `json:"delivered,omitempty"`
-	// Finished lists the pages that were delivered with all values. It is nil if there are none, or if the signer's
-	// values have since changed.
+	// Finished lists the pages that were delivered with all values. It is nil if no such page was delivered, or if the
+	// signer's values have since changed.
 	Finished *FinishedPages `json:"finished,omitempty"`
 }
 
-// note returns a copy of the log to which the first view of another page was added.
+// note returns a copy of the log with the first view of another page added.
 func (l PageLog) note(document uuid.UUID, page int) PageLog {
 	l.Seen = maps.Clone(l.Seen) // the store compares the row with the loaded map
 	if l.Seen == nil {
@@ -76,7 +76,7 @@ func (e *Envelope) logsPage(s *Signer, document uuid.UUID, page int) bool {
 	return !s.Pages.has(document, page) && s.Pages.count() < max(minPageLog, maxPageLog/len(e.Signers)) && e.hasCapacity(1)
 }
 
-// recordRepeats records a single event for all page views that were not recorded as events of their own.
+// recordRepeats records a single event for all page views that were not recorded individually.
 func (e *Envelope) recordRepeats(act ActionContext, s *Signer) {
 	if s.Pages.Repeats == 0 {
 		return

@@ -16,7 +16,7 @@ func TestShown_IsOrderedByID(t *testing.T) {
 	t.Parallel()
 	last := byte(255)
 	context := act(start)
-	context.NewID = func() (id uuid.UUID) { id[0] = last; last--; return id } // each lower than the previous one
+	context.NewID = func() (id uuid.UUID) { id[0] = last; last--; return id } // each ID is lower than the previous one
 	e, err := models.NewEnvelope(context, models.Envelope{AppID: uuid.New(), TenantID: "t", CreatedBy: "me"})
 	require.NoError(t, err)
 	_, err = e.AddDocument(context, page(), 1)

@@ -68,8 +68,7 @@ type FieldValue struct {
 
 // SavedSignature is the latest signature that a person adopted, which is offered for reuse.
 //
-// It belongs to one tenant and one authentication method, and is not offered to a signer who is authenticated by
-// another method.
+// It belongs to one tenant and one authentication method, and is not offered to signers with a different method.
 type SavedSignature struct {
 	AppID      uuid.UUID `gorm:"primaryKey"`
 	EmailKey   string    `gorm:"primaryKey"` // keyed hash of TenantID, AuthMethod and Email

@@ -120,8 +120,8 @@ func TestOmittedOptionalField_HasNoValue(t *testing.T) {
 	}
 }
 
-// TestPictureWithEmptyText_IsAccepted checks that a picture is accepted together with an empty text, which is what
-// forms send.
+// TestPictureWithEmptyText_IsAccepted checks that a picture is accepted together with an empty text, which is how forms
+// send it.
 func TestPictureWithEmptyText_IsAccepted(t *testing.T) {
 	t.Parallel()
 	e, empty := consented(t, models.FieldSignature), ""
@@ -160,7 +160,7 @@ func TestFontName_IsBounded(t *testing.T) {
 }
 
 // TestSign_StoresTheFirstSignature checks that the signer's first signature, rather than another picture or text, is
-// saved for reuse, and that values have the time of signing.
+// saved for reuse, and that values are stored with the time of signing.
 func TestSign_StoresTheFirstSignature(t *testing.T) {
 	t.Parallel()
 	e := consented(t, models.FieldInitial, models.FieldText, models.FieldSignature, models.FieldSignature)

@@ -182,8 +182,8 @@ func (r TemplateRole) signer(in SignerInput) SignerInput {
 	return in
 }
 
-// Draft returns an envelope with the template's documents and a placeholder for each role's signer. It is used to check
-// files and fields in the same way as those of an envelope.
+// Draft returns an envelope with the template's documents and a placeholder for each role's signer. It is used to apply
+// an envelope's rules to files and fields.
 func (c *TemplateContent) Draft(act ActionContext, t *Template, documents []*TemplateDocument) (*Envelope, error) {
 	e, err := NewEnvelope(act, Envelope{AppID: t.AppID, TenantID: "-", CreatedBy: "-", FieldOrigin: c.FieldOrigin})
 	if err != nil {
@@ -260,7 +260,7 @@ func (c *TemplateContent) FromEnvelope(e *Envelope) {
 	}
 }
 
-// FieldsOf copies the fields of an envelope.
+// FieldsOf replaces the fields of the content with copies of an envelope's fields.
 func (c *TemplateContent) FieldsOf(e *Envelope) {
 	c.Fields = make([]TemplateField, 0, len(e.Fields))
 	for _, f := range e.Fields {

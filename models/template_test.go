@@ -100,7 +100,7 @@ func TestEnvelopeOfTemplate_HasValues(t *testing.T) {
 	assert.Equal(t, []any{"Own", "{{words}}"}, []any{*e.Subject, *e.Message})
 	assert.Nil(t, e.ExpiresAt)
 
-	// The template has its own deadline, or specifies that there is none.
+	// The template specifies either its own deadline or no deadline.
 	for days, want := range map[int]*int{5: ptr(5), 0: nil} {
 		template.Content.ExpiresInDays = &days
 		e, err = template.NewEnvelope(act(start), leaseUse(), 1)

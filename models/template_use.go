@@ -16,8 +16,8 @@ type TemplateUse struct {
 	Expiry Change[*int]
 	// DefaultExpiryDays is the tenant's setting, which applies if the template has none.
 	DefaultExpiryDays *int
-	// Signers contains one person for each role. The role provides RoutingOrder, AuthMethod, Kind, Language and
-	// WitnessFor if they are zero. Kind and WitnessFor must not differ from those of the role.
+	// Signers contains one person for each role. The role provides RoutingOrder, AuthMethod, Kind, Language and WitnessFor
+	// if they are zero. If Kind or WitnessFor is set, it must match the role.
 	Signers   []SignerInput
 	Values    map[string]string // by name of a field or a group of radio fields
 	Variables map[string]string

@@ -58,7 +58,7 @@ func TestWebhookBody_HasStateAfterTheEvent(t *testing.T) {
 	assert.Equal(t, done.HashFinal, got.Data.DocumentHashFinal)
 }
 
-// TestPingBody_NamesTheEndpoint checks that a ping is an event of its own that identifies the endpoint.
+// TestPingBody_NamesTheEndpoint checks that a ping is a separate event that identifies the endpoint.
 func TestPingBody_NamesTheEndpoint(t *testing.T) {
 	t.Parallel()
 	id, webhook := uuid.New(), uuid.New()

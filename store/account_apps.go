@@ -126,9 +126,9 @@ func (s *AppRepository) App(ctx context.Context, id uuid.UUID) (*models.App, err
 	return a, wrap(err, "load app %s", id)
 }
 
-// SignInApp returns the app for a user who signs in through the provider for the first time. It is the app with the
-// given client ID or, if client is zero, the only app. If there is no such app, or if client is zero and there are
-// several apps, it returns models.ErrNotFound.
+// SignInApp returns the app for a user's first sign-in through the provider. It is the app with the given client ID or,
+// if client is zero, the only app. If there is no such app, or if client is zero and there are several apps, it returns
+// models.ErrNotFound.
 func (s *AppRepository) SignInApp(ctx context.Context, client uuid.UUID) (*models.App, error) {
 	found, err := find[*models.App](whereNonZero(s.db.WithContext(ctx).Limit(2), "client_id = ?", client))
 	if err != nil {

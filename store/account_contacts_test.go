@@ -100,8 +100,8 @@ func TestContacts_AreLimited(t *testing.T) {
 	})
 }
 
-// TestContacts_BelongToTheirApp checks that contacts are loaded exactly as they were saved, including the phone number,
-// and that several apps can have contacts with the same address.
+// TestContacts_BelongToTheirApp checks that loading a contact returns exactly the saved values, including the phone
+// number, and that several apps can have contacts with the same address.
 func TestContacts_BelongToTheirApp(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -43,7 +43,7 @@ type FactorState struct {
 // FactorState returns the state of a console user's second factors.
 func (s *UserRepository) FactorState(ctx context.Context, user uuid.UUID) (FactorState, error) {
 	var f FactorState
-	// SQL: three subqueries in one statement read a single snapshot.
+	// SQL: the three subqueries of one statement read a single snapshot.
 	err := s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM console_factors WHERE id = ? AND confirmed_at IS NOT NULL) AS totp,
 		(SELECT COUNT(*) FROM console_passkeys WHERE user_id = ?) AS passkeys,
 		(SELECT COUNT(*) FROM console_recovery_codes WHERE user_id = ?) AS recovery_codes`, user, user, user).Scan(&f).Error

@@ -27,8 +27,8 @@ func (s *NotificationRepository) Notifications(ctx context.Context, user uuid.UU
 	return *n, nil
 }
 
-// ChangeNotifications changes the notification settings of a console user who is not disabled. Items of the pending
-// digest are sent with the next digest, unless the user turns off all notifications.
+// ChangeNotifications changes the notification settings of a console user unless the user is disabled. Items of the
+// pending digest are sent with the next digest, unless the user turns off all notifications.
 func (s *NotificationRepository) ChangeNotifications(ctx context.Context, user uuid.UUID, change func(*models.NotificationSettings) error) (models.NotificationSettings, error) {
 	var n models.NotificationSettings
 	err := s.tx(ctx, func(tx *gorm.DB) error {

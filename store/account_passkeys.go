@@ -83,7 +83,7 @@ func (s *UserRepository) RemovePasskey(ctx context.Context, user, id, keep uuid.
 	return wrap(err, "remove passkey")
 }
 
-// removeUnneededCodes deletes the recovery codes of a user who has no second factor left.
+// removeUnneededCodes deletes a user's recovery codes if the user has no second factor left.
 func removeUnneededCodes(tx *gorm.DB, user uuid.UUID) error {
 	// SQL: a single statement checks and deletes, so that no factor can be added in between.
 	return tx.Exec(`DELETE FROM console_recovery_codes WHERE user_id = ? AND NOT EXISTS (SELECT 1 FROM console_passkeys WHERE user_id = ?)

@@ -82,7 +82,7 @@ func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIden
 	if models.CheckText(p, "name", id.Name, 1, 255); len(p) > 0 {
 		id.Name = id.Email
 	}
-	hash, err := s.hashPassword(rand.Text()) // not known to anyone
+	hash, err := s.hashPassword(rand.Text()) // a random password that nobody knows
 	if err != nil {
 		return nil, false, err
 	}
@@ -122,7 +122,7 @@ func (s *UserRepository) rejectDisabled(tx *gorm.DB, id ProviderIdentity) error 
 	}).Error
 }
 
-// LinkProvider links a user who has a password to an identity at the provider, and ends all of the user's sessions.
+// LinkProvider links a password account to an identity at the provider, and ends all of the user's sessions.
 func (s *UserRepository) LinkProvider(ctx context.Context, user uuid.UUID, id ProviderIdentity) (*models.ConsoleUser, error) {
 	var u *models.ConsoleUser
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {

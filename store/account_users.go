@@ -183,7 +183,7 @@ func (s *UserRepository) ConfirmPassword(ctx context.Context, id uuid.UUID, pass
 	return nil
 }
 
-// User returns a console user who is not disabled.
+// User returns a console user unless the user is disabled.
 func (s *UserRepository) User(ctx context.Context, id uuid.UUID) (*models.ConsoleUser, error) {
 	u, err := oneDecrypted[models.ConsoleUser](s.engine, s.db.WithContext(ctx), "id = ? AND disabled_at IS NULL", id)
 	return u, wrap(err, "load console user %s", id)

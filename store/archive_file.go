@@ -308,13 +308,13 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 	return c, nil
 }
 
-// archiveAttempts is the maximum number of times that the rows and the archive are read in turn, because an envelope
-// can be moved between the two reads.
+// archiveAttempts is the maximum number of attempts to read the rows and then the archive. An envelope can be moved
+// between the two reads.
 const archiveAttempts = 4
 
 // rowsOrArchive returns the result of rows. If that is empty and the envelope has ended, it returns the content of the
-// envelope's archive. An envelope can be archived and restored at any time. An empty result therefore means that the
-// envelope had no rows and was not archived in a single snapshot.
+// envelope's archive. An envelope can be archived and restored at any time. An empty result therefore means that a
+// single snapshot contained neither rows nor an archive of the envelope.
 func rowsOrArchive[T any](ctx context.Context, s *ArchiveRepository, e *models.Envelope, rows func(*gorm.DB) ([]T, error), archived func(*archiveContent) []T) ([]T, error) {
 	out, err := rows(s.db.WithContext(ctx))
 	if err != nil || len(out) > 0 || !e.Status.Terminal() {

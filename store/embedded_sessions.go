@@ -45,7 +45,7 @@ func (s *EmbeddedRepository) EmbeddedSession(ctx context.Context, id uuid.UUID) 
 	return e, wrap(err, "load embedded session %s", id)
 }
 
-// revokeEmbeddedSessions ends all sessions of a signer who was replaced.
+// revokeEmbeddedSessions ends all sessions of a replaced signer.
 func revokeEmbeddedSessions(b *batch, _ *models.Envelope, ev *models.Event) {
 	if replacesSigner(ev) {
 		b.exec("UPDATE embedded_sessions SET revoked_at = $1 WHERE signer_id = $2 AND revoked_at IS NULL", ev.Timestamp, ev.SignerID)

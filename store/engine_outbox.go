@@ -31,9 +31,9 @@ func completeOutboxRow(t *transaction, r *models.OutboxRow) {
 	r.FairnessKey, r.Refs.Trace = r.Refs.FairnessKey(), tracing.Traceparent(t.ctx)
 }
 
-// claimed selects the rows to claim. These are due rows that are the oldest for their key, taken from the lanes in turn
-// so that a long lane does not delay the others. On PostgreSQL, the query steps through the lanes in the index, and
-// claims an equal share of rows from the beginning of each lane. It skips rows that another process is claiming.
+// claimed selects the rows to claim. These are due rows that are the oldest for their key. The lanes alternate, so that
+// a long lane does not delay the others. On PostgreSQL, the query steps through the lanes in the index, and claims an
+// equal share of rows from the beginning of each lane. It skips rows that another process is claiming.
 const (
 	outboxDue       = `(not_before <= @now OR not_before > @horizon) AND NOT EXISTS (SELECT 1 FROM outbox AS p WHERE p.key = o.key AND p.seq < o.seq)`
 	claimedSQLite   = `SELECT seq FROM outbox AS o WHERE ` + outboxDue + ` ORDER BY row_number() OVER (PARTITION BY lane ORDER BY seq), seq LIMIT @n`
@@ -58,7 +58,7 @@ func (s *engine) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([
 		claimed = claimedPostgres
 	}
 	now := s.now()
-	// SQL: UPDATE … RETURNING of the rows of a query with SKIP LOCKED.
+	// SQL: the statement updates and returns the rows of a subquery with SKIP LOCKED.
 	rows, err := find[models.OutboxRow](s.db.WithContext(ctx).Raw(`UPDATE outbox SET not_before = @lease, attempts = attempts + 1 WHERE seq IN (`+claimed+`) RETURNING *`,
 		map[string]any{"now": now, "horizon": now.Add(outboxHorizon), "lease": now.Add(lease), "n": n}))
 	return rows, wrap(err, "claim outbox rows")

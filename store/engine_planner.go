@@ -10,8 +10,8 @@ import (
 const plannerLock = 7_518_020
 
 // quickPlans disables JIT compilation and parallel workers. The planner chooses them when it expects many rows, as in a
-// search of millions of envelopes, but each of them takes longer than any query of the service. The settings apply to
-// the current user in the current database.
+// search of millions of envelopes, but the overhead of either one exceeds the duration of any query of the service. The
+// settings apply to the current user in the current database.
 const quickPlans = `DO $$
 BEGIN
     PERFORM pg_advisory_xact_lock(%d);
@@ -27,7 +27,7 @@ func (s *engine) setPlanner(ctx context.Context) error {
 	if !s.postgres {
 		return nil
 	}
-	// SQL: settings of PostgreSQL.
+	// SQL: the statement changes PostgreSQL settings.
 	return wrap(s.db.WithContext(ctx).Exec(fmt.Sprintf(quickPlans, plannerLock)).Error, "set the planner's settings")
 }
 
@@ -37,7 +37,7 @@ func (s *engine) SlowPlanner(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	var slow []string
-	// SQL: settings of PostgreSQL.
+	// SQL: the query reads PostgreSQL settings.
 	err := s.db.WithContext(ctx).Raw(`SELECT name || ' = ' || setting FROM pg_settings
 		WHERE (name = 'jit' AND setting <> 'off') OR (name = 'max_parallel_workers_per_gather' AND setting <> '0') ORDER BY name`).Scan(&slow).Error
 	return slow, wrap(err, "read the server's settings")

@@ -21,7 +21,7 @@ func (s *engine) ReserveQuota(ctx context.Context, key string, start time.Time, 
 		return 0, 0, nil
 	}
 	var row struct{ Used int }
-	// SQL: ON CONFLICT with RETURNING, in one statement.
+	// SQL: ON CONFLICT adds to an existing row, and RETURNING reads the sum.
 	err = s.db.WithContext(ctx).Raw(`INSERT INTO rate_windows (key, starts_at, used, expires_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (key, starts_at) DO UPDATE SET used = rate_windows.used + excluded.used RETURNING used`,
 		key, start, n, start.Add(2*length)).Find(&row).Error
@@ -38,7 +38,7 @@ var knownCallersWindow = time.Unix(0, 0).UTC()
 // RememberCaller stores the time until which a caller is known. Because key can contain an address, the database stores
 // only a keyed hash of it.
 func (s *engine) RememberCaller(ctx context.Context, key string, until time.Time) error {
-	// SQL: ON CONFLICT with RETURNING, in one statement.
+	// SQL: the statement is an upsert.
 	err := s.db.WithContext(ctx).Exec(`INSERT INTO rate_windows (key, starts_at, used, expires_at) VALUES (?, ?, 0, ?)
 		ON CONFLICT (key, starts_at) DO UPDATE SET expires_at = excluded.expires_at`, s.index.Hashes("windows", key)[0], knownCallersWindow, until.UTC()).Error
 	return wrap(err, "store caller")

@@ -97,7 +97,7 @@ func (s *engine) CheckReplica(ctx context.Context) (there bool, err error) {
 // acknowledged commit.
 func (s *engine) waitForReplica(ctx context.Context) error {
 	var flushed string
-	// SQL: functions of PostgreSQL.
+	// SQL: the query calls PostgreSQL functions.
 	if err := s.db.WithContext(ctx).Raw("SELECT pg_current_wal_flush_lsn()::text").Scan(&flushed).Error; err != nil {
 		return fmt.Errorf("position of the primary: %w", err)
 	}
@@ -107,7 +107,7 @@ func (s *engine) waitForReplica(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		var at struct{ Standby, Ready bool }
-		// SQL: functions of PostgreSQL.
+		// SQL: the query calls PostgreSQL functions.
 		err := s.replica.db.WithContext(limit).Raw("SELECT pg_is_in_recovery() AS standby, pg_last_wal_replay_lsn() >= CAST(? AS pg_lsn) AS ready", flushed).Scan(&at).Error
 		switch {
 		case err != nil:

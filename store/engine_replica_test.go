@@ -66,7 +66,7 @@ func TestLists_FromReplica(t *testing.T) {
 		require.True(t, there)
 		return err
 	}
-	readThere := func() (n int) { // counts connections whose last statement ended a transaction, which the position query does not
+	readThere := func() (n int) { // counts connections whose last statement ended a transaction, unlike the position query
 		t.Helper()
 		conn, err := pgx.Connect(ctx, standby.URL)
 		require.NoError(t, err)

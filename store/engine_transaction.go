@@ -220,7 +220,8 @@ func (t *transaction) sendOne(st statement) error {
 	return nil
 }
 
-// gorm returns a GORM session that runs in the transaction. Its statements are executed after those in the batch.
+// gorm returns a GORM session that runs in the transaction. Its statements are executed after the statements in the
+// batch.
 func (t *transaction) gorm() *gorm.DB {
 	tx := t.engine.db.Session(&gorm.Session{NewDB: true, Context: t.ctx})
 	tx.Statement.ConnPool = gormConn{t}

@@ -21,7 +21,8 @@ func enqueue(write func()) {
 	synctest.Wait()
 }
 
-// lookBehind acquires the lock after write i, and checks that write i has finished and that no later write has.
+// lookBehind acquires the lock after write i, and checks that write i has finished and that no later write has finished
+// yet.
 func lookBehind(ctx context.Context, s *store.Store, done []chan error, i int) error {
 	release, err := s.AcquireWrites(ctx)
 	if err != nil {
@@ -93,7 +94,7 @@ func TestSQLite_WritersQueue(t *testing.T) {
 		for i := range done {
 			k := kinds[i%len(kinds)]
 			enqueue(func() { done[i] <- k.do(ctx) })
-			// The next writer checks that this write has finished and that no later write has.
+			// The next writer checks that this write has finished and that no later write has finished yet.
 			enqueue(func() { looked <- lookBehind(ctx, s, done, i) })
 			if i == len(done)/2 { // canceled in the middle of the queue
 				for _, k := range kinds {

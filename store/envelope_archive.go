@@ -49,7 +49,7 @@ func (s *EnvelopeRepository) archive(ctx context.Context, ref EnvelopeRef) error
 	if !e.Status.Terminal() {
 		return fmt.Errorf("%w: it has status %s and has not ended", ErrNotArchivable, e.Status)
 	}
-	// The comparison below includes the version of e, so it also detects changes to these values.
+	// The comparison below includes the version of e, so it also detects changes to the values loaded here.
 	values, err := s.Values(ctx, e)
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func attachmentColumns(a *models.Attachment) []column {
 }
 
 // saveAttachments adds the insertion of new attachments to a batch, and marks the attachments that are used in a
-// signature. ChangeAttachments has already locked the latter.
+// signature. ChangeAttachments has already locked the marked attachments.
 func saveAttachments(s *engine, b *batch, attached []*models.Attachment) {
 	for _, a := range attached {
 		if a.Used {
@@ -76,7 +76,7 @@ func queueAttachments(b *batch, out *[]*models.Attachment, envelope uuid.UUID, l
 	selectRows(b, out, attachmentRows, "envelope_id = $1 AND NOT withdrawn ORDER BY created_at, id"+lock, envelope)
 }
 
-// Attachments returns an envelope's attachments in order of upload, without those of replaced signers.
+// Attachments returns an envelope's attachments in order of upload, excluding the attachments of replaced signers.
 func (s *AttachmentRepository) Attachments(ctx context.Context, envelope uuid.UUID) ([]*models.Attachment, error) {
 	out, err := findDecrypted[models.Attachment](s.engine, s.db.WithContext(ctx).Where("envelope_id = ? AND NOT withdrawn", envelope).Order("created_at, id"))
 	return out, wrap(err, "load attachments of %s", envelope)

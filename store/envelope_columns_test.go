@@ -12,7 +12,7 @@ import (
 	"countersign/store"
 )
 
-// TestRecipients_AreEncryptedAtRest checks that recipients are loaded as they were saved. It also checks that the
+// TestRecipients_AreEncryptedAtRest checks that loading recipients returns the saved values. It also checks that the
 // addresses of hosts and former signers are encrypted, and are re-encrypted with a new master key.
 func TestRecipients_AreEncryptedAtRest(t *testing.T) {
 	t.Parallel()

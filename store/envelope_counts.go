@@ -25,7 +25,7 @@ type envelopeCountChange struct {
 	Change   int
 }
 
-// recordStatusChange records that an envelope has changed from another status, which is "" for a new envelope.
+// recordStatusChange records the change of an envelope's status from the given one, which is "" for a new envelope.
 func recordStatusChange(b *batch, e *models.Envelope, from models.Status) {
 	if from == e.Status {
 		return
@@ -98,7 +98,7 @@ func (s *EnvelopeListRepository) CompactCounts(ctx context.Context) (int, error)
 	n := 0
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		var changes []envelopeCountChange
-		// SQL: DELETE … RETURNING of the rows of a query with SKIP LOCKED.
+		// SQL: the statement deletes and returns the rows of a subquery with SKIP LOCKED.
 		err := tx.Raw(`DELETE FROM envelope_count_changes WHERE seq IN (
 				SELECT seq FROM envelope_count_changes ORDER BY seq LIMIT ? `+skip+`) RETURNING *`, compactBatch).Scan(&changes).Error
 		if err != nil {

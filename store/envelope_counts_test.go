@@ -45,7 +45,7 @@ func TestCounts_FollowEveryChange(t *testing.T) {
 		}
 		list, total, err := s.Envelopes(t.Context(), store.EnvelopeFilter{App: app.ID, Search: "ADA no 24", Page: 1, Size: 20})
 		require.NoError(t, err)
-		require.EqualValues(t, 11, total) // 24 and 240 to 249
+		require.EqualValues(t, 11, total) // envelopes 24 and 240 to 249
 		require.Len(t, list, 11)
 	})
 }

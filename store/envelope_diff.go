@@ -13,7 +13,8 @@ import (
 // Changes to a loaded envelope are detected by comparison with the loaded values, because a function can assign a
 // field, or modify a map, a slice or the target of a pointer in place.
 
-// loadedState is a copy of an envelope as it was loaded. It shares no memory with the envelope that a change modifies.
+// loadedState is a copy of the loaded state of an envelope. It shares no memory with the envelope that a change
+// modifies.
 type loadedState struct {
 	envelope  models.Envelope
 	signers   map[uuid.UUID]models.Signer

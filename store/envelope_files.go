@@ -24,7 +24,7 @@ type FileRef struct {
 // Files lists the files of documents and attachments by envelope, for envelopes of any app. It is for operators.
 func (s *FileRepository) Files(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]FileRef, error) {
 	var rows []FileRef
-	// SQL: a union of the tables that refer to files.
+	// SQL: the query is a union of the tables that refer to files.
 	err := s.db.WithContext(ctx).Raw(`SELECT envelope_id, blob_key, purge_status = ? AS purged FROM documents WHERE envelope_id IN ?
 		UNION ALL SELECT envelope_id, prepared_key, purge_status = ? FROM documents WHERE envelope_id IN ? AND prepared_key <> ''
 		UNION ALL SELECT envelope_id, blob_key, purged_at IS NOT NULL FROM attachments WHERE envelope_id IN ?`,
@@ -41,7 +41,7 @@ func (s *FileRepository) Files(ctx context.Context, envelopes []uuid.UUID) (map[
 
 // HasUnmarkedFiles reports whether any file is recorded without the encryption mark that MarkEncrypted sets.
 func (s *FileRepository) HasUnmarkedFiles(ctx context.Context) (found bool, err error) {
-	// SQL: a union of the tables that refer to files.
+	// SQL: the query is a union of the tables that refer to files.
 	err = s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM documents WHERE purge_status <> ? AND (NOT encrypted OR prepared_key <> '' AND NOT prepared_encrypted))
 		OR EXISTS (SELECT 1 FROM attachments WHERE purged_at IS NULL AND NOT encrypted)
 		OR EXISTS (SELECT 1 FROM page_files WHERE NOT encrypted)
@@ -117,7 +117,7 @@ func (s *FileRepository) Unreferenced(ctx context.Context, keys ...string) ([]st
 		}
 	}
 	var found []string
-	// SQL: a union of the tables that refer to files.
+	// SQL: the query is a union of the tables that refer to files.
 	err := s.db.WithContext(ctx).Raw(`SELECT blob_key FROM documents WHERE shared AND blob_key IN @keys AND purge_status = @active
 		UNION SELECT prepared_key FROM documents WHERE shared AND prepared_key <> '' AND prepared_key IN @keys AND purge_status = @active
 		UNION SELECT blob_key FROM template_documents WHERE blob_key IN @keys AND NOT released

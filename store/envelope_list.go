@@ -57,8 +57,8 @@ func (f EnvelopeFilter) pageSize() int {
 	return f.Size
 }
 
-// isNarrow reports whether the filter restricts anything besides the app, the tenant and the status, for which totals
-// are stored.
+// isNarrow reports whether the filter restricts more than the app, the tenant and the status. Totals are stored only
+// for these three.
 func (f EnvelopeFilter) isNarrow() bool {
 	return f.Search != "" || f.Undelivered || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero() ||
 		!f.UpdatedSince.IsZero() || f.SignerEmail != "" || f.ExternalID != "" || f.Label != "" || f.Inbox != "" || f.Text != "" || f.TemplateID != uuid.Nil || f.BulkSend != uuid.Nil
@@ -87,7 +87,7 @@ func (f EnvelopeFilter) searchedID() (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-// matching selects the IDs of matching envelopes with the given statuses, or with any status if there are none. few
+// matching selects the IDs of matching envelopes with the given statuses, or with any status if none are given. few
 // indicates that few matches are expected, as in a search.
 func (s *EnvelopeListRepository) matching(db *gorm.DB, f EnvelopeFilter, few bool, statuses ...models.Status) *gorm.DB {
 	searched, isID := f.searchedID()

@@ -133,9 +133,8 @@ type Awaiting struct {
 // AwaitingInvitation counts the envelopes of all apps that were sent since the given time. Envelopes for which the
 // service sends no links do not await an invitation. If there are many events, only the latest are examined.
 func (s *MailRepository) AwaitingInvitation(ctx context.Context, since time.Time) (out Awaiting, err error) {
-	// The latest events are read from the end of the primary key, and the rest from indexes, in less than a
-	// millisecond.
-	// SQL: counts with FILTER over the newest events.
+	// The latest events are read from the end of the primary key, and the rest from indexes, in less than a millisecond.
+	// SQL: the query counts the newest events with FILTER.
 	err = s.db.WithContext(ctx).Raw(`SELECT
 		count(*) FILTER (WHERE (SELECT count(*) FROM mails AS m WHERE m.envelope_id = ev.envelope_id) = 0
 			AND (SELECT count(*) FROM signers AS s WHERE s.envelope_id = ev.envelope_id AND s.status = 'sent' AND NOT s.silent) > 0) AS "all",

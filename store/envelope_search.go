@@ -71,7 +71,7 @@ func (s *EnvelopeListRepository) searchText(app uuid.UUID, text string, few bool
 	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND " + part, append([]any{app}, parts...)
 }
 
-// searchAddress selects the envelopes with a signer who has the given address or domain. For few, see search.
+// searchAddress selects the envelopes that have a signer with the given address or domain. For few, see search.
 func (s *EnvelopeListRepository) searchAddress(app uuid.UUID, text string, few bool) (query string, args []any) {
 	address, hashes := s.addressCondition(app, text, few)
 	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (" + address + ")", append([]any{app}, hashes...)
@@ -82,8 +82,8 @@ var longNumber = regexp.MustCompile("[0-9]{5}")
 
 // textCondition returns a condition that is true for a row of envelope_search that contains text. For few, see search.
 //
-// If few matches are expected, PostgreSQL finds a number through the index of its groups (migration 00023). The
-// different collation prevents it from also reading the index of the text.
+// If few matches are expected, PostgreSQL finds a number through the index of its groups (see the SQL function
+// number_groups). The different collation prevents it from also reading the index of the text.
 func (s *EnvelopeListRepository) textCondition(text string, few bool) (condition string, args []any) {
 	text = normalizeForSearch(text)
 	if s.postgres && few && longNumber.MatchString(text) {

@@ -78,7 +78,7 @@ func (s *MaintenanceRepository) RemoveExpired(ctx context.Context, rows ExpiredR
 
 // removeBatch deletes rows of a table that expired before the given time. key is the primary key of the table.
 func removeBatch(db *gorm.DB, table, key string, before time.Time) (int64, error) {
-	// SQL: deletes the rows selected by a subquery with a LIMIT.
+	// SQL: the statement deletes the rows of a subquery with LIMIT.
 	result := db.Exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE expires_at < ? ORDER BY expires_at LIMIT ?)", before, CleanupBatch)
 	return result.RowsAffected, result.Error
 }
@@ -113,7 +113,7 @@ func (s *MaintenanceRepository) removeOldDeliveries(ctx context.Context) (int64,
 // sent to all recipients yet.
 func (s *MaintenanceRepository) removeOldMails(db *gorm.DB) (int64, error) {
 	before := s.webhooks.historyStart()
-	// SQL: the rows selected by a limited query.
+	// SQL: the statement deletes the rows of a subquery with LIMIT.
 	result := db.Exec(`DELETE FROM mails WHERE id IN (SELECT m.id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
 		WHERE m.envelope_id < ? AND m.created_at < ? AND e.status IN ?
 		AND NOT EXISTS (SELECT 1 FROM mails AS w WHERE w.envelope_id = m.envelope_id AND w.kind IN ('completed', 'closed') AND w.sent_at IS NULL AND w.failed_at IS NULL)
@@ -128,7 +128,7 @@ func (s *MaintenanceRepository) removeOldBulkData(db *gorm.DB) (int64, error) {
 	if s.postgres { // prevents a deadlock with a retry, which locks many rows
 		skip = "FOR UPDATE SKIP LOCKED"
 	}
-	// SQL: the rows selected by a limited query.
+	// SQL: the statement updates the rows of a subquery with LIMIT.
 	result := db.Exec(`UPDATE bulk_send_rows SET data = '' WHERE status = 'failed' AND data <> '' AND id IN (
 		SELECT id FROM bulk_send_rows WHERE status = 'failed' AND data <> '' AND settled_at < ? ORDER BY settled_at LIMIT ? `+skip+`)`, s.webhooks.historyStart(), CleanupBatch)
 	return result.RowsAffected, result.Error

@@ -79,7 +79,7 @@ type reconcileRun struct {
 
 // RecordReconcile records the number of missing workflows that a run of the reconcile schedule found.
 func (s *MaintenanceRepository) RecordReconcile(ctx context.Context, missing int) error {
-	// SQL: an upsert.
+	// SQL: the statement is an upsert.
 	err := s.db.WithContext(ctx).Exec(`INSERT INTO reconcile_runs (id, at, missing) VALUES (1, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET at = excluded.at, missing = excluded.missing`, s.now().UTC(), missing).Error
 	return wrap(err, "record a round of reconcile")

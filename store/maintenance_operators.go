@@ -105,20 +105,20 @@ func (s *MaintenanceRepository) WeakDurability(ctx context.Context) ([]string, e
 		return nil, nil
 	}
 	var weak []string
-	// SQL: settings and functions of PostgreSQL.
+	// SQL: the query reads PostgreSQL settings.
 	err := s.db.WithContext(ctx).Raw(`SELECT name || ' = ' || setting FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes') AND setting = 'off' ORDER BY name`).Scan(&weak).Error
 	return weak, wrap(err, "read the server's settings")
 }
 
 // ClockSkew returns how far the database's clock is ahead of this process's clock, and the duration of the query, which
-// is the maximum error. For SQLite, which has no clock of its own, it returns zeros.
+// is the maximum error. For SQLite, which uses the clock of the process, it returns zeros.
 func (s *MaintenanceRepository) ClockSkew(ctx context.Context) (ahead, within time.Duration, err error) {
 	if !s.postgres {
 		return 0, 0, nil
 	}
 	var theirs time.Time
 	before := s.now()
-	// SQL: settings and functions of PostgreSQL.
+	// SQL: the query calls a PostgreSQL function.
 	if err := s.db.WithContext(ctx).Raw("SELECT clock_timestamp()").Scan(&theirs).Error; err != nil {
 		return 0, 0, fmt.Errorf("query the time of the database: %w", err)
 	}

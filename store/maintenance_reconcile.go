@@ -121,7 +121,7 @@ func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n i
 		Kind                                   models.MailKind
 	}
 	var found []request
-	// SQL: a join that uses an index.
+	// SQL: the query is a join that uses an index.
 	err := db.Raw(`SELECT m.request_id, m.envelope_id, m.signer_id, m.kind, e.app_id, e.tenant_id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
 		WHERE m.request_id > ? AND m.sent_at IS NULL AND m.failed_at IS NULL AND m.envelope_id`+notQueued+`
 		ORDER BY m.request_id LIMIT ?`, after, n).Scan(&found).Error

@@ -82,7 +82,7 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Purge(f.act()) }))
 		assert.Empty(t, unfinishedWork(t, s, store.WorkTimestamps))
 
-		// A list is empty, rather than an error, if the stored count is too high.
+		// If the stored count is too high, the call returns an empty list rather than an error.
 		lonely := newFixture(t, s, clock)
 		db, err := s.DB()
 		require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 // TemplateFilter selects templates for a list. Empty fields do not restrict the list, except for Archived.
 type TemplateFilter struct {
 	App        uuid.UUID
-	Tenant     string // selects the tenant's templates and those for all tenants
+	Tenant     string // selects the tenant's templates and the templates for all tenants
 	ExternalID string
 	Text       string    // part of the name
 	Label      string    // one of the template's labels
@@ -55,8 +55,8 @@ func templatesAfter(s *engine, db *gorm.DB, f TemplateFilter) *gorm.DB {
 const namesAtOnce = 1000
 
 // templatesNamed returns the first templates of a query whose names contain the given text. It compares names in the
-// same way as a search for envelopes. It does not use the SQL function lower, which may convert only ASCII letters:
-// always in SQLite, and depending on the database's locale in PostgreSQL.
+// same way as a search for envelopes. It does not use the SQL function lower, which converts only ASCII letters in
+// SQLite, and in PostgreSQL if the database has certain locales.
 func templatesNamed(q *gorm.DB, text string, limit int) ([]*models.Template, error) {
 	text = normalizeForSearch(text)
 	q = q.Session(&gorm.Session{})

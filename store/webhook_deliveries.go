@@ -65,7 +65,7 @@ func (s *WebhookRepository) matchingDeliveries(db *gorm.DB, f DeliveryFilter) *g
 	q = whereNonZero(q, "status = ?", f.Status)
 	q = whereNonZero(q, "event = ?", f.Event)
 	q = whereNonZero(q, "webhook_id = ?", f.Webhook)
-	return whereNonZero(q, "event_id IN (SELECT id FROM webhook_events WHERE envelope_id = ?)", f.Envelope) // two indexes
+	return whereNonZero(q, "event_id IN (SELECT id FROM webhook_events WHERE envelope_id = ?)", f.Envelope) // uses two indexes
 }
 
 // ownDeliveries selects an app's deliveries for the given tenants, and its pings, which belong to no tenant. The query
@@ -205,7 +205,7 @@ func (s *WebhookRepository) PingWebhook(ctx context.Context, app, webhook uuid.U
 // DeliveryContext contains the display names of objects that deliveries refer to.
 type DeliveryContext struct {
 	URLs     map[uuid.UUID]string // URLs of endpoints that are not deleted
-	Subjects map[uuid.UUID]string // subjects of envelopes that have one
+	Subjects map[uuid.UUID]string // subjects of envelopes that have a subject
 }
 
 // DeliveryContext returns the display names of the endpoints and envelopes of an app's deliveries.
@@ -363,13 +363,13 @@ func (s *WebhookRepository) updateEndpointHealth(tx *gorm.DB, a *models.Delivery
 	return disabled, s.failPending(tx, w.ID)
 }
 
-// failPending marks an endpoint's pending deliveries as failed. Their workflows then find that they are settled, and
-// end.
+// failPending marks an endpoint's pending deliveries as failed. The workflows of these deliveries then end, because the
+// deliveries are settled.
 func (s *WebhookRepository) failPending(tx *gorm.DB, webhook uuid.UUID) error {
 	return s.failDeliveries(tx.Where("webhook_id = ?", webhook))
 }
 
-// failDeliveries marks those of the selected deliveries that are not settled as failed.
+// failDeliveries marks the selected deliveries as failed, except those that are already settled.
 func (s *WebhookRepository) failDeliveries(which *gorm.DB) error {
 	return which.Model(&models.Delivery{}).Where("status = ?", models.DeliveryPending).
 		Updates(map[string]any{"status": models.DeliveryFailed, "failed_at": s.now()}).Error

@@ -86,7 +86,8 @@ func (s *WebhookRepository) Webhook(ctx context.Context, app, id uuid.UUID) (*mo
 	return w, wrap(err, "load webhook %s", id)
 }
 
-// WebhookPatch describes changes to an endpoint that are made in one transaction. Nil fields are left unchanged.
+// WebhookPatch describes changes that PatchWebhook makes to an endpoint in a single transaction. Nil fields are left
+// unchanged.
 type WebhookPatch struct {
 	models.WebhookChange
 

@@ -26,8 +26,8 @@ type EventQuery struct {
 // EventPage is a page of an app's events.
 type EventPage struct {
 	Events []*models.WebhookEvent
-	// Cursor is the ID of the last examined event, whether or not the event was selected. It is uuid.Nil if there is
-	// none. With a selective filter, a page can be empty even if more events follow.
+	// Cursor is the ID of the last examined event, whether or not the event was selected. It is uuid.Nil if no event was
+	// examined. With a selective filter, a page can be empty even if more events follow.
 	Cursor uuid.UUID
 	More   bool // whether more events can be read immediately
 }
@@ -100,8 +100,8 @@ func (eventPosition) TableName() string { return eventTable.name }
 // events takes many pages, most of them empty, each with a cursor from which to continue.
 const eventWindow = 10_000
 
-// windowEnd returns the position up to which a page that begins after from is examined. Unless this is the last
-// position, at least one event is in that range.
+// windowEnd returns the position up to which a page that begins after from is examined. Unless the result is the last
+// position, the range contains at least one event.
 func windowEnd(db *gorm.DB, app uuid.UUID, from, last int64) (int64, error) {
 	next, err := first[eventPosition](db.Select("position").Where("app_id = ? AND position > ? AND position <= ?", app, from, last).Order("position"))
 	if err != nil || next == nil {
@@ -196,7 +196,7 @@ func (s *WebhookRepository) positionEvents(ctx context.Context, app uuid.UUID) (
 		Waiting bool
 		Last    int64
 	}
-	// SQL: two queries in one statement.
+	// SQL: a single statement runs two queries.
 	err = db.Raw(`SELECT EXISTS (SELECT 1 FROM webhook_events WHERE `+unread+`) AS waiting,
 		coalesce((SELECT last_position FROM event_feeds WHERE app_id = ?), 0) AS last`, app, app).Scan(&state).Error
 	if err != nil || !state.Waiting {
@@ -248,7 +248,7 @@ func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 		return 0, err
 	}
 	order := s.insertionOrder()
-	// SQL: the rows selected by a limited query.
+	// SQL: the statement deletes the rows of a subquery with LIMIT.
 	result := db.Exec(`DELETE FROM webhook_events WHERE id IN (
 		SELECT o.id FROM webhook_events AS o WHERE o.created_at < ? AND o.id < ?
 			AND NOT EXISTS (SELECT 1 FROM webhook_deliveries AS d WHERE d.event_id = o.id)

@@ -37,7 +37,7 @@ const (
 	lockWait = "1s"
 )
 
-// partition is the part of a table with IDs from from (inclusive) to to (exclusive).
+// partition is the part of a table with IDs in the half-open interval [from, to).
 type partition struct {
 	name     string
 	from, to uuid.UUID
@@ -75,7 +75,7 @@ var boundPattern = regexp.MustCompile(`FROM \((MINVALUE|'([0-9a-f-]+)')\) TO \('
 // partitions returns the partitions of a table in the order of their IDs, without the default partition.
 func (s *WebhookRepository) partitions(db *gorm.DB, t partitionedTable) ([]partition, error) {
 	var rows []struct{ Name, Bounds string }
-	// SQL: PostgreSQL catalog and tables.
+	// SQL: the query reads the PostgreSQL catalog.
 	err := db.Raw(`SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
 		WHERE i.inhparent = to_regclass(?) ORDER BY CASE WHEN c.relname LIKE '%\_past' THEN 0 ELSE 1 END, c.relname`, t.name).Scan(&rows).Error
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *WebhookRepository) partitionChange(ctx context.Context, fn func(tx *gor
 // execAll executes statements in order.
 func execAll(tx *gorm.DB, statements ...string) error {
 	for _, sql := range statements {
-		// SQL: PostgreSQL catalog and tables.
+		// SQL: the statements change PostgreSQL tables.
 		if err := tx.Exec(sql).Error; err != nil {
 			return err
 		}

@@ -86,7 +86,7 @@ func (s *WebhookRepository) dropEvents(ctx context.Context, p partition, _ time.
 	if err != nil || len(stay) > maxRetainedRows {
 		return nil, err
 	}
-	// SQL: PostgreSQL catalog and tables.
+	// SQL: the query has a LATERAL join with a partition.
 	err = db.Raw(`SELECT newest.id FROM apps AS a CROSS JOIN LATERAL (
 			(SELECT id FROM ` + p.name + ` WHERE app_id = a.id AND position IS NOT NULL ORDER BY position DESC LIMIT 1) UNION ALL
 			(SELECT id FROM ` + p.name + ` WHERE app_id = a.id AND position IS NULL AND name <> 'ping' ORDER BY seq DESC LIMIT 1)) AS newest`).Scan(&newest).Error
@@ -107,17 +107,17 @@ func (s *WebhookRepository) dropEvents(ctx context.Context, p partition, _ time.
 // dropPartition detaches a partition from its table, reinserts the rows to retain into the table, which places them in
 // the default partition, and drops the detached partition.
 func dropPartition(tx *gorm.DB, t partitionedTable, p partition, stay []uuid.UUID) error {
-	// SQL: PostgreSQL catalog and tables.
+	// SQL: the statement detaches a PostgreSQL partition.
 	if err := tx.Exec("ALTER TABLE " + t.name + " DETACH PARTITION " + p.name).Error; err != nil {
 		return err
 	}
 	for page := range slices.Chunk(stay, 1000) {
-		// SQL: PostgreSQL catalog and tables.
+		// SQL: the statement copies rows between tables.
 		if err := tx.Exec("INSERT INTO "+t.name+" SELECT * FROM "+p.name+" WHERE "+t.key+" IN ?", page).Error; err != nil {
 			return err
 		}
 	}
-	// SQL: PostgreSQL catalog and tables.
+	// SQL: the statement drops a detached partition.
 	return tx.Exec("DROP TABLE " + p.name).Error
 }
 
@@ -128,7 +128,7 @@ func (s *WebhookRepository) deletedBefore(db *gorm.DB, t partitionedTable, at ti
 		return uuid.Max, nil
 	}
 	month, there := t.month(at), false
-	// SQL: PostgreSQL catalog and tables.
+	// SQL: the query reads the PostgreSQL catalog.
 	if err := db.Raw("SELECT to_regclass(?) IS NOT NULL", month.name).Scan(&there).Error; err != nil || !there {
 		return uuid.Max, err
 	}

@@ -34,7 +34,8 @@ const (
 // PagesOf returns the folder for the page images and texts of the file with the given key.
 func PagesOf(key string) string { return Pages + key + "/" }
 
-// SourceOfPages returns the key of the file that a page file belongs to, or "" if the key is not that of a page file.
+// SourceOfPages returns the key of the file that a page file belongs to, or "" if the key does not belong to a page
+// file.
 func SourceOfPages(key string) string {
 	rest, ok := strings.CutPrefix(key, Pages)
 	i := strings.LastIndexByte(rest, '/')

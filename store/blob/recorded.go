@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Record describes a file as it was stored.
+// Record describes the stored state of a file.
 type Record struct {
 	Key       string
 	SHA256    string // hash of the content, in lowercase hexadecimal
@@ -29,7 +29,7 @@ func Encrypts(s Store) bool {
 }
 
 // OpenRecorded opens a file and compares its complete content with its record before returning it, so that a
-// substituted file is never read. For such a file, the error is ErrModified or ErrDamaged.
+// substituted file is never read. The error for a substituted file is ErrModified or ErrDamaged.
 func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	h := sha256.New()
 	var (

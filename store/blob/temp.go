@@ -79,7 +79,7 @@ func removeIfAbandoned(path string) error {
 		return nil // in use
 	case err != nil:
 		st, err := f.Stat()
-		if err != nil || time.Since(st.ModTime()) < abandonedAfter { //nolint:forbidigo // the time of the file system is this machine's
+		if err != nil || time.Since(st.ModTime()) < abandonedAfter { //nolint:forbidigo // the file system uses this machine's clock
 			return err
 		}
 	}
