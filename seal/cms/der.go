@@ -57,7 +57,7 @@ func normalizeSignature(key crypto.PublicKey, signature []byte) ([]byte, error) 
 		return signature, nil
 	}
 	var sig struct{ R, S *big.Int }
-	if rest, err := asn1.Unmarshal(signature, &sig); err != nil || len(rest) > 0 {
+	if _, err := asn1.Unmarshal(signature, &sig); err != nil {
 		return nil, fmt.Errorf("cms: the key did not return an ECDSA signature: %w", err)
 	}
 	n := pub.Params().N

@@ -40,13 +40,13 @@ type attribute struct {
 	raw   []byte // complete attribute in DER
 }
 
-// readMessage parses a message in any valid DER form. It ignores parts that are not used here: certificates other than
+// readMessage parses one element, a message in any valid DER form. It ignores parts that are not used here: certificates other than
 // X.509, revocation lists, and unsigned attributes except for one time-stamp.
 func readMessage(der []byte) (*message, error) {
 	in := cryptobyte.String(der)
 	var outer, wrapped, sd cryptobyte.String
 	var kind asn1.ObjectIdentifier
-	if !in.ReadASN1(&outer, cbasn1.SEQUENCE) || !in.Empty() || !outer.ReadASN1ObjectIdentifier(&kind) {
+	if !in.ReadASN1(&outer, cbasn1.SEQUENCE) || !outer.ReadASN1ObjectIdentifier(&kind) {
 		return nil, malformed("not DER")
 	}
 	if !kind.Equal(pkcs7.OIDSignedData) || !outer.ReadASN1(&wrapped, tag0) || !outer.Empty() ||

@@ -87,9 +87,10 @@ func (s Statement) CheckGood(c, issuer *x509.Certificate, at time.Time) error {
 // normalizeCRL returns a revocation list in canonical form.
 func normalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 	in := cryptobyte.String(der)
-	var list, data, algorithm, sum cryptobyte.String
+	var list, data, algorithm cryptobyte.String
+	var sum []byte
 	if !in.ReadASN1(&list, cbasn1.SEQUENCE) || !in.Empty() || !list.ReadASN1Element(&data, cbasn1.SEQUENCE) ||
-		!list.ReadASN1Element(&algorithm, cbasn1.SEQUENCE) || !list.ReadASN1(&sum, cbasn1.BIT_STRING) || !list.Empty() || len(sum) == 0 || sum[0] != 0 {
+		!list.ReadASN1Element(&algorithm, cbasn1.SEQUENCE) || !list.ReadASN1BitStringAsBytes(&sum) || !list.Empty() {
 		return nil, errors.New("cms: a revocation list is malformed")
 	}
 	l, err := x509.ParseRevocationList(der)
@@ -99,7 +100,7 @@ func normalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 	if !bytes.Equal(l.RawIssuer, issuer.RawSubject) || l.CheckSignatureFrom(issuer) != nil {
 		return nil, errors.New("cms: a revocation list is not from the certificate's issuer")
 	}
-	signature, err := normalizeSignature(issuer.PublicKey, sum[1:])
+	signature, err := normalizeSignature(issuer.PublicKey, sum)
 	if err != nil {
 		return nil, err
 	}
@@ -115,14 +116,15 @@ func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	}
 	// Check the key size before calling ParseResponseForCert, which verifies a signature with the key in the response.
 	in := cryptobyte.String(der)
-	var response, wrapped, bytesOf, octets, basic, data, algorithm, sum, carriers, list cryptobyte.String
+	var response, wrapped, bytesOf, octets, basic, data, algorithm, carriers, list cryptobyte.String
+	var sum []byte
 	var carries bool
 	var status int
 	var kind asn1.ObjectIdentifier
 	if !in.ReadASN1(&response, cbasn1.SEQUENCE) || !response.ReadASN1Enum(&status) || !response.ReadASN1(&wrapped, tag0) ||
 		!wrapped.ReadASN1(&bytesOf, cbasn1.SEQUENCE) || !bytesOf.ReadASN1ObjectIdentifier(&kind) || !bytesOf.ReadASN1(&octets, cbasn1.OCTET_STRING) ||
 		!octets.ReadASN1(&basic, cbasn1.SEQUENCE) || !basic.ReadASN1Element(&data, cbasn1.SEQUENCE) || !basic.ReadASN1(&algorithm, cbasn1.SEQUENCE) ||
-		!basic.ReadASN1(&sum, cbasn1.BIT_STRING) || len(sum) == 0 || sum[0] != 0 ||
+		!basic.ReadASN1BitStringAsBytes(&sum) ||
 		!basic.ReadOptionalASN1(&carriers, &carries, tag0) || carries && !carriers.ReadASN1(&list, cbasn1.SEQUENCE) {
 		return bad("it is malformed")
 	}
@@ -155,7 +157,7 @@ func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	if err != nil {
 		return bad("its signature algorithm is not supported")
 	}
-	signature, err := normalizeSignature(responder.PublicKey, sum[1:])
+	signature, err := normalizeSignature(responder.PublicKey, sum)
 	if err != nil {
 		return bad("its signature is malformed")
 	}
