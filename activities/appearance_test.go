@@ -49,6 +49,7 @@ func TestDocumentAppearance_ListsPagesOnceAndRangesOfSigners(t *testing.T) {
 	}
 	deliver(t, e, 0, 1, 4)
 	deliver(t, e, 0, 1, models.TextLevel)
+	deliver(t, e, 0, 5, 1) // the record of this picture was lost
 	rows := []store.PageFile{
 		{BlobKey: "k", Page: 1, Level: 2, Appearance: "12"},
 		{BlobKey: "k", Page: 2, Level: 2, Appearance: "22"},

@@ -27,11 +27,12 @@ type RemovedRows struct {
 	Rows int    `json:"rows"`
 }
 
-// count records the number of removed rows of a kind, if any.
-func (r *CleanupRound) count(kind string, n int) {
+// count records the number of removed rows of a kind, if any, and whether there may be more of them.
+func (r *CleanupRound) count(kind string, n int, more bool) {
 	if n > 0 {
 		r.Removed = append(r.Removed, RemovedRows{Kind: kind, Rows: n})
 	}
+	r.More = r.More || more
 }
 
 // roundBatches limits the number of batches of each kind in one round, so that no kind delays the others for long.
@@ -49,10 +50,10 @@ func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 		return out, err
 	}
 	for _, rows := range store.AllExpiredRows {
-		total := 0
+		total, more := 0, false
 		for batch, n := 0, store.CleanupBatch; n == store.CleanupBatch; batch++ {
 			if batch == roundBatches {
-				out.More = true
+				more = true
 				break
 			}
 			if n, err = a.Store.RemoveExpired(ctx, rows); err != nil {
@@ -61,13 +62,13 @@ func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 			total += n
 			pulse.Beat(ctx)
 		}
-		out.count(string(rows), total)
+		out.count(string(rows), total, more)
 	}
 	if err := a.Store.CompactAllCounts(ctx); err != nil {
 		return out, err
 	}
 	unused, err := sweep.Unused(ctx, a.Store, a.Blobs, a.Now())
-	out.count("unused attachments", unused)
+	out.count("unused attachments", unused, false)
 	err = errors.Join(err, a.digestRound(ctx, &out), a.retentionRound(ctx, &out), a.removeReleased(ctx, &out), a.archiveRound(ctx, &out))
 	return out, err
 }
@@ -93,8 +94,7 @@ func (a *Activities) removeReleased(ctx context.Context, round *CleanupRound) er
 		}
 		removed++
 	}
-	round.count("files of former archives", removed)
-	round.More = round.More || len(released) == archiveBatch
+	round.count("files of former archives", removed, len(released) == archiveBatch)
 	return failed
 }
 
@@ -109,8 +109,7 @@ func (a *Activities) archiveRound(ctx context.Context, round *CleanupRound) erro
 		return err
 	}
 	moved, err := a.archiveAll(ctx, due)
-	round.count("envelopes to archives", moved)
-	round.More = round.More || len(due) == archiveBatch
+	round.count("envelopes to archives", moved, len(due) == archiveBatch)
 	return err
 }
 

@@ -23,6 +23,9 @@ func (a *Activities) RetentionRound(ctx context.Context) ([]RemovedRows, error) 
 	return round.Removed, err
 }
 
+// Count exports count.
+func (r *CleanupRound) Count(kind string, n int, more bool) { r.count(kind, n, more) }
+
 // Admit exports admit.
 func (p *BulkPace) Admit(now time.Time, lately store.Awaiting) bool { return p.admit(now, lately) }
 

@@ -10,7 +10,6 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 	"golang.org/x/sync/errgroup"
 
-	"countersign/internal/pulse"
 	"countersign/temporal"
 )
 
@@ -59,7 +58,6 @@ func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
 	for i, id := range in.SignerIDs {
 		mails.Go(func() error {
 			failed[i] = a.invite(ctx, temporal.InviteInput{EnvelopeInput: in.EnvelopeInput, SignerID: id, LinkID: in.LinkID, Reminder: in.Reminder}, e, v, rejected)
-			pulse.Beat(ctx)
 			return nil
 		})
 	}

@@ -176,7 +176,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 		own.Language, own.RecipientName, own.Copy = v.languageOf(to.signer), to.address.Name, e.Signer(to.signer.ID) == nil
 		content, err := own.Render()
 		if err != nil {
-			return fmt.Errorf("write %s mail: %w", models.MailClosed, err)
+			return fmt.Errorf("write closing notice: %w", err)
 		}
 		id := a.Mail.MessageID(string(models.MailClosed), to.signer.ID.String())
 		return ignoreRefused(a.mailOnce(ctx, e, to.signer, newMail(models.MailClosed, to.address, v, id, content), nil))

@@ -128,16 +128,14 @@ func known(kind models.NotificationKind, e *models.Envelope, s *models.Signer, u
 // overtaken reports whether a later event makes a notification unnecessary. For example, the completion notification
 // covers the last signature, and a rejected address may have been corrected.
 func overtaken(kind models.NotificationKind, e *models.Envelope, s *models.Signer, chosen *models.NotificationSettings, later []models.Event) bool {
-	happened := func(name models.EventName) bool {
-		return slices.ContainsFunc(later, func(ev models.Event) bool {
-			return ev.Name == name && (name != models.EventSignerReplaced || s != nil && ev.Detail["signerId"] == s.ID.String())
-		})
-	}
 	switch kind { //nolint:exhaustive // the others stay true
 	case models.NotifySigned:
-		return chosen.Completed && !e.Status.Open() && !happened(models.EventSignerSigned) && (e.Status == models.StatusSealing || e.Status == models.StatusCompleted)
+		isLast := !slices.ContainsFunc(later, func(ev models.Event) bool { return ev.Name == models.EventSignerSigned })
+		return chosen.Completed && isLast && (e.Status == models.StatusSealing || e.Status == models.StatusCompleted)
 	case models.NotifyBounced:
-		return happened(models.EventSignerReplaced)
+		return slices.ContainsFunc(later, func(ev models.Event) bool {
+			return s != nil && ev.Name == models.EventSignerReplaced && ev.Detail["signerId"] == s.ID.String()
+		})
 	case models.NotifySealingProblem:
 		return e.Status != models.StatusSealing
 	}
@@ -208,8 +206,7 @@ const (
 // digestRound requests the due digests.
 func (a *Activities) digestRound(ctx context.Context, round *CleanupRound) error {
 	due, requested, err := a.Store.RequestDigests(ctx, digestBatch)
-	round.count("digests requested", requested)
-	round.More = round.More || due == digestBatch
+	round.count("digests requested", requested, due == digestBatch)
 	return err
 }
 

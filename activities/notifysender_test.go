@@ -213,6 +213,28 @@ func TestNotifySender_ProblemsAreReported(t *testing.T) {
 	})
 }
 
+// TestNotifySender_CorrectedAddress_IsNotReported checks that a rejected address is reported unless the same signer has
+// been replaced since.
+func TestNotifySender_CorrectedAddress_IsNotReported(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		grace := env.user("grace@acme.example", models.RoleSender)
+		for replaced, want := range map[int]int{0: 0, 1: 1} {
+			env.mails.mails = nil
+			e := env.sentBy(grace, "ada@example.com", "bob@example.com")
+			env.change(e, func(e *models.Envelope) error {
+				return e.InvitationFailed(env.act(), e.Signers[0].ID, "550 no such user", "m")
+			})
+			env.change(e, func(e *models.Envelope) error {
+				_, err := e.Replace(env.act(), e.Signers[replaced].ID, models.Replacement{Name: "Eve", Email: "eve@example.com"})
+				return err
+			})
+			env.notifySender()
+			assert.Len(env.t, env.mails.mails, want, "signer %d was replaced", replaced+1)
+		}
+	})
+}
+
 // TestNotifySender_OnlyWhoMayAndWants checks that no email is sent to a user who can no longer see the envelope, who
 // has disabled the notification, or who caused the event.
 func TestNotifySender_OnlyWhoMayAndWants(t *testing.T) {

@@ -62,9 +62,8 @@ func (a *Activities) retentionRound(ctx context.Context, round *CleanupRound) er
 		})
 	}
 	_ = work.Wait() // the errors are in failed
-	round.count("deletion reminders requested", int(reminded.Load()))
-	round.count("envelopes purged", int(purged.Load()))
-	round.More = round.More || len(steps) == retentionBatch
+	round.count("deletion reminders requested", int(reminded.Load()), false)
+	round.count("envelopes purged", int(purged.Load()), len(steps) == retentionBatch)
 	return failed
 }
 
