@@ -376,7 +376,7 @@ $(TOOLS)/cyclonedx-gomod: $(RELEASE_SOURCES)
 $(TOOLS)/actionlint: tools/actionlint/go.mod tools/actionlint/go.sum
 	$(GO) -C tools/actionlint build -o $(CURDIR)/$@ github.com/rhysd/actionlint/cmd/actionlint
 
-# This is a separate module because its parsers are large and not needed elsewhere.
+# deploycheck is a separate module because its parsers are large and not needed elsewhere.
 $(TOOLS)/deploycheck: $(wildcard tools/deploycheck/*)
 	$(GO) -C tools/deploycheck build -o $(CURDIR)/$@ .
 

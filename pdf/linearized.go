@@ -7,10 +7,9 @@ import (
 )
 
 // LinearizationProblem returns the reason why programs could read pages from a linearized file (Annex F) that differ
-// from its page tree while nothing is appended to the file, or "" if there is no such reason. pages lists the pages of
-// the page tree, in order. As long as the length in the file's first object equals the length of the file, pdf.js and
-// Poppler start with the section after this object. pdf.js reads the first page from it, and Poppler reads all pages
-// from the hint tables.
+// from its page tree, or "" if there is no such reason. pages lists the pages of the page tree, in order. As long as
+// the length of the file equals the length in its first object, pdf.js and Poppler start with the section after this
+// object. pdf.js reads the first page from that section, and Poppler reads all pages from the hint tables.
 func (f *File) LinearizationProblem(pages []Ref) (string, error) {
 	const near = 1024 // number of bytes in which to search for the section
 	d, err := f.firstDict()

@@ -165,8 +165,8 @@ func (m *ReferenceScan) Undefined(ctx context.Context) ([]Ref, int, error) {
 	return refs, m.u.highest, nil
 }
 
-// HighestHeader returns the highest number in any text that looks like the header of an object ("12 0 obj"), whether or
-// not the object is listed, because a program that scans for objects finds unlisted ones as well.
+// HighestHeader returns the highest number in any text that looks like the header of an object ("12 0 obj"). The object
+// need not be listed, because a program that scans for objects finds unlisted ones as well.
 func (m *ReferenceScan) HighestHeader(ctx context.Context) (int, error) {
 	const piece = 256 << 10
 	var buf []byte

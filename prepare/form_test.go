@@ -90,8 +90,8 @@ func TestReadForm(t *testing.T) {
 	}, fields)
 }
 
-// TestShownStates checks that a checkbox counts as selected if Poppler and MuPDF display it as selected. This depends
-// on the widget's state, whether or not it has appearances.
+// TestShownStates checks that a checkbox counts as selected if Poppler and MuPDF display it as selected. The result
+// depends on the widget's state, whether or not the widget has appearances.
 func TestShownStates(t *testing.T) {
 	t.Parallel()
 	for entries, ticked := range map[string]bool{

@@ -10,8 +10,8 @@ import (
 	"countersign/pdf"
 )
 
-// replacementTexts plans the removal of other copies of a tag's text. These are the entries ActualText, Alt and E of
-// structure elements and property lists (14.9), and Contents and RC of the annotations that show the tag.
+// replacementTexts plans the removal of other copies of a tag's text. Such copies are the entries ActualText, Alt and E
+// of structure elements and property lists (14.9), and Contents and RC of the annotations that show the tag.
 func (r *Revision) replacementTexts(ctx context.Context, f *pdf.File) error {
 	cat, _, err := f.Catalog()
 	if err != nil {

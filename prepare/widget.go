@@ -99,7 +99,7 @@ func (r *formReader) button(out *FormField, d pdf.Dict) {
 	}
 }
 
-// setDisplayedState sets the value of a checkbox or radio button to the state that programs display. This is the
+// setDisplayedState sets the value of a checkbox or radio button to the state that programs display. That state is the
 // widget's appearance state (AS), regardless of the field's value, even if there is no appearance for that state.
 func (r *formReader) setDisplayedState(out *FormField, d pdf.Dict) {
 	state, _ := r.Value(d.Get("AS")).Name()

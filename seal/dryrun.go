@@ -14,9 +14,9 @@ import (
 	"countersign/seal/rejection"
 )
 
-// DryRun builds the additions that a future seal would make to a file, and reads the result, so that a file that cannot
-// be extended is rejected at upload rather than after all signers have signed. It discards the result and returns only
-// the facts.
+// DryRun builds the additions that a future seal would make to a file, and reads the result. A file that cannot be
+// extended is therefore rejected at upload rather than after all signers have signed. DryRun discards the result and
+// returns only the facts.
 func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages int) (*Facts, error) {
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), append(make([]byte, 31), 1)) // signatures of this key are discarded
 	if err != nil {

@@ -149,7 +149,7 @@ func (p *painter) examine(page *pdf.Page, boxes []pdf.Box, hasValues bool) (pdf.
 }
 
 // countOpen counts the marked-content sequences that a page leaves open, if they could hide added content. In a dry
-// run, it also rejects a page whose content ends all drawing after it.
+// run, countOpen also rejects a page whose content prevents any later drawing.
 func (p *painter) countOpen(ctx context.Context, page *pdf.Page, appearances []pdf.Value, hasValues bool) error {
 	p.open = 0
 	mayHide := p.layered && (hasValues || !p.known)

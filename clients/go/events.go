@@ -84,7 +84,7 @@ const streamSilence = 45 * time.Second
 func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventRecord, error] {
 	return func(yield func(EventRecord, error) bool) {
 		if o.After == uuid.Nil {
-			// This selects no events, but returns the cursor.
+			// The request selects no events, but returns the cursor.
 			future := &api.ListEventsParams{Since: Ptr(c.transport.now().Add(24 * time.Hour))}
 			_, page, err := c.eventPage(ctx, future)
 			for err == nil && page.HasMore {

@@ -18,6 +18,6 @@ VOLUME /var/lib/countersign
 EXPOSE 8080
 ENTRYPOINT ["/usr/local/bin/countersign"]
 CMD ["api"]
-# This checks the API. It ignores Temporal, because signers can sign while it is down. A worker does not listen on this
-# port, so run it with --no-healthcheck.
+# The health check queries the API. It ignores Temporal, because signers can sign while it is down. A worker does not
+# listen on this port, so run it with --no-healthcheck.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=6 CMD ["/usr/local/bin/countersign", "healthcheck"]

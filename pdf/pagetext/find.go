@@ -244,8 +244,8 @@ func (q *Passage) wholeWord(from, to int) bool {
 	return (!isWord(first) || !isWord(before)) && (!isWord(last) || !isWord(behind))
 }
 
-// splitsCharacter reports whether the character at an index is an accent of the preceding character. This prevents "e"
-// from being found in "é".
+// splitsCharacter reports whether the character at an index is an accent of the preceding character. With this check,
+// "e" is not found in "é".
 func (q *Passage) splitsCharacter(at int) bool {
 	r, _ := utf8.DecodeRuneInString(q.Text[at:])
 	return unicode.Is(unicode.Mn, r) && !unicode.In(r, unicode.Hebrew, unicode.Arabic)

@@ -40,7 +40,7 @@ func TestLogicalOrder(t *testing.T) {
 		}
 		assert.Equal(t, want, readOrder(line), shown)
 	}
-	// This is the text in logical order, preceded by the colon at its left end.
+	// The expected text is in logical order, preceded by the colon at its left end.
 	assert.Equal(t, "אב:", readOrder([]character{{code: ':', x0: 0, x1: 9, y1: 10, size: 10}, {code: 'א', x0: 20, x1: 29, y1: 10, size: 10}, {code: 'ב', x0: 10, x1: 19, y1: 10, size: 10}}))
 	// A ligature of lam and alef consists of two characters in one position.
 	assert.Equal(t, "سلام", readOrder([]character{{code: 'م', x0: 0, x1: 9, y1: 10, size: 10}, {code: 'ل', x0: 10, x1: 19, y1: 10, size: 10}, {code: 'ا', x0: 10, x1: 19, y1: 10, size: 10}, {code: 'س', x0: 20, x1: 29, y1: 10, size: 10}}))

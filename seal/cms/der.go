@@ -49,8 +49,8 @@ func integer(n *big.Int) []byte {
 
 func bitString(b []byte) []byte { return element(cbasn1.BIT_STRING, []byte{0}, b) }
 
-// normalizeSignature returns the ECDSA signature with the smaller s of (r, s) and (r, n-s). Both signatures are valid,
-// so otherwise anyone could convert one into the other. Signatures by other types of keys are returned unchanged.
+// normalizeSignature returns the ECDSA signature with the smaller s of (r, s) and (r, n-s). Because both signatures are
+// valid, anyone could otherwise convert one into the other. Signatures by other types of keys are returned unchanged.
 func normalizeSignature(key crypto.PublicKey, signature []byte) ([]byte, error) {
 	pub, ok := key.(*ecdsa.PublicKey)
 	if !ok {

@@ -91,9 +91,9 @@ func (l *Library) Replace(s string) string {
 	return b.String()
 }
 
-// isRefused reports whether a character is rejected even if a font contains a glyph for it. These characters are
-// controls, private-use characters, and characters that reorder the text that follows. They could be used to disguise
-// one text as another.
+// isRefused reports whether a character is rejected even if a font contains a glyph for it. The rejected characters are
+// control characters, private-use characters, and characters that reorder the text that follows, because they could
+// disguise one text as another.
 func isRefused(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Co) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Arabic, r)
 }

@@ -40,8 +40,8 @@ type Seal struct {
 	// RecordKeyID and RecordKey identify the key that signed the record. A nil key is not checked.
 	RecordKeyID string
 	RecordKey   crypto.PublicKey
-	// Stamps contains the time-stamps, outermost first. These are the document time-stamps from last to first, followed
-	// by the signature's own time-stamp.
+	// Stamps contains the time-stamps, outermost first. The document time-stamps come first, from last to first,
+	// followed by the signature's own time-stamp.
 	Stamps   []Stamp
 	Evidence Evidence
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // trustInput is the input for trust decisions. All of it was read from the sealed file and is internally valid, which
-// means that signatures and digests are correct, and that chains are as complete as the file allows. Whether it is
-// trusted is decided here.
+// means that signatures and digests are correct, and that chains are as complete as the file allows. Only the question
+// of trust remains.
 type trustInput struct {
 	Chain    certChain      `json:"chain,omitempty"`  // chain of the seal, starting with the signer
 	SealedAt time.Time      `json:"sealedAt"`         // time claimed in the record

@@ -56,8 +56,8 @@ type digests struct {
 }
 
 // hashFile reads the file only once, regardless of the number of signatures. The ranges covered by signatures have
-// common prefixes, each of which is also hashed only once. The original is the first part of the file, up to the offset
-// to. If done is not nil, it is a prefix that has already been read.
+// common prefixes, each of which is also hashed only once. The original is the beginning of the file and ends at the
+// offset to. If done is not nil, it is a prefix that has already been read.
 func hashFile(ctx context.Context, r io.ReaderAt, size, to int64, gaps []byteRangeGap, done *Prefix) (digests, error) {
 	s := digests{whole: sha256.New(), covered: make([][]byte, len(gaps)), begun: map[int64]hash.Hash{}}
 	pos := int64(0)

@@ -25,7 +25,7 @@ const (
 )
 
 // ExamineIn runs Examine in a separate process, so that a malicious file can crash only that process. It returns a
-// *refusal.Error if the file exceeds the limits.
+// *rejection.Error if the file exceeds the limits.
 func ExamineIn(ctx context.Context, pool *sandbox.Pool, r io.ReaderAt, size int64) (*Examination, error) {
 	var a examinationAnswer
 	task := byte(TaskExamine)

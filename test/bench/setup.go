@@ -206,8 +206,8 @@ func (w *benchEnv) measureStart(ctx context.Context) error {
 }
 
 // evictFromPageCache removes a file from the page cache. After a build, the cache contains the program in large folios,
-// and one access maps a whole folio. The idle processes would then appear to use about 15 MB more than after a normal
-// start.
+// and one access maps a whole folio. If the file were not removed, the idle processes would appear to use about 15 MB
+// more than after a normal start.
 func evictFromPageCache(path string) (err error) {
 	f, err := os.Open(path) //nolint:gosec // the program under test
 	if err != nil {

@@ -305,8 +305,8 @@ func TestTemplateKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// losesWhatFollows drops the response to the next GET request for the draft that follows a call with the given method
-// to a URL whose path contains part.
+// losesWhatFollows waits for a call with the given method to a URL whose path contains part, and then drops the
+// response to the next GET request for the draft.
 func (b *tab) losesWhatFollows(method, part string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; let [after, lost] = [false, false]; window.lost = 0;

@@ -50,8 +50,8 @@ func hasFocus(find string) string {
 	return `document.activeElement !== document.body && document.activeElement === (` + find + `)`
 }
 
-// goTo presses Tab until the element that an expression returns has the focus. This verifies that the element can be
-// reached, and that no control traps the focus.
+// goTo presses Tab until the element that an expression returns has the focus. The key presses verify that the element
+// can be reached, and that no control traps the focus.
 func (p signingPage) goTo(find string) {
 	p.t.Helper()
 	p.await("Boolean(" + find + ")")

@@ -153,7 +153,7 @@ func TestEveryKindOfField(t *testing.T) {
 }
 
 // TestFilesArriveWhileTheSignerGoesOn checks that an upload does not take the focus from another field, that signing
-// waits for the upload, and that a failed upload is reported whatever the signer does in the meantime.
+// waits for the upload, and that a failed upload is reported regardless of the signer's actions in the meantime.
 func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
 	t.Parallel()
 	at := func(kind, name string, y int, required bool) object {

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tryIt operates the request forms of the API reference in the way a user does, with the mouse and the keyboard.
+// tryIt operates the request forms of the API reference as a user does, with the mouse and the keyboard.
 type tryIt struct {
 	*tab
 	downloads string // directory to which the browser saves files

@@ -39,7 +39,7 @@ var fixed = map[string]any{
 }
 
 // normalize returns v, which is the value of the named member, with fixed IDs, times, hashes and tokens. It truncates
-// long lists of objects to two.
+// long lists of objects to two objects.
 func (n *normalizer) normalize(name string, v any) any {
 	if f, ok := fixed[name]; ok && v != nil {
 		_, wantText := f.(string)

@@ -70,7 +70,7 @@ func TestASealUnderWayIsHandedBack(t *testing.T) {
 		if a := ev.GetActivityTaskScheduledEventAttributes(); a.GetActivityType().GetName() == "Seal" {
 			seal = ev.EventId
 		}
-		// This is the successful attempt.
+		// The last start belongs to the successful attempt.
 		if a := ev.GetActivityTaskStartedEventAttributes(); a != nil && a.ScheduledEventId == seal {
 			failure = a.GetLastFailure().GetMessage()
 		}

@@ -30,9 +30,9 @@ func (w *scenario) rejected(env []string, args ...string) string {
 	return string(out)
 }
 
-// TestOlderBuildTakesOver checks that `doctor --replay` lists the envelopes of a newer build that this build cannot
-// continue, before it is rolled out. If it is rolled out anyway, only the workflows of these envelopes fail. After
-// they have been terminated, they are restarted and continue.
+// TestOlderBuildTakesOver checks that, before an older build is rolled out, `doctor --replay` lists the envelopes of a
+// newer build that the older one cannot continue. If the older build is rolled out nevertheless, only the workflows of
+// these envelopes fail. After these workflows have been terminated, they are restarted and continue.
 func TestOlderBuildTakesOver(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
@@ -87,8 +87,9 @@ func TestOlderBuildTakesOver(t *testing.T) {
 	})
 }
 
-// TestWrongMasterKey checks that no command writes with a master key that is unknown to the database, so that a later
-// rotation can decrypt all data, and that one damaged row does not prevent the rotation of the others.
+// TestWrongMasterKey checks that no command writes with a master key that is unknown to the database, because a later
+// rotation could not decrypt that data. It also checks that one damaged row does not prevent the rotation of the
+// others.
 func TestWrongMasterKey(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

@@ -301,8 +301,7 @@ func (n *night) rotateKey() func() {
 	return func() {}
 }
 
-// nightLoad sends envelopes at a constant rate, each of which two signers sign, until the returned function is
-// called.
+// nightLoad sends envelopes at a constant rate until the returned function is called. Two signers sign each envelope.
 func (n *night) nightLoad() (stop func() (sent, failed int)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

@@ -17,7 +17,7 @@ import (
 	"countersign/temporal"
 )
 
-// retain shortens the retention of files by means of a database trigger.
+// retain shortens the retention of files with a database trigger.
 func (w *scenario) retain(retention time.Duration) {
 	w.t.Helper()
 	w.exec(fmt.Sprintf(`CREATE FUNCTION shorten_retention() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -77,7 +77,7 @@ func (g *genuine) stamped(b []byte) []byte {
 	return h.stampDocument(inc.write(base), len(base))
 }
 
-// archiveForgeries returns forgeries with modified validation data, all of which a forger can collect, and with an
+// archiveForgeries returns forgeries with modified validation data, which any forger can collect, and forgeries with an
 // authority's time-stamps over other content.
 func archiveForgeries() []forgery {
 	const class = "validation data"

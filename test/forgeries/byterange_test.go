@@ -37,7 +37,7 @@ func holesOfSeal() []forgery {
 			return b
 		}}
 	}
-	// again signs the same bytes again, which only the service could do.
+	// again re-signs the same bytes, which only the service could do.
 	again := func(name string, change func(g *genuine, s *signature)) forgery {
 		return forgery{name: "hole-" + name, class: class, levels: []level{levelB, levelT}, want: broken, shows: openssl(0), make: func(g *genuine) []byte {
 			h := holes(g.bytes, len(g.original))[0]

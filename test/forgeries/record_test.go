@@ -219,7 +219,7 @@ func recordForgeries() []forgery {
 			name: "record-transplanted", class: class, want: broken, shows: recordSays(envelopeID),
 			original: func() []byte { return append(agreement(), longer()...) },
 			make: func(g *genuine) []byte {
-				// This is the genuine record of an envelope whose original is a prefix of this one.
+				// The record is genuine, but belongs to an envelope whose original is a prefix of this one.
 				donor := newFakeIssuerLike(g.house).make(g.level, agreement())
 				record := takeApart(donor.sealed, len(donor.original)).find("jose+json").body
 				return g.resealed(func(inc *increment) { inc.find("jose+json").body = record })

@@ -109,7 +109,7 @@ func crossReferenceForgeries() []forgery {
 	}
 }
 
-// detourAt is the target of a dormant section in an original. It is beyond the seal.
+// detourAt is the position to which a dormant section in an original refers. The position is beyond the seal.
 const detourAt = 400_000
 
 func withDormantPrev(at int) []byte {

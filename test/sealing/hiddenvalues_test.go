@@ -198,8 +198,8 @@ func TestWhatHidesValues(t *testing.T) {
 	}
 }
 
-// TestPicturesLeaveTextReadable checks that an opaque picture over text does not change the page in any PDF program
-// where the picture is white, and that the text remains visible where it is not.
+// TestPicturesLeaveTextReadable checks, in all PDF programs, that the white parts of an opaque picture do not change
+// the page beneath, and that text remains visible under the other parts.
 func TestPicturesLeaveTextReadable(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

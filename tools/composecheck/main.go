@@ -145,7 +145,7 @@ func everything(envFile string) (file string, remove func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	remove = func() { _ = os.Remove(f.Name()) } // it is only a copy
+	remove = func() { _ = os.Remove(f.Name()) } // the file is only a copy
 	_, err = f.Write(regexp.MustCompile(`(?m)^#([A-Z][A-Z0-9_]*=)`).ReplaceAll(text, []byte("$1")))
 	if err := errors.Join(err, f.Close()); err != nil {
 		remove()

@@ -119,7 +119,7 @@ func add(found map[string]*component, files map[string]bool, p goPackage, progra
 		}
 	}
 	replaced := p.Module.Replace
-	// This is a module of this repository.
+	// The module belongs to this repository.
 	if p.Module.Main || p.Module.Version == "" || replaced != nil && replaced.Version == "" {
 		return nil
 	}

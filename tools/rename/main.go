@@ -118,7 +118,7 @@ func replacer(from, to string, files []string) func([]byte) []byte {
 	rules := []*regexp.Regexp{
 		regexp.MustCompile(`((?:^|[^\w./@-])\^?)` + old + `(/(?:` + strings.Join(slices.Compact(directories), "|") + `)\b)`),
 		regexp.MustCompile(`(?m)(^module )` + old + `()$`),
-		// These are linter settings and checks of package paths.
+		// This pattern matches linter settings and checks of package paths.
 		regexp.MustCompile(`(module-path: |pkg: |HasPrefix\([^\n]*, ")` + old + `(\b)`),
 		regexp.MustCompile(`(\^)` + old + `(/)`), // patterns
 	}

@@ -93,7 +93,7 @@ export class Countersign {
     const values = (init.path ?? {}) as Record<string, unknown>;
     const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
       if (values[name] === undefined || values[name] === "") throw new TypeError(`${name} of ${template} is missing`);
-      // These values would refer to another path.
+      // The path segments "." and ".." would refer to another path.
       if (values[name] === "." || values[name] === "..") throw new TypeError(`${name} of ${template} cannot be ${values[name]}`);
       return encodeURIComponent(String(values[name]));
     });
@@ -164,7 +164,7 @@ export class Countersign {
     for (;;) {
       const query = { limit: 500, ...(after ? { cursor: after } : options.since ? { since: options.since.toISOString() } : {}), ...(options.event ? { event: options.event } : {}) };
       const page = await this.call("get", "/v1/events", { ...options, query });
-      // All events except bulk.completed have this form. That event has its own data.
+      // Every event except bulk.completed has this form. The data of bulk.completed is different.
       yield* page.data as WebhookEvent[];
       if (page.nextCursor) after = page.nextCursor;
       if (!page.hasMore) return;

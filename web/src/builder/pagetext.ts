@@ -1,4 +1,4 @@
-/** The text of a page in the form that suggestions use, which is pieces of its lines. */
+/** The text of a page, split into pieces of lines, as used for suggestions. */
 import type { PageText } from "../pages/textlayer";
 import type { Box } from "./geometry";
 

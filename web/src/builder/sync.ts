@@ -238,7 +238,7 @@ function fail(s: Sync, request: SyncRequest | null, f: Failure): Sync {
     case "limited": return later(s, f.after);
     case "changed": return { ...s, reading: "compare" };
     case "invalid": {
-      // This request saves the valid fields.
+      // If the fields are added one at a time, the valid ones are saved.
       if (request?.do === "add" && request.fields.length > 1) return { ...s, oneByOne: true };
       const sent = request?.do === "add" ? request.fields[0] : request?.do === "edit" ? request : undefined;
       if (!sent) return { ...s, phase: { at: "halted" }, told: f.message };

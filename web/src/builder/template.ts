@@ -293,7 +293,7 @@ export class TemplateEditor implements Editor {
     };
   }
 
-  /** Creates a version. The roles and fields of the version are those in sent. */
+  /** Creates a version with the roles and fields in sent. */
   private async patch(body: unknown, sent: Content): Promise<void> {
     let etag = "";
     this.template = await request<Template>(this.at, { method: "PATCH", body, bearer: this.bearer, headers: { "If-Match": this.etag }, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });

@@ -37,7 +37,7 @@ const coveredFor = 3_600_000; // in milliseconds; time for which a page is retai
 
 const noProblem: SignInProblem = { text: "", account: false };
 
-// This must run before any other code reads the URL.
+// The response must be read before any other code reads the URL.
 const returned = takeReturned();
 
 /** Loads a language, and applies it to the document. */

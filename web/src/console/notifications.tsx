@@ -16,9 +16,7 @@ const kinds = [
 const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
 
 /** The settings for emails to the user about envelopes that they have sent. */
-export function Notifications({ client, named }: { client: Client; /**
- * If the address names this section, the page scrolls to it.
- */ named: boolean }) {
+export function Notifications({ client, named }: { client: Client; /** If the address names this section, the page scrolls to it. */ named: boolean }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const { data, problem, reload } = useLoad<Settings>(client, "me/notifications");
   const [changed, setChanged] = useState<Partial<Settings>>({});

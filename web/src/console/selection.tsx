@@ -16,8 +16,8 @@ const awaited = (e: Envelope) => e.signers.filter((s) => ["sent", "viewed"].incl
 const sealedFiles = (e: Envelope) => e.documents.filter((d) => d.kind === "sealed" && d.purgeStatus !== "purged");
 
 /**
- * The actions on several envelopes. fits selects the envelopes to which an action applies, and otherwise is the
- * reason why it does not apply to the others.
+ * The actions on several envelopes. fits reports whether an action applies to an envelope. otherwise is the message for
+ * the other envelopes.
  */
 const kinds: Record<Kind, { label: TextKey; title: TextKey; text: TextKey; fits: (e: Envelope) => boolean; otherwise: TextKey; tone: string }> = {
   remind: { label: "remind", title: "remindTitle", text: "remindText", fits: (e) => isOpen(e) && awaited(e).length > 0, otherwise: "nobodyToRemind", tone: "" },

@@ -63,7 +63,7 @@ export class Viewer {
   private texts = new Map<string, Promise<PageText>>();
 
   constructor(
-    /** Returns the path of a page's image. The path of its text is below it. */
+    /** Returns the path of a page's image. The path of the page's text begins with this path. */
     private readonly pathOf: (documentId: string, page: number) => string,
     private readonly headers: () => Record<string, string>,
     /** Whether text can be selected and read aloud. */
@@ -182,8 +182,8 @@ export class Viewer {
   }
 
   /**
-   * Returns the most urgent page that lacks its level. On a slow network, a page is first displayed at the lowest
-   * level.
+   * Returns the most urgent page whose image at the required level is missing. On a slow network, a page is first
+   * displayed at the lowest level.
    */
   private next(): [Sheet, Level] | undefined {
     let sharper: [Sheet, Level] | undefined;

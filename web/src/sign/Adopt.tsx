@@ -81,7 +81,8 @@ function Type({ name, label, t, onMark }: { name: string; label: string; t: Tran
   const faces = typefacesFor(text);
   const face = faces.find((f) => f.label === style) ?? faces[0]!;
   const drawable = hasLetters(text, face);
-  // This runs before the next click, so that the signer cannot adopt a mark that does not match the displayed text.
+  // The mark is updated before the next click, so that the signer cannot adopt a mark that does not match the displayed
+  // text.
   useLayoutEffect(() => {
     let stale = false;
     onMark(null);

@@ -304,7 +304,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     const replaces = Boolean(draft.values[f.id]);
     dispatch({ type: "adopted", field: f, mark });
     host.emit("signatureApplied", context, { fieldId: f.id });
-    // This runs after the dialog has returned the focus.
+    // Wait until the dialog has returned the focus.
     if (!replaces) setTimeout(() => control.advance?.(f));
   };
   const submission = () => {

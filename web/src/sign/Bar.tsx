@@ -103,9 +103,9 @@ function Entry({ f, name, speech, value, day, problem, said, onValue, onDone }: 
   const [left, setLeft] = useState(problem !== "");
   const [typed, setTyped] = useState(() => (f.type === "number" ? typedNumber(value, locale) : value));
   const wrong = left || said ? problem : ""; // the service's message is displayed while the signer is typing
-  // This must run in the same turn as the tap, because some phones open the keyboard only then.
+  // The focus must be set in the same turn as the tap, because some phones open the keyboard only then.
   useLayoutEffect(() => ref.current?.focus({ preventScroll: true }), []);
-  // This runs before the next key press, so that Enter accepts the displayed date.
+  // The date is entered before the next key press, so that Enter accepts the displayed date.
   useLayoutEffect(() => {
     if (f.type === "date" && !value) onValue(f, writeDay(f, today(), locale), today());
   }, []);

@@ -7,7 +7,7 @@ const isolated = (name: string): string => `\u2068${name}\u2069`;
 /** Reports whether the device must first be handed over to the signer. */
 export const isHosted = (c: Context): boolean => c.kind === "in_person" && c.host !== undefined;
 
-/** The page between the host, who opened the link, and the signer, who continues from here. */
+/** The page on which the host, who opened the link, hands the device over to the signer. */
 export function HandOver({ context, speech, onGo }: { context: Context; speech: Localization; onGo: () => void }) {
   const { t } = speech;
   const name = isolated(context.signerName);

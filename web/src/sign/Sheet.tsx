@@ -76,8 +76,8 @@ function FieldBox({ f, room, name, value, active, t, events }: BoxProps) {
   const fixed = isFixed(f);
   // The value is part of the accessible name, because it may be too small to read on the page.
   const shown = check ? "" : filled ? (isPicture(f.type) ? t("filled") : value) : t("empty");
-  // This handles keypress rather than keydown, because the events that follow keydown would be sent to the field that
-  // then has the focus.
+  // The handler is for keypress rather than keydown, because the events that follow keydown would be sent to the field
+  // that then has the focus.
   const enter = (e: KeyboardEvent) => {
     if (e.key !== "Enter" || !(check || fixed || (filled && isPicture(f.type)))) return;
     e.preventDefault();

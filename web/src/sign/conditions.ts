@@ -22,7 +22,7 @@ export function visibleFields(fields: readonly ConditionField[], entered: Readon
   const visible = (f: ConditionField): boolean => {
     const answer = known.get(f.id);
     if (answer !== undefined) return answer;
-    known.set(f.id, false); // this ends the recursion for a cycle, which no valid draft contains
+    known.set(f.id, false); // ends the recursion for a cycle, which no valid draft contains
     const shown = holds(f.condition);
     known.set(f.id, shown);
     return shown;

@@ -30,7 +30,7 @@ export function nextStep(k: number, fit: number, by: 1 | -1): number | null {
  */
 export function scaleForField(f: Field, near: readonly Field[], fit: number, width: number): number {
   let k = Math.max(1, Math.min(1.6, 14 / f.h));
-  // This separates adjacent small fields enough for a finger to select one.
+  // Separate adjacent small fields enough for a finger to select one.
   for (const g of near) {
     const apart = Math.max(Math.abs(g.x + g.w / 2 - f.x - f.w / 2), Math.abs(g.y + g.h / 2 - f.y - f.h / 2));
     if (g !== f && apart > 6) k = Math.max(k, Math.min(2.4, 24 / apart));

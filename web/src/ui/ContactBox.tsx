@@ -8,9 +8,7 @@ export type Contacts = (search: string) => Promise<Contact[]>;
 /**
  * A text input for a name that suggests contacts, which can be selected with arrow keys and Enter or with a click.
  */
-export function ContactBox({ value, contacts, onInput, onTake, label, listLabel, id = "rname", first = true }: { value: string; contacts: Contacts; onInput: (s: string) => void; onTake: (c: Contact) => void; label: string; /**
- * The accessible name of the list of matching contacts.
- */ listLabel: string; id?: string; first?: boolean }) {
+export function ContactBox({ value, contacts, onInput, onTake, label, listLabel, id = "rname", first = true }: { value: string; contacts: Contacts; onInput: (s: string) => void; onTake: (c: Contact) => void; label: string; /** The accessible name of the list of matching contacts. */ listLabel: string; id?: string; first?: boolean }) {
   const [found, setFound] = useState<readonly Contact[]>([]);
   const [at, setAt] = useState(-1);
   const asked = useRef(0);

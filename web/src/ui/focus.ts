@@ -10,7 +10,7 @@ export const focusHome = (): HTMLElement | null => document.querySelector<HTMLEl
  */
 export function keepFocus(): void {
   let last: HTMLElement | null = null;
-  let byKeys = false; // a mouse user's page must not be scrolled away
+  let byKeys = false; // the page must not scroll for mouse users
   addEventListener("focusin", (e) => { last = e.target as HTMLElement; });
   addEventListener("keydown", () => { byKeys = true; }, { capture: true });
   addEventListener("pointerdown", () => { last = null; byKeys = false; }, { capture: true }); // a press outside all controls removes the focus

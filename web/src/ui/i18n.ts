@@ -8,8 +8,8 @@ export const rightToLeft = new Set<string>(["ar", "he"]);
 const remembered = "countersign:language";
 
 /**
- * Returns the language that the user chose earlier. If there is none, returns the browser's first supported language,
- * and otherwise English.
+ * Returns the language that the user chose earlier. If the user chose none, returns the browser's first supported
+ * language, or English if none is supported.
  */
 export function preferredLanguage(): Language {
   const wanted = [stored(), ...navigator.languages];

@@ -6,12 +6,10 @@ import { languages, type Language } from "./i18n";
 const doubleClick = 500; // in milliseconds
 
 /** A modal dialog. The browser keeps the focus inside it and closes it on Escape, unless the dialog is required. */
-export function Dialog({ label, required = false, onClose, children }: { label: string; /**
- * The dialog hides the page, and Escape does not close it.
- */ required?: boolean; onClose: () => void; children: ComponentChildren }) {
+export function Dialog({ label, required = false, onClose, children }: { label: string; /** The dialog hides the page, and Escape does not close it. */ required?: boolean; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
-  // This runs in the same task as the request, because the next key press must reach the dialog, not the page behind
-  // it.
+  // Open the dialog in the same task as the request, because the next key press must reach the dialog, not the page
+  // behind it.
   useLayoutEffect(() => {
     const dialog = ref.current!;
     const before = document.activeElement as HTMLElement | null;

@@ -10,8 +10,8 @@ export function paint(primaryColor: string | null | undefined): void {
   const light = luminance(full);
   root.style.setProperty("--accent-fill", `#${full}`);
   root.style.setProperty("--on-accent-fill", light > 0.179 ? "#10181d" : "#ffffff");
-  // As a text color, it requires sufficient contrast with every background of the page. It is therefore mixed with
-  // black or white.
+  // As a text color, the accent color needs sufficient contrast with every background of the page. It is therefore
+  // mixed with black or white.
   root.style.setProperty("--accent-text-light", `color-mix(in srgb, #${full} ${light < 0.15 ? 100 : 40}%, black)`);
   root.style.setProperty("--accent-text-dark", `color-mix(in srgb, #${full} ${light > 0.35 ? 100 : 35}%, white)`);
   root.classList.add("themed");
