@@ -44,7 +44,7 @@ func TestFigures(t *testing.T) {
 		f.Script/1e3, f.Style/1e3, f.Font/1e3, f.Picture/1e3, f.Before, f.Paint)
 	require.Equal(t, 1, int(f.Contexts), "the preloaded context is the one that the page uses")
 	require.True(t, f.Beside, "the context is requested beside the scripts")
-	require.Less(t, f.Before, 14.0)
+	require.Less(t, f.Before, 8.0, "six requests at a time over HTTP/1.1, and the font")
 	require.Less(t, f.Script, 60e3)
 	require.NotZero(t, f.Script)
 	require.NotZero(t, f.Picture)
@@ -87,6 +87,7 @@ func TestFiguresOnSlowNetworks(t *testing.T) {
 			if reads {
 				require.InDelta(t, loaded, eval[float64](b, countFetched), 0, "%s: what the first page needs was fetched before it was agreed to", n.name)
 			}
+			require.True(t, eval[bool](b, `performance.getEntriesByType("resource").every((r) => !r.name.endsWith(".woff2"))`), "%s: no font delays the page", n.name)
 			b.waitUntilStill()
 		}
 	}

@@ -57,7 +57,7 @@ export class Viewer {
   private closed = false;
   private keepsAll = false;
   private timer = 0;
-  private prepared = new Map<string, Promise<Blob>>();
+  private prepared = new Map<string, Promise<HTMLImageElement>>();
   private spares: { go: () => void }[] = []; // requests for thumbnails that are waiting
   private sparing = false;
   private texts = new Map<string, Promise<PageText>>();
@@ -77,7 +77,7 @@ export class Viewer {
     const level = isSlowNetwork() ? 1 : levelFor(scale * deviceDensity());
     const key = `${documentId}/${page}/${level}`;
     if (this.prepared.has(key)) return;
-    const picture = this.fetchPicture(documentId, page, level);
+    const picture = this.fetchPicture(documentId, page, level).then(decoded);
     this.prepared.set(key, picture);
     picture.catch(() => this.prepared.delete(key)); // requested again when it is displayed
     if (this.withText) picture.then(() => this.text(documentId, page)).catch(() => undefined);
@@ -211,8 +211,7 @@ export class Viewer {
       const key = `${sheet.documentId}/${sheet.page}/${level}`;
       const prepared = this.prepared.get(key);
       this.prepared.delete(key);
-      const blob = await (prepared ?? this.fetchPicture(sheet.documentId, sheet.page, level, abort.signal));
-      const picture = await decoded(blob);
+      const picture = await (prepared ?? this.fetchPicture(sheet.documentId, sheet.page, level, abort.signal).then(decoded));
       if (abort.signal.aborted) return;
       const old = sheet.holder.querySelector("img");
       picture.alt = old?.alt ?? "";

@@ -14,10 +14,16 @@ function Root({ first, Page }: { first: Localization; Page: ComponentType<Locali
   return <Page speech={speech} choose={(l, chosen = true) => void loadLanguage(l, chosen).then(setSpeech)} />;
 }
 
-/** Reports whether an optional font may be loaded. It returns true for browsers that do not report the connection. */
+/** The longest time from the navigation to the script's start, in milliseconds, at which the font is loaded. */
+const fastStart = 500;
+
+/**
+ * Reports whether the optional font may be loaded. The time that the scripts took is measured, because few browsers
+ * report the connection. On a slow phone, the font would delay the first page, and its arrival would move the text.
+ */
 function isFast(): boolean {
-  const { connection } = navigator as Navigator & { connection?: { saveData?: boolean; effectiveType?: string } };
-  return !connection || (!connection.saveData && (connection.effectiveType ?? "4g") === "4g");
+  const { connection } = navigator as Navigator & { connection?: { saveData?: boolean } };
+  return !connection?.saveData && performance.now() < fastStart;
 }
 
 /** Displays a page in the user's language. */
