@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"countersign/api"
 	"countersign/models"
+	"countersign/test/kit"
 )
 
 // lostWorkflows simulates a Temporal server on which only the listed workflows are running.
@@ -224,7 +226,8 @@ func TestRestartWorkflow_QueuesOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			workflows := &lostWorkflows{running: map[string]bool{}}
-			s := start(t, url(t), func(cfg *api.Config) { cfg.Workflows = workflows })
+			log := &kit.Buffer{}
+			s := start(t, url(t), func(cfg *api.Config) { cfg.Workflows, cfg.Log = workflows, slog.New(slog.NewTextHandler(log, nil)) })
 			c := s.client(t)
 			draft := c.draft(contract())
 			c.post("/v1/console/envelopes/"+draft.str("id")+"/restart", nil).refused(409, "envelope_draft")
@@ -251,6 +254,7 @@ func TestRestartWorkflow_QueuesOnce(t *testing.T) {
 			c.post(at, nil).want(202)
 			rows := started()
 			require.Len(t, rows, 1, "one start, however often it was asked for")
+			require.Positive(t, log.CountLines(`msg="workflow restarted" envelope=`+e.str("id"), "by="+models.AppActor(s.app.ID)))
 			require.True(t, rows[0].Refs.Restart)
 			require.Equal(t, e.str("id"), rows[0].Key.String())
 			c.signs(e, token)

@@ -68,6 +68,8 @@ func TestRequests_AreTracedAndLogged(t *testing.T) {
 	admin.del("/v1/console/users/" + id + "/sessions").want(204)
 	require.Equal(t, 2, lines.CountLines("console sessions ended"))
 	require.Equal(t, 2, lines.CountLines("console sessions ended", "user="+id))
+	admin.del("/v1/console/users/" + id + "/totp").want(204)
+	require.Equal(t, 1, lines.CountLines("second factor removed", "user="+id, "by=user:"))
 	require.Zero(t, lines.CountLines("@example.com"))
 }
 

@@ -1,10 +1,12 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -61,4 +63,63 @@ func TestEventID(t *testing.T) {
 		eventID(p, "cursor", text)
 		require.Equal(t, ok, len(p) == 0, "%q", text)
 	}
+}
+
+// quietEvents is a store without events that counts how often it is read.
+type quietEvents struct {
+	webhookStore
+
+	reads int
+}
+
+func (q *quietEvents) Events(context.Context, store.EventQuery) (*store.EventPage, error) {
+	q.reads++
+	return &store.EventPage{}, nil
+}
+
+// TestEventStream_Quiet checks that a stream without events is read once a second, shows every 15 seconds that it is
+// open, and ends at its maximum duration, when the process stops, or when the client disconnects.
+func TestEventStream_Quiet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		events := &quietEvents{}
+		stopping := make(chan struct{})
+		h := &webhookHandler{subject: subject[webhookStore]{store: events}, streamLimit: 44500 * time.Millisecond, stopping: stopping}
+		w := httptest.NewRecorder()
+		follow := func(ctx context.Context) time.Duration {
+			began := time.Now()
+			out := &eventStream{ResponseController: http.NewResponseController(w), w: w, now: time.Now}
+			require.NoError(t, h.follow(ctx, out, store.EventQuery{}, &store.EventPage{}))
+			return time.Since(began)
+		}
+		require.Equal(t, h.streamLimit, follow(t.Context()))
+		require.Equal(t, 44, events.reads)
+		require.Equal(t, "retry: 1000\n\n"+strings.Repeat(": \n\n", 2), w.Body.String())
+		h.streamLimit = time.Hour
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		require.Equal(t, 1500*time.Millisecond, follow(ctx))
+		close(stopping)
+		require.Less(t, follow(t.Context()), time.Second)
+	})
+}
+
+// slowReader is a client that has not read the data in time.
+type slowReader struct {
+	http.ResponseWriter
+
+	deadline time.Time
+}
+
+func (s *slowReader) SetWriteDeadline(at time.Time) error { s.deadline = at; return nil }
+func (s *slowReader) FlushError() error                   { return context.DeadlineExceeded }
+
+// TestEventStream_SlowClient checks that a client has half a minute to read the data, after which the stream ends.
+func TestEventStream_SlowClient(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	w := &slowReader{ResponseWriter: httptest.NewRecorder()}
+	out := eventStream{ResponseController: http.NewResponseController(w), w: w, now: func() time.Time { return now }}
+	require.ErrorIs(t, out.send("x"), errStreamWrite)
+	require.Equal(t, now.Add(30*time.Second), w.deadline)
 }
