@@ -245,9 +245,9 @@ const refusedFor = 5 * 24 * time.Hour
 // nil, the result is stored only with the message. If the process stops before recording, the message is sent again
 // with the same Message-ID.
 //
-// If the message is permanently rejected, or an earlier attempt recorded that it was, sendOnce returns a
-// *notify.PermanentError. A temporary rejection becomes permanent once refusedFor has passed since the first rejection.
-// On that last attempt, send is called with last set to true.
+// A permanent rejection is returned as a *notify.PermanentError, even if an earlier attempt recorded it. A temporary
+// rejection becomes permanent once refusedFor has passed since the first rejection. On that last attempt, send is
+// called with last set to true.
 func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx context.Context, last bool) error, record recordMail) error {
 	begun, err := a.Store.BeginMail(ctx, m)
 	if err != nil {

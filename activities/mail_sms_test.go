@@ -114,8 +114,8 @@ func TestTextMessages_WhileMailIsRejected(t *testing.T) {
 	}
 }
 
-// TestTextMessages_NotAboutRejectedMail checks that a signer who is verified by text message receives no text message
-// that refers to a permanently rejected email.
+// TestTextMessages_NotAboutRejectedMail checks that a signer verified by text message receives no text message that
+// refers to a permanently rejected email.
 func TestTextMessages_NotAboutRejectedMail(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -18,7 +18,7 @@ import (
 	"countersign/temporal"
 )
 
-// NotifySender emails the sender of an envelope, who is a console user, about an event. It does so once, if the
+// NotifySender emails the console user who sent an envelope about an event. It sends the email once, and only if the
 // user's settings still request it and the user can still see the envelope.
 func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationInput) error {
 	release, err := a.acquireMailLimit(in.AppID)
@@ -37,7 +37,7 @@ func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationI
 }
 
 // notificationMail returns the email that notifies the sender of an envelope about an event, and the email's record.
-// The email is nil if none is to be sent.
+// The email is nil if no email must be sent.
 func (a *Activities) notificationMail(ctx context.Context, in temporal.NotificationInput) (begun models.Mail, m *notify.Mail, err error) {
 	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
 	if err != nil {
@@ -128,7 +128,7 @@ func known(kind models.NotificationKind, e *models.Envelope, s *models.Signer, u
 // overtaken reports whether a later event makes a notification unnecessary. For example, the completion notification
 // covers the last signature, and a rejected address may have been corrected.
 func overtaken(kind models.NotificationKind, e *models.Envelope, s *models.Signer, chosen *models.NotificationSettings, later []models.Event) bool {
-	switch kind { //nolint:exhaustive // the others stay true
+	switch kind { //nolint:exhaustive // later events do not affect the other kinds
 	case models.NotifySigned:
 		isLast := !slices.ContainsFunc(later, func(ev models.Event) bool { return ev.Name == models.EventSignerSigned })
 		return chosen.Completed && isLast && (e.Status == models.StatusSealing || e.Status == models.StatusCompleted)

@@ -95,7 +95,7 @@ func (env *fakeEnv) notifications() (each []temporal.NotificationInput, digests 
 		}
 		for _, r := range rows {
 			require.NoError(env.t, env.Store.FinishOutbox(env.t.Context(), r.Seq))
-			switch r.Kind { //nolint:exhaustive // the others request no email
+			switch r.Kind { //nolint:exhaustive // all other rows request no email
 			case models.OutboxNotify:
 				each = append(each, temporal.NotificationInput{EnvelopeInput: temporal.EnvelopeInput{AppID: r.Refs.AppID, EnvelopeID: r.Key}, EventID: r.ID})
 			case models.OutboxDigest:
@@ -235,8 +235,8 @@ func TestNotifySender_CorrectedAddress_IsNotReported(t *testing.T) {
 	})
 }
 
-// TestNotifySender_OnlyWhoMayAndWants checks that no email is sent to a user who can no longer see the envelope, who
-// has disabled the notification, or who caused the event.
+// TestNotifySender_OnlyWhoMayAndWants checks that no email is sent if the user can no longer see the envelope, has
+// disabled the notification, or caused the event.
 func TestNotifySender_OnlyWhoMayAndWants(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(env *fakeEnv, u *models.ConsoleUser, e *models.Envelope){
@@ -300,8 +300,8 @@ func (env *fakeEnv) exec(query string, args ...any) {
 	require.NoError(env.t, err)
 }
 
-// TestNotifySender_SenderWhoSignsGetsOnlyTheCopy checks that a sender who is also a signer receives no separate
-// notification of the completion.
+// TestNotifySender_SenderWhoSignsGetsOnlyTheCopy checks that a user who both sends and signs an envelope receives no
+// separate notification of the completion.
 func TestNotifySender_SenderWhoSignsGetsOnlyTheCopy(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestRemindOnRequest checks that each request sends one email with the current link, even after interruptions, that no
-// email is sent to a signer who is no longer awaited, and that a lost workflow is restarted.
+// email is sent once the signer is no longer awaited, and that a lost workflow is restarted.
 func TestRemindOnRequest(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

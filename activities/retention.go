@@ -121,7 +121,7 @@ func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (boo
 	return slices.ContainsFunc(events, func(ev models.Event) bool { return ev.Name == models.EventCopySent }), err
 }
 
-// RemindDeletion reminds every recipient who has not yet downloaded all files.
+// RemindDeletion sends a reminder to every recipient except those who downloaded all files.
 func (a *Activities) RemindDeletion(ctx context.Context, in temporal.DeletionInput) error {
 	release, err := a.acquireMailLimit(in.AppID)
 	if err != nil {
@@ -168,7 +168,7 @@ func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *
 	return ignoreRefused(a.mailOnce(ctx, e, s, newMail(models.MailDeletion, person(s), v, id, content), nil))
 }
 
-// downloadKey identifies a document and the email address of a person who has downloaded it.
+// downloadKey identifies a document and the email address of a person who downloaded it.
 type downloadKey struct {
 	email, document string
 }

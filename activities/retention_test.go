@@ -233,8 +233,9 @@ func TestRemindDeletion_OnlyLinkRecipients(t *testing.T) {
 	})
 }
 
-// TestRemindDeletion_AfterTheLimitWasRaised checks that the audit trail determines who has only links. All recipients
-// were sent links, and one of them received new links after the limit had been raised above the size of the files.
+// TestRemindDeletion_AfterTheLimitWasRaised checks that the audit trail determines which recipients have only links.
+// All recipients were sent links, and one of them received new links after the limit had been raised above the size of
+// the files.
 func TestRemindDeletion_AfterTheLimitWasRaised(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

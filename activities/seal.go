@@ -300,7 +300,8 @@ func (a *Activities) removeUnrecorded(ctx context.Context, e *models.Envelope, k
 }
 
 // copiesBegin is the time after which Seal starts no further email. copiesEnd is the time after which it aborts an
-// email that is being sent. Stopping the worker does not interrupt such an email, because it would then be sent twice.
+// email that is being sent. Stopping the worker does not interrupt an email that is being sent, because the email would
+// then be sent twice.
 const (
 	copiesBegin = 5 * time.Second
 	copiesEnd   = 15 * time.Second

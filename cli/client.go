@@ -187,8 +187,8 @@ func (s service) resolve() (login, error) {
 // devTenant is the default tenant for requests to a running "countersign dev".
 const devTenant = "demo"
 
-// devLogin returns the login for the "countersign dev" that uses the current data directory. It returns an empty login
-// if dev has never run there, and an error if it is not running.
+// devLogin returns the login for the instance of "countersign dev" that uses the current data directory. It returns an
+// empty login if dev has never run there, and an error if it is not running.
 func devLogin(tenant string) (login, error) {
 	dir := cmp.Or(os.Getenv(config.Prefix+"DATA_DIR"), config.Default().DataDir)
 	d := devdir.Read(dir)

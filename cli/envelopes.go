@@ -76,7 +76,7 @@ func (l listCommand) Run(ctx context.Context) error {
 
 type remindCommand struct{ remoteEnvelope }
 
-// Run sends a reminder to every signer who can currently sign.
+// Run sends a reminder to every awaited signer.
 func (r remindCommand) Run(ctx context.Context) error {
 	c, _, err := r.client()
 	if err != nil {

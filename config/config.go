@@ -38,8 +38,8 @@ type Config struct {
 	DataDir string `env:"DATA_DIR"`
 	// DatabaseURL is postgres://… or sqlite://path. It may contain a password.
 	DatabaseURL Secret `env:"DATABASE_URL"`
-	// DatabaseReadURL is the postgres://… URL of a standby database from which lists are read. It is empty if there is
-	// none.
+	// DatabaseReadURL is the postgres://… URL of a standby database from which lists are read. If it is empty, lists are
+	// read from the primary database.
 	DatabaseReadURL Secret `env:"DATABASE_READ_URL"`
 	// TemporalAddress is the host:port of the Temporal frontend.
 	TemporalAddress string `env:"TEMPORAL_ADDRESS"`
@@ -103,8 +103,8 @@ type Config struct {
 	ConsoleIdle time.Duration `env:"CONSOLE_IDLE"`
 	// ConsoleTOTP determines which console users must have a second factor: optional, admins or required.
 	ConsoleTOTP models.SecondFactor `env:"CONSOLE_TOTP"`
-	// OIDCIssuer is the issuer of an OpenID provider for signing in to the console in addition to passwords. It is empty
-	// if there is none.
+	// OIDCIssuer is the issuer of an OpenID provider for signing in to the console in addition to passwords. If it is
+	// empty, users can sign in only with passwords.
 	OIDCIssuer string `env:"OIDC_ISSUER"`
 	// OIDCClientID and OIDCClientSecret are the credentials of this service at the provider.
 	OIDCClientID     string `env:"OIDC_CLIENT_ID"`
@@ -114,7 +114,7 @@ type Config struct {
 	OIDCRoleClaim string `env:"OIDC_ROLE_CLAIM"`
 	// OIDCName is the display name of the provider in the console. If it is empty, the provider's host is used.
 	OIDCName string `env:"OIDC_NAME"`
-	// OIDCApp is the client ID of the app to which users are added when they first sign in. It may be empty if there is
+	// OIDCApp is the client ID of the app to which users are added when they first sign in. It is optional if there is
 	// only one app.
 	OIDCApp string `env:"OIDC_APP"`
 	// DeclineNeedsCode requires signers who have a one-time code to confirm it before they can decline.
@@ -145,8 +145,8 @@ type Config struct {
 	// MetricsListen is the address on which /metrics, /healthz and /readyz are served for operators. If it is empty, they
 	// are not served.
 	MetricsListen string `env:"METRICS_LISTEN"`
-	// PprofListen is the loopback address on which /debug/pprof/ is served for developers. If it is empty, it is not
-	// served.
+	// PprofListen is the loopback address on which /debug/pprof/ is served for developers. If it is empty, profiles are
+	// not served.
 	PprofListen string `env:"PPROF_LISTEN"`
 	// TSAURL is the URL of an RFC 3161 time-stamp service. If it is empty, seals contain no time-stamps.
 	TSAURL string `env:"TSA_URL"`

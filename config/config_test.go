@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 }
 
 // TestNamesOfOthersAreLeftAlone checks that variables for other programs are ignored. A developer's shell contains the
-// variables of the command line and, if it has sourced .env, those of the Compose file.
+// variables of the command line and, if it has sourced .env, the variables of the Compose file.
 func TestNamesOfOthersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	of := map[string]*regexp.Regexp{

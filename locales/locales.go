@@ -1,8 +1,9 @@
-// Package locales holds every text that signers and senders read, a folder for each
-// language: of the signing pages (pages.json), of the page where documents are prepared (builder.json), of the console
-// (console.json), of the verification page (verification.json), of mails and text messages (mail.json), of the audit certificate
-// (certificate.json), and the consent to sign electronically (consent.txt), or to approve or read (consent_answer.txt). The pages are
-// built from the same files. languages.json names the languages in their own words.
+// Package locales contains all texts for signers and senders, in one folder for each language. The files of a language
+// contain the texts of the signing pages (pages.json), the builder page (builder.json), the console (console.json), the
+// verification page (verification.json), emails and text messages (mail.json), and the audit certificate
+// (certificate.json). They also contain the disclosures for signing electronically (consent.txt), and for approving or
+// reading (consent_answer.txt). The web pages are built from the same files. languages.json contains the name of each
+// language in that language.
 package locales
 
 import (
@@ -17,20 +18,20 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Default is the language for people with an unsupported language.
+// Default is the language for users whose language is not supported.
 const Default = "en"
 
 //go:embed */*.json */*.txt
 var files embed.FS
 
-// Tags returns the languages (ISO 639-1), English first.
+// Tags returns the ISO 639-1 codes of the supported languages, starting with English.
 func Tags() []string { return slices.Clone(tags) }
 
 //nolint:gochecknoglobals // read once, never changed
 var tags = folders()
 
 func folders() []string {
-	entries, _ := files.ReadDir(".") // embedded: it cannot fail
+	entries, _ := files.ReadDir(".") // never fails, because the files are embedded
 	found := []string{Default}
 	for _, f := range entries {
 		if f.IsDir() && f.Name() != Default {
@@ -40,7 +41,7 @@ func folders() []string {
 	return found
 }
 
-// Match returns the supported language for a BCP 47 tag, or English.
+// Match returns the supported language for a BCP 47 tag, or English if the language is not supported.
 func Match(tag string) string {
 	base, _, _ := strings.Cut(strings.ToLower(tag), "-")
 	if slices.Contains(tags, base) {
@@ -49,14 +50,14 @@ func Match(tag string) string {
 	return Default
 }
 
-// Text returns a file of a language.
+// Text returns the content of a language's file.
 func Text(tag, file string) (string, error) {
 	b, err := files.ReadFile(tag + "/" + file)
 	return string(b), err
 }
 
-// Load reads a JSON file of every language. Its keys are the names of T's fields. An unknown key panics, which tests
-// find.
+// Load reads a JSON file in every language. The keys in the file are the names of T's fields. Load panics if a file
+// contains an unknown key, which tests would detect.
 func Load[T any](file string) map[string]*T {
 	all := make(map[string]*T)
 	for _, tag := range tags {
@@ -80,10 +81,10 @@ func RightToLeft(tag string) bool {
 	return slices.Contains([]string{"Arab", "Hebr"}, script.String())
 }
 
-// Plural is a text with a number in its plural forms (CLDR). Other is used where a form is empty.
+// Plural contains the plural forms (CLDR) of a text with a number. If a form is empty, Other is used.
 type Plural struct{ Zero, One, Two, Few, Many, Other string }
 
-// Form returns the form that a language uses for n things.
+// Form returns the form that a language uses for the number n.
 func (p Plural) Form(tag string, n int) string {
 	forms := map[plural.Form]string{plural.Zero: p.Zero, plural.One: p.One, plural.Two: p.Two, plural.Few: p.Few, plural.Many: p.Many}
 	if s := forms[plural.Cardinal.MatchPlural(language.Make(tag), n, 0, 0, 0, 0)]; s != "" {

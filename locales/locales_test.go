@@ -18,13 +18,13 @@ import (
 
 var catalogues = []string{"pages.json", "builder.json", "console.json", "verification.json", "mail.json", "certificate.json"}
 
-// filled are the places of a text where something is filled in: words in braces, or verbs of fmt.
+// filled matches the placeholders in a text, which are words in braces or fmt verbs.
 var filled = regexp.MustCompile(`\{[a-zA-Z]+\}|%[a-z]`)
 
 func placesOf(text string) []string {
 	found := filled.FindAllString(text, -1)
 	if !slices.Contains(found, "%d") && !slices.Contains(found, "%s") {
-		slices.Sort(found) // words may come in any order and more than once, verbs may not
+		slices.Sort(found) // words can be reordered and repeated, but verbs cannot
 		found = slices.Compact(found)
 	}
 	return found
@@ -39,8 +39,8 @@ func read(t *testing.T, tag, file string) map[string]any {
 	return all
 }
 
-// TestEveryLanguageIsComplete: every language has every text that English has, and no other, and fills in the
-// same things; and it has a text for every number.
+// TestEveryLanguageIsComplete checks that every language has exactly the texts that English has, with the same
+// placeholders, and that texts with numbers have all plural forms.
 func TestEveryLanguageIsComplete(t *testing.T) {
 	t.Parallel()
 	for _, file := range catalogues {
@@ -63,7 +63,7 @@ func compare(t *testing.T, tag, at string, want, got map[string]any) {
 		case string:
 			g, ok := got[key].(string)
 			require.True(t, ok, "%s lacks %s", tag, name)
-			if key != "and" { // between two sentences; there may be nothing
+			if key != "and" { // separates two sentences, and can be empty
 				assert.NotEmpty(t, strings.TrimSpace(g), "%s of %s", name, tag)
 			}
 			assert.Equal(t, placesOf(w), placesOf(g), "%s of %s: %q", name, tag, g)
@@ -86,8 +86,8 @@ func compare(t *testing.T, tag, at string, want, got map[string]any) {
 
 var forms = map[plural.Form]string{plural.Other: "other", plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many"}
 
-// comparePlural requires every plural form that whole numbers of the language use, and no others. "zero" is optional,
-// because "other" is correct for it as well. The forms zero, one and two may omit the number.
+// comparePlural requires exactly the plural forms that the language uses for whole numbers. The form "zero" is
+// optional, because "other" can be used in its place. The forms zero, one and two may omit the number.
 func comparePlural(t *testing.T, tag, name, want string, got map[string]any) {
 	t.Helper()
 	of := map[string]bool{"other": true}
@@ -113,8 +113,8 @@ func comparePlural(t *testing.T, tag, name, want string, got map[string]any) {
 	}
 }
 
-// TestNamesOfButtonsBeginAsTheyRead: if the accessible name of a button is longer than its visible text, it begins
-// with that text in the builder, and contains it in the console (WCAG 2.5.3).
+// TestNamesOfButtonsBeginAsTheyRead checks the accessible names of buttons that are longer than the visible text (WCAG
+// 2.5.3). In the builder, a name must begin with the visible text. In the console, it must contain the visible text.
 func TestNamesOfButtonsBeginAsTheyRead(t *testing.T) {
 	t.Parallel()
 	for _, tag := range locales.Tags() {
@@ -132,7 +132,8 @@ func TestNamesOfButtonsBeginAsTheyRead(t *testing.T) {
 	}
 }
 
-// TestLanguagesAreNamed: languages.json, which the pages offer, lists the languages that there are.
+// TestLanguagesAreNamed checks that languages.json, which contains the languages offered by the pages, lists all
+// supported languages.
 func TestLanguagesAreNamed(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("languages.json")

@@ -17,8 +17,8 @@ import (
 
 // Errors contain no personal data, so addresses are removed from a server's responses (RFC 5321 §4.2, RFC 3463).
 
-// ServerError is a problem that is not specific to one message: a response of the mail server, or a failure to obtain
-// one. Use errors.As to detect it.
+// ServerError is a problem that is not specific to one message: a response of the mail server, or the failure to obtain
+// a response. Use errors.As to detect it.
 type ServerError struct{ Err error }
 
 // Error returns the cause. It contains no address and no name of a person.
@@ -142,7 +142,7 @@ func final(step string, code int, enhanced string) bool {
 	return subject == "5.1" || subject == "5.2" || subject == "5.6"
 }
 
-// serverLine returns the server's response, which the library provides only as part of its own error text.
+// serverLine returns the server's response, which the library provides only within an error message.
 func serverLine(failed *gomail.SendError) string {
 	line := strings.TrimPrefix(failed.Error(), failed.Reason.String()+": ")
 	for _, own := range []string{", affected recipient(s): ", ", affected message ID: "} {

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// Address is a mailbox: an optional display name, and an addr-spec (RFC 5322 §3.4.1).
+// Address is a mailbox, which consists of an optional display name and an addr-spec (RFC 5322 §3.4.1).
 type Address struct{ Name, Email string }
 
 // Attachment is a file attached to an email. Open is called once for each attempt to send the email. The sender closes
@@ -60,7 +60,7 @@ type Mail struct {
 	// is none.
 	Thread string
 	// UnsubscribeURL is the https URL that unsubscribes the recipient from such emails when it receives a POST request
-	// without a login (RFC 8058). It is empty if there is none.
+	// without a login (RFC 8058). It is empty if recipients cannot unsubscribe.
 	UnsubscribeURL string
 	Attachments    []Attachment
 	// Inline contains the images in HTML, by Content-ID.

@@ -211,7 +211,7 @@ type CopiesInput struct {
 type NotificationInput struct {
 	EnvelopeInput
 
-	// EventID is the audit trail event that the notification is about.
+	// EventID identifies the audit trail event that the notification reports.
 	EventID uuid.UUID `json:"eventId"`
 }
 
@@ -236,7 +236,7 @@ type Progress struct {
 	// Step is the current step of the workflow: waiting, expiring, sealing, sealing_failed, sending_copies, closing or
 	// done.
 	Step string `json:"step"`
-	// OpenGroup is the routing order of the awaited signers, or zero if there are none.
+	// OpenGroup is the routing order of the awaited signers, or zero if no signer is awaited.
 	OpenGroup int `json:"openGroup"`
 	// Awaiting lists the signers whose action is awaited.
 	Awaiting []uuid.UUID `json:"awaiting"`

@@ -38,7 +38,7 @@ type ClientConfig struct {
 	Resolver *net.Resolver
 	// UserAgent is the value of the User-Agent header. If it is empty, "Countersign-Webhooks/1" is used.
 	UserAgent string
-	// RootCAs are the authorities trusted to issue certificates for endpoints. Nil selects those of the system.
+	// RootCAs are the authorities trusted to issue certificates for endpoints. Nil selects the system's authorities.
 	RootCAs *x509.CertPool
 	// Now is the clock for measuring latencies. Nil selects the system clock.
 	Now func() time.Time
@@ -70,7 +70,7 @@ type Result struct {
 	Body       []byte        // the first 4 KiB of the response body
 	RetryAfter time.Duration // 0 if the response requests no delay; the maximum is 24 hours
 	Gone       bool          // status 410, which means that the endpoint no longer exists
-	Err        error         // why there was no usable response; the text is safe to store and display
+	Err        error         // reason for the lack of a usable response; safe to store and display
 	// Wait is positive if nothing was sent because the endpoint's concurrency limit was reached. It is the estimated time
 	// until capacity is available.
 	Wait time.Duration

@@ -55,7 +55,7 @@ const bulkBatches = 2
 
 // Deployment identifies the workers of one version for Temporal's worker versioning, which assigns workflow tasks to
 // the current version. Register specifies which workflows move to the current version. Tests with saved histories
-// verify that they can.
+// verify that the moved workflows can continue.
 type Deployment struct {
 	Name    string // empty to disable versioning
 	BuildID string

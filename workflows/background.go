@@ -21,7 +21,7 @@ type backgroundTasks struct {
 	running int
 
 	expiring, renewing, reminding bool
-	behind                        int // number of consecutive responses that the next time is still in the future
+	behind                        int // number of consecutive responses with a next time in the future
 	reads                         int // number of times that the schedule was reloaded
 }
 

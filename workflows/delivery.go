@@ -64,7 +64,7 @@ func deliver(ctx workflow.Context, in temporal.DeliveryInput, attempts int, end 
 		StartToCloseTimeout: 20 * time.Second, ScheduleToCloseTimeout: end.Sub(workflow.Now(ctx)),
 		// These intervals apply only after interrupted attempts. All other attempts return their own delays.
 		RetryPolicy: &sdktemporal.RetryPolicy{
-			InitialInterval: cutOffDelay, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: int32(attempts), //nolint:gosec // five
+			InitialInterval: cutOffDelay, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: int32(attempts), //nolint:gosec // at most five
 		},
 	})
 	err = workflow.ExecuteActivity(ctx, acts.Deliver, activities.DeliverInput{DeliveryID: in.DeliveryID, Delays: in.Delays, Resend: in.Resend}).Get(ctx, &result)

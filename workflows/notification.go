@@ -8,7 +8,7 @@ import (
 	"countersign/temporal"
 )
 
-// Notification emails the sender of an envelope, who is a console user, about an event.
+// Notification emails the console user who sent an envelope about an event.
 func Notification(ctx workflow.Context, in temporal.NotificationInput) error {
 	workflow.SetCurrentDetails(ctx, "Notifying the sender; if this stays, see the pending activity's last failure: the mail server does not accept it.")
 	return new(stuckTracker).run(ctx, task{stuck: stuckNotification, activity: acts.NotifySender, in: in, options: mailOptions("Notify the sender")}, nil)

@@ -27,8 +27,8 @@ func localOptions(summary string) workflow.LocalActivityOptions {
 }
 
 // mailOptions returns the options for an activity that sends emails. Email has a separate task queue, so that a hanging
-// mail server does not delay other work. The time limit covers the emails to all recipients. Each email also has a
-// shorter limit of its own.
+// mail server does not delay other work. The time limit covers the emails to all recipients. Each individual email has
+// a shorter limit.
 func mailOptions(summary string) workflow.ActivityOptions {
 	opts := activityOptions(summary, 10*time.Minute)
 	opts.TaskQueue = temporal.QueueMail

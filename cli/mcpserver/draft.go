@@ -29,7 +29,7 @@ type draftInput struct {
 	ExpiresInDays int           `json:"expires_in_days,omitempty" jsonschema:"default: the tenant's deadline"`
 }
 
-// Limits on one call, in addition to those of the service.
+// Limits on one call, in addition to the limits of the service.
 const (
 	maxFiles   = 20
 	maxSigners = 50

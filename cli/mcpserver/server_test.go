@@ -145,7 +145,7 @@ func TestExplainNamesWhatIsStuck(t *testing.T) {
 	}
 }
 
-// TestOtherTenantsAreOutOfReach checks that the agent can access only envelopes of its own tenant, even if the app may
+// TestOtherTenantsAreOutOfReach checks that the agent can access only its tenant's envelopes, even if the app may
 // access the envelopes of all tenants.
 func TestOtherTenantsAreOutOfReach(t *testing.T) {
 	t.Parallel()

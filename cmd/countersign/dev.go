@@ -225,8 +225,8 @@ func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *con
 	return "http://" + page.Addr().String(), smtp.Addr().String(), nil
 }
 
-// prepareStore migrates the database. It creates the demo app and an administrator of its console, or returns those
-// created by a previous run.
+// prepareStore migrates the database. It creates the demo app and an administrator of its console, or returns the ones
+// that a previous run created.
 func prepareStore(ctx context.Context, cfg config.Config, before devdir.Info) (made devdir.Credentials, user devdir.ConsoleLogin, err error) {
 	err = withStore(ctx, cfg, func(s *store.Store, _ *vault.Vault) error {
 		if _, err := s.Migrate(ctx); err != nil {

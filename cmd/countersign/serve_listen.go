@@ -60,8 +60,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// problemListener accepts connections. If a request on such a connection is not valid HTTP, the response has the API's
-// error format.
+// problemListener accepts connections. If a request on an accepted connection is not valid HTTP, the response has the
+// API's error format.
 type problemListener struct {
 	net.Listener
 

@@ -63,7 +63,7 @@ func (o trustOptions) policy() (trust.Policy, error) {
 	return p, err
 }
 
-// sealers returns the sealers specified by --sealer or, if there are none, all sealers with certificates from the
+// sealers returns the sealers specified by --sealer or, if the option is absent, all sealers with certificates from the
 // authorities.
 func (o trustOptions) sealers(authorities []*x509.Certificate) ([]trust.Sealer, error) {
 	var out []trust.Sealer

@@ -71,7 +71,7 @@ type claims struct {
 	Session  uuid.UUID `json:"ses,omitzero"`
 }
 
-// registered returns the claims that are common to all tokens. id may be empty.
+// registered returns the claims that are common to all tokens. id is optional.
 func registered(audience string, subject uuid.UUID, id string, issued, expires time.Time) jwt.RegisteredClaims {
 	return jwt.RegisteredClaims{
 		Subject: subject.String(), Audience: jwt.ClaimStrings{audience}, ID: id, IssuedAt: jwt.NewNumericDate(issued), ExpiresAt: jwt.NewNumericDate(expires),

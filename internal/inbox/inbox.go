@@ -245,7 +245,7 @@ func (b *Inbox) Get(id string) (Message, error) {
 	return b.read(id)
 }
 
-// Source opens an email as it was received. The error wraps fs.ErrNotExist if the email does not exist.
+// Source opens the unmodified source of an email. The error wraps fs.ErrNotExist if the email does not exist.
 func (b *Inbox) Source(id string) (io.ReadCloser, error) {
 	if !validID(id) {
 		return nil, fs.ErrNotExist

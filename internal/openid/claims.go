@@ -33,7 +33,7 @@ func readClaims(from claimant) (claims, error) {
 	return out, nil
 }
 
-// and merges the token's claims with those of the userinfo endpoint. The token's claims take precedence.
+// and merges the token's claims with the claims from the userinfo endpoint. The token's claims take precedence.
 func (c claims) and(info *oidc.UserInfo) (claims, error) {
 	out, err := readClaims(info)
 	if err != nil {

@@ -62,7 +62,7 @@ type provider struct {
 // New returns a client. CheckIssuer must have accepted the issuer of cfg.
 func New(cfg Config) *Client {
 	return &Client{cfg: cfg, http: &http.Client{
-		Timeout: answerTime, Transport: bounded{http.DefaultTransport.(*http.Transport).Clone()}, //nolint:forcetypeassert // the standard library's
+		Timeout: answerTime, Transport: bounded{http.DefaultTransport.(*http.Transport).Clone()}, //nolint:forcetypeassert // the standard library's transport
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// ErrUnreachable reports that the provider did not respond, or that its response is not that of an OpenID provider.
+// ErrUnreachable reports that the provider did not respond, or that its response is not a valid response of an OpenID
+// provider.
 var ErrUnreachable = errors.New("unexpected response from the OpenID provider")
 
 // Refusal is an error with the reason why a person could not be authenticated based on the provider's response. The
@@ -84,7 +85,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		res.Body = &boundedBody{ReadCloser: res.Body, left: maxAnswer}
 	}
-	return res, err //nolint:wrapcheck // the transport's
+	return res, err //nolint:wrapcheck // error of the transport
 }
 
 type boundedBody struct {
@@ -98,7 +99,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left -= int64(n); b.left < 0 {
 		return 0, errTooLarge
 	}
-	return n, err //nolint:wrapcheck // the body's
+	return n, err //nolint:wrapcheck // error of the body
 }
 
 // Secure reports whether a URL uses https, or http on a loopback address.

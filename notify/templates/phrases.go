@@ -153,7 +153,7 @@ func (p *phrases) text(spans []span) string {
 }
 
 // isolated returns the text of a span. In right-to-left text it isolates a name, title or address, so that the span's
-// direction does not affect that of the surrounding text (UAX #9 §2.2).
+// direction does not affect the direction of the surrounding text (UAX #9 §2.2).
 func (p *phrases) isolated(s span) string {
 	if p.RTL && (s.Strong || s.URL != "") {
 		return "\u2068" + s.Text + "\u2069"

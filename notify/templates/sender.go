@@ -41,7 +41,7 @@ type Notification struct {
 
 	Subject      string // name of the envelope
 	Kind         NotificationKind
-	ByName       string  // who acted or could not be reached
+	ByName       string  // person who acted or could not be reached
 	ByAddress    string  // address that could not be reached
 	ByRequest    Request // the request to that person
 	ReasonText   string  // the signer's reason, or the mail server's (optional)
@@ -71,7 +71,7 @@ type DigestEnvelope struct {
 // DigestEvent is an event of an envelope in a digest.
 type DigestEvent struct {
 	Kind   NotificationKind
-	ByName string // who acted or could not be reached
+	ByName string // person who acted or could not be reached
 }
 
 // maxWaiting is the maximum number of names in a list.

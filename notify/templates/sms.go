@@ -40,7 +40,7 @@ func (d Invitation) SMS() string {
 	return preferShort(forms, fallback)
 }
 
-// otherSMS is like SMS, but for a recipient who is not an ordinary signer.
+// otherSMS is like SMS, but for a recipient other than an ordinary signer.
 func (d Invitation) otherSMS(p *phrases, subject string) string {
 	d.SenderName = line(d.SenderName, 40)
 	request := d.request(p)

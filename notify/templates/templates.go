@@ -9,7 +9,7 @@ import "time"
 // Content is the content of an email.
 type Content struct{ Subject, Text, HTML string }
 
-// Invitation asks a signer to sign.
+// Invitation invites a recipient to sign or to perform another action.
 type Invitation struct {
 	Language      string // BCP 47; English for unsupported languages
 	Look          Look
@@ -39,10 +39,10 @@ const (
 	RequestNothing Request = "copy"
 )
 
-// signs reports whether the recipient is asked for a signature of their own.
+// signs reports whether the request is for the recipient's own signature.
 func (a Request) signs() bool { return a == "" || a == RequestWitnessing }
 
-// Reminder reminds a signer to sign.
+// Reminder repeats the request of an invitation.
 type Reminder Invitation
 
 // Code contains a one-time code.
@@ -106,7 +106,7 @@ type Closed struct {
 	SenderName    string
 	Subject       string
 	Kind          ClosedKind
-	ByName        string // who declined or voided the envelope (optional)
+	ByName        string // person who declined or voided the envelope (optional)
 	ReasonText    string // that person's reason (optional)
 	At            time.Time
 	Copy          bool    // the recipient receives only copies
@@ -141,7 +141,7 @@ type Notice struct {
 	SenderName string
 	Subject    string // name of the envelope
 	Kind       NoticeKind
-	ByName     string  // who declined, could not be reached, or delegated
+	ByName     string  // person who declined, could not be reached, or delegated
 	ByAddress  string  // address that could not be reached, or of the person delegated to
 	ByRequest  Request // the request to that person
 	ReasonText string  // the signer's reason, or the mail server's (optional)

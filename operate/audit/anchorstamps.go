@@ -25,7 +25,7 @@ type anchorStamp struct {
 // Each earlier token is judged as of the time that the next trusted token proves.
 func (v Verifier) stamps(ctx context.Context) (map[int64]*anchorStamp, error) {
 	all := make(map[int64]*anchorStamp)
-	var order []*anchorStamp // the valid ones, newest last
+	var order []*anchorStamp // valid stamps, newest last
 	same := make(map[[sha256.Size]byte][]*x509.Certificate)
 	for last := int64(0); ; {
 		rows, err := v.Store.Anchors(ctx, last, pageSize)
@@ -69,7 +69,7 @@ func readStamp(a *store.Anchor, same map[[sha256.Size]byte][]*x509.Certificate) 
 	if err := t.Verify(digest); err != nil {
 		return &anchorStamp{err: err}
 	}
-	// The signer's certificate comes first, followed by those that may complete the chain to a root.
+	// The signer's certificate comes first, followed by the certificates that may complete the chain to a root.
 	certificates := append([]*x509.Certificate{t.Certificate}, t.Certificates...)
 	h := sha256.New()
 	for _, c := range certificates {
@@ -101,7 +101,7 @@ func (v Verifier) token(r *Report, a *store.Anchor, stamps map[int64]*anchorStam
 	switch f.Code {
 	case trust.CodeConfirmed:
 		r.Anchor.Trusted = true
-	case trust.CodeNotConfirmed: // no configured authority could confirm it
+	case trust.CodeNotConfirmed: // no configured authority could confirm the token
 	case trust.CodeUsage:
 		r.add("its time-stamp is of %s, whose certificate is not one of a time-stamp authority: %s", name, f.Reason)
 	case trust.CodeNotValid:

@@ -13,7 +13,7 @@ import (
 )
 
 // TestAPurgedEnvelopeIsSound checks that purging prefilled and entered values, whose hashes are in the chain, does not
-// cause a finding, but that a prefilled value that was missing before the purge does.
+// cause a finding. A prefilled value that was missing before the purge still causes a finding.
 func TestAPurgedEnvelopeIsSound(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

@@ -150,7 +150,7 @@ func (r *Reconciler) withoutWorkflow(ctx context.Context, rows []models.OutboxRo
 
 func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, error) {
 	id := temporal.EnvelopeWorkflowID(row.Key)
-	switch row.Kind { //nolint:exhaustive // the kinds with a workflow of their own
+	switch row.Kind { //nolint:exhaustive // the kinds with a separate workflow
 	case models.OutboxTimestamp:
 		id = temporal.TimestampWorkflowID(row.Key)
 	case models.OutboxDeliver:

@@ -320,7 +320,7 @@ func (c cutOffStore) Keep(ctx context.Context, f *os.File, key string) error {
 	return errors.Join(c.Store.Keep(ctx, f, key), errCut)
 }
 
-// TestCutOff checks that an unrecorded file is harmless and is deleted with the others at the end of the retention
+// TestCutOff checks that an unrecorded file is harmless and is deleted with the other files at the end of the retention
 // period.
 func TestCutOff(t *testing.T) {
 	t.Parallel()

@@ -28,8 +28,8 @@ type Result struct {
 }
 
 // Run re-encrypts everything with the current master key. If it returns an error, the values that it already
-// re-encrypted remain so, and Run can be repeated at any time. The service can run at the same time if it is configured
-// with both keys.
+// re-encrypted remain re-encrypted, and Run can be repeated at any time. The service can run at the same time if it is
+// configured with both keys.
 func (r Rewrapper) Run(ctx context.Context) (Result, error) {
 	rows, err := r.Store.Rewrap(ctx)
 	if err != nil {

@@ -210,7 +210,7 @@ func (s Sweeper) forgetPages(ctx context.Context, sources []string) error {
 	return s.Store.RemovePageFiles(ctx, sources...)
 }
 
-// unreferenced returns files without those that a template, or an envelope created from one, still references.
+// unreferenced returns the files that neither a template nor an envelope created from a template still references.
 func (s Sweeper) unreferenced(ctx context.Context, files []Orphan) ([]Orphan, error) {
 	keys := make([]string, 0, len(files))
 	for _, f := range files {

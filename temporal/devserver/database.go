@@ -69,7 +69,7 @@ func (d *database) close() error {
 }
 
 // fileConfig returns a configuration that uses WAL with one fsync per checkpoint. A crash of the process loses nothing,
-// and a power failure loses at most the last few moments.
+// and a power failure loses at most the latest changes.
 func fileConfig(file string, pragmas map[string]string) *config.SQL {
 	attributes := map[string]string{"mode": "rwc", "journal_mode": "wal", "synchronous": "1"}
 	maps.Copy(attributes, pragmas)
@@ -158,11 +158,11 @@ func prepareFile(ctx context.Context, file string) error {
 // has no migrations for SQLite, so a file is used only by the release that created it.
 func release() int {
 	var major, minor int
-	_, _ = fmt.Sscanf(headers.ServerVersion, "%d.%d.", &major, &minor) // TestRelease_IsReadable
+	_, _ = fmt.Sscanf(headers.ServerVersion, "%d.%d.", &major, &minor) // checked by TestRelease_IsReadable
 	return 1000*major + minor
 }
 
-// moveAside renames a file of another release that is not in use, and returns its new name.
+// moveAside renames an unused file of another release, and returns its new name.
 func moveAside(file string, wrote int) (string, error) {
 	aside := fmt.Sprintf("%s.%d.%d", file, wrote/1000, wrote%1000)
 	for n := 1; ; n++ {

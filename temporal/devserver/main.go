@@ -7,8 +7,8 @@
 //
 //	ready address=127.0.0.1:7233 ui=http://127.0.0.1:8233 namespaces=default
 //
-// Logs go to standard error. If the start fails, the program prints one line there and exits with status 1. Incorrect
-// usage results in status 2.
+// Logs go to standard error. If the start fails, the program prints one line to standard error and exits with status 1.
+// Incorrect usage results in status 2.
 package main
 
 import (
