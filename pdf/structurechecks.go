@@ -48,8 +48,8 @@ func (f *File) DecodedSizeExceeds(o Object, most int64) (bool, error) {
 	return possible > most, nil
 }
 
-// maxRatio is an upper bound on the expansion ratio of one filter. The highest ratio is that of LZW, which slightly
-// exceeds the 1032 of Flate.
+// maxRatio is an upper bound on the expansion ratio of one filter. LZW has the highest ratio, which slightly exceeds
+// the 1032 of Flate.
 const maxRatio = 1400
 
 func (f *File) countDecoded(o Object, most int64) (int64, error) {

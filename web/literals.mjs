@@ -25,7 +25,7 @@ const isBadge = (n) => ts.isJsxElement(n) && n.openingElement.tagName.getText() 
 
 /**
  * Returns the attribute whose value the expression becomes, "child" if the expression becomes a child of an element, or
- * "selector" if it is compared or selects something. Returns null if it is an argument or none of these.
+ * "selector" if it is compared or selects something. Returns null if it is an argument or has any other use.
  */
 function roleOf(node) {
   for (let n = node; n.parent; n = n.parent) {

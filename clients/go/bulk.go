@@ -12,7 +12,7 @@ import (
 type (
 	// BulkSend reports the progress of a bulk send.
 	BulkSend = api.BulkSend
-	// BulkSendRequest describes the envelopes to create from one template, with one row for each.
+	// BulkSendRequest describes the envelopes to create from one template, with one row per envelope.
 	BulkSendRequest = api.BulkSendRequest
 	// BulkRow reports the result for one row.
 	BulkRow = api.BulkRow

@@ -1,6 +1,6 @@
 // Package countersign is a client for the Countersign API. It obtains and renews the access token, retries requests
 // that failed in transit with the same idempotency key, and returns every error response as an *Error. The calls
-// themselves are generated from the API's contract (Client.API). The methods of Client are those that most
+// themselves are generated from the API's contract (Client.API). Client has methods for the calls that most
 // applications need.
 package countersign
 

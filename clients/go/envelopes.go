@@ -49,8 +49,8 @@ func Optional[T comparable](v T) *T {
 	return &v
 }
 
-// NewField returns a field for a signer, who is specified by index, ID or email address. x and y are the left and top
-// edges of the field on the page, and w and h are its width and height. They are in points from the top left corner,
+// NewField returns a field for the signer with the given index, ID or email address. x and y are the left and top edges
+// of the field on the page, and w and h are its width and height. They are in points from the top left corner,
 // regardless of the tenant's own origin.
 func NewField(kind api.FieldType, signer string, page int, x, y, w, h float64) FieldRequest {
 	return FieldRequest{Type: kind, SignerID: &signer, Page: &page, X: &x, Y: &y, W: &w, H: &h, Origin: Ptr(api.FieldRequestOriginTopLeft)}
@@ -133,7 +133,7 @@ func uploadBody(r io.Reader) (io.Reader, api.RequestEditorFn, error) {
 	}, nil
 }
 
-// Send invites the first signers of a draft. Only this response contains the links of the signers who may sign now.
+// Send invites the first signers of a draft. Only this response contains the links of the signers whose turn it is.
 func (c *Client) Send(ctx context.Context, id uuid.UUID, message string) (*Envelope, error) {
 	return Answer(c.API.SendEnvelopeWithResponse(ctx, id, nil, api.SendRequest{Message: Optional(message)}))
 }

@@ -131,7 +131,7 @@ func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventReco
 	}
 }
 
-// followOnce reads the missed events, if no event is known yet, and then reads one stream to its end. It updates
+// followOnce first reads the existing events if no event is known yet, and then reads one stream to its end. It updates
 // o.After.
 func (c *Client) followOnce(ctx context.Context, o *EventOptions, take func(EventRecord) error) error {
 	if o.After == uuid.Nil { // there were no events at the beginning, so all existing events are new

@@ -18,7 +18,7 @@ func connect() *countersign.Client {
 	return c
 }
 
-// lease returns a request for an envelope with one signer, who signs on the first page.
+// lease returns a request for an envelope with one signer and a signature field on the first page.
 func lease(tenant string) countersign.EnvelopeRequest {
 	return countersign.EnvelopeRequest{
 		TenantID: tenant,

@@ -42,8 +42,8 @@ func TestDetails(t *testing.T) {
 	require.Equal(t, []revision1.Change{{Kind: revision1.ActionsRemoved, Page: 1, Count: 2, Detail: "focus, page closed, page opened, value computed"}}, changes)
 }
 
-// TestNamesLikeActions checks that resources, glyphs and destinations named AA are kept, because programs that generate
-// the names A to Z, AA, AB use that name, and that additional actions are removed.
+// TestNamesLikeActions checks that resources, glyphs and destinations named AA are kept, and that additional actions
+// are removed. Programs that generate the names A to Z, AA, AB use the name AA for resources.
 func TestNamesLikeActions(t *testing.T) {
 	t.Parallel()
 	for name, kept := range map[string]string{

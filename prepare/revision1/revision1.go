@@ -76,7 +76,7 @@ const (
 	ImportRemoved     = "import_data_removed"
 	ActionsRemoved    = "additional_actions_removed"
 	XFARemoved        = "xfa_removed"
-	FileLinkRemoved   = "file_link_removed"    // link to another file, or an attached one
+	FileLinkRemoved   = "file_link_removed"    // link to another file, which may be attached
 	LinkRemoved       = "link_removed"         // link other than to a web, email or telephone address
 	NamedRemoved      = "named_action_removed" // viewer menu command
 	MediaRemoved      = "media_removed"        // sound, video, 3D and rich media

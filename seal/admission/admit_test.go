@@ -189,7 +189,7 @@ func TestAdmit_PageTooLargeToDisplay_IsRejected(t *testing.T) {
 	requireRefused(t, admit("12"), rejection.PageTooLarge, "Page 2 has 7200 × 9600 points, which is too large to display legibly.")
 }
 
-// savedAs is a renderer that saves every file as the same different file, and reports the same appearance.
+// savedAs is a renderer that saves a fixed file in place of every file, and reports the same appearance.
 type savedAs struct {
 	kit.Renderer
 

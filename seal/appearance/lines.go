@@ -16,7 +16,8 @@ type Lines struct {
 	Vertical   []Line `json:"vertical"`
 	// Images contains the bounding boxes of images.
 	Images []Box `json:"images"`
-	// Truncated reports whether the page draws more lines than a form would. In that case its lines are omitted.
+	// Truncated reports whether the page draws more lines than a form would contain. In that case its lines are
+	// omitted.
 	Truncated bool `json:"truncated,omitempty"`
 }
 

@@ -218,7 +218,7 @@ type wordBuilder struct {
 	// broken reports whether PDFium reported the end of a line. For rotated text and vertical writing, PDFium reports
 	// one after each character.
 	broken bool
-	turned bool // whether the word contains characters from several such lines
+	turned bool // whether the word contains characters from several of PDFium's lines
 }
 
 // Relations of a character to the previous one.

@@ -40,8 +40,8 @@ func (a *authority) below(t *testing.T, name string, key *ecdsa.PrivateKey) *aut
 	}, a.cert, key.Public())}
 }
 
-// TestTheChainOfASignature checks that the chain is built based on signatures rather than only on names, and that a
-// seal contains exactly that chain in order.
+// TestTheChainOfASignature checks that the chain is built from signatures rather than only from names, and that a seal
+// contains exactly that chain in order.
 func TestTheChainOfASignature(t *testing.T) {
 	t.Parallel()
 	root := newAuthority(t)

@@ -28,7 +28,7 @@ done
 subset "$noto/NotoSansMath-Regular.ttf" NotoSansMath-Regular.ttf U+2190-22FF ,GSUB,GPOS,GDEF,MATH
 subset "$noto/NotoSansSymbols2-Regular.ttf" NotoSansSymbols2-Regular.ttf U+2300-23FF,U+2500-27BF
 subset "$noto/NotoMono-Regular.ttf" NotoMono-Regular.ttf U+0020-007E,U+00A0-00FF,U+2010-2026
-# Ideographs, kana and CJK punctuation, which need no shaping by themselves.
+# Ideographs, kana and CJK punctuation, which need no shaping.
 subset "$droid/DroidSansFallbackFull.ttf" DroidSansFallback.ttf '*' ,GSUB,GPOS,GDEF
 # Hangul. The font is renamed, because its license reserves the name for the unmodified font.
 subset "$nanum/NanumSquareR.ttf" CountersignHangul-Regular.ttf U+0020,U+00A0,U+1100-11FF,U+3130-318F,U+AC00-D7A3 ,GSUB,GPOS,GDEF

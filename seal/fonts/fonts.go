@@ -220,7 +220,7 @@ func (f *Font) readMetrics() error {
 	return nil
 }
 
-// table returns a table. It fails if the table has fewer than least bytes.
+// table returns a table. It fails if the table is shorter than the given minimum, in bytes.
 func (f *Font) table(tag string, least int64) ([]byte, error) {
 	t := f.tables[tag]
 	if t.length < least {

@@ -15,7 +15,7 @@ import (
 // MaxBytes is the maximum size of a signature's file, in bytes.
 const MaxBytes = maxPNGBytes
 
-// Memory returns an upper estimate of the memory, in bytes, that Checker.Check uses for a picture with this header.
+// Memory returns an upper bound on the memory, in bytes, that Checker.Check uses for a picture with this header.
 func Memory(b []byte) int64 {
 	const encoding = 1 << 20
 	cfg, err := png.DecodeConfig(bytes.NewReader(b))

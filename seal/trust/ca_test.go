@@ -43,7 +43,7 @@ var serial = make(chan int64, 1) //nolint:gochecknoglobals // counts certificate
 
 func init() { serial <- 1 } //nolint:gochecknoinits // as above
 
-// issue issues a certificate, signed by the issuer by. If by is nil, the certificate is a root certificate.
+// issue issues a certificate. by is the issuer, or nil for a root certificate.
 func issue(t testing.TB, by *identity, tmpl *x509.Certificate) *identity {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

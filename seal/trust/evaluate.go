@@ -121,9 +121,9 @@ func (p Policy) Evaluate(in Seal, now time.Time) Evaluation {
 	return j
 }
 
-// EvaluateStamps evaluates time-stamps that do not belong to a seal, in the same way as Evaluate. It checks the first one
-// at now, and each further one at the time proven by the last trusted one before it. Each time-stamp must cover those
-// that follow it.
+// EvaluateStamps evaluates time-stamps that do not belong to a seal, in the same way as Evaluate. It checks the first
+// one at now, and each subsequent one at the time proven by the last trusted one before it. Each time-stamp must cover
+// those that follow it.
 func (p Policy) EvaluateStamps(stamps []Stamp, evidence Evidence, now time.Time) []Finding {
 	found, _ := p.stamps(stamps, time.Time{}, now, parseStatements(evidence))
 	return found

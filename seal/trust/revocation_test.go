@@ -248,7 +248,7 @@ func TestCostlyStatements(t *testing.T) {
 	})), "70,000 bytes")
 
 	// Checking a response signed by an unrelated responder requires three checks. Too many such responses precede the
-	// good one here.
+	// good response here.
 	stranger := issueFor(t, nil, authority("Root"), issue(t, nil, authority("x")).key)
 	wrong := root.ocsp(leaf, &identity{cert: stranger.cert, key: stranger.key}, year(1), nil)
 	many := make([][]byte, 511)

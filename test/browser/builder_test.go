@@ -143,7 +143,8 @@ func TestBuilderByMouse(t *testing.T) {
 	b.checked("builder-preview")
 }
 
-// TestBuilderByKeyboard performs the same actions with the keyboard only, and a signer signs the result.
+// TestBuilderByKeyboard performs the actions of TestBuilderByMouse with the keyboard only, and a signer signs the
+// result.
 func TestBuilderByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "By keyboard", twoPeople()[:1], leaseDocument())

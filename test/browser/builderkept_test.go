@@ -315,8 +315,8 @@ func (b *tab) losesWhatFollows(method, part string) {
 			const answer = await before(...a); if (a[1]?.method === %q && path.includes(%q)) after = true; return answer; }; return true; })()`, method, part))
 }
 
-// TestBuilderActsOnce checks that an action on recipients or documents whose result could not be read is neither
-// reported as failed nor repeated, and that it can be undone.
+// TestBuilderActsOnce checks that, if the result of an action on recipients or documents cannot be read, the action is
+// neither reported as failed nor repeated, and that it can be undone.
 func TestBuilderActsOnce(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Done once", twoPeople()[:1], leaseDocument())
@@ -364,8 +364,8 @@ func TestBuilderActsOnce(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderSendsWithoutAnAnswer checks that an envelope that was sent although the response was lost is reported as
-// sent, both to the sender and to the embedding application.
+// TestBuilderSendsWithoutAnAnswer checks that an envelope is reported as sent even if the response to the send request
+// was lost, both to the sender and to the embedding application.
 func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	draft := func() envelope {

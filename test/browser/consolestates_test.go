@@ -147,7 +147,7 @@ type stateTab struct {
 	visits   int
 }
 
-// eachStateLanguage runs a test in German or, if pictures are taken, in three languages.
+// eachStateLanguage runs a test in German or, if screenshots are taken, in three languages.
 func eachStateLanguage(t *testing.T, name string, test func(b *stateTab, console, builder map[string][]string)) {
 	t.Helper()
 	languages := []string{"de"}
@@ -165,7 +165,7 @@ func eachStateLanguage(t *testing.T, name string, test func(b *stateTab, console
 	}
 }
 
-// loads opens a console page as a new document, to which answers applies.
+// loads opens a console page as a new document, so that the replaced responses apply to it (see answers).
 func (b *stateTab) loads(at string) {
 	b.t.Helper()
 	b.visits++

@@ -265,8 +265,8 @@ func TestSmallBoxes(t *testing.T) {
 	}
 }
 
-// TestReadingRule checks that a page counts as read only after it was displayed completely and large enough for a
-// while, and that the page informs the signer of this rule.
+// TestReadingRule checks that a page counts as read only after it has been displayed completely, and at a sufficient
+// size, for some time, and that the page informs the signer of this rule.
 func TestReadingRule(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Rule", []object{{"name": "Ada Lovelace", "email": "rule@example.com", "authMethod": "none"}}, leaseFields()[2:3], leaseDocument())

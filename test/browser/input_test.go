@@ -18,7 +18,7 @@ func buttonOf(text string) string {
 // button waits for a button with the given text, and clicks it.
 func (b *tab) button(text string) { b.t.Helper(); b.click(buttonOf(text)) }
 
-// click clicks the center of the element that an expression returns with the mouse.
+// click uses the mouse to click the center of the element that an expression returns.
 func (b *tab) click(find string) {
 	b.t.Helper()
 	b.clickIn(find, func(expression string) (point, error) {

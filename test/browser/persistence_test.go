@@ -78,7 +78,7 @@ func TestDecliningAsksForTheCode(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestDraftSurvivesAClosedTab checks that entries are restored after the tab was closed, but only for the verified
+// TestDraftSurvivesAClosedTab checks that entries are restored after the tab has been closed, but only for the verified
 // signer. The entries are encrypted on the device.
 func TestDraftSurvivesAClosedTab(t *testing.T) {
 	t.Parallel()

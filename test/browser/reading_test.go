@@ -35,7 +35,7 @@ func (b *tab) reading(left func() string, lead func() bool) {
 func (b *tab) read() {
 	b.t.Helper()
 	b.reading(func() string { return eval[string](b, nextPage) }, func() bool {
-		// Do this in one step, because the page may count as read at any time.
+		// Run a single script, because the page may count as read at any time.
 		return eval[bool](b, leadOn)
 	})
 }

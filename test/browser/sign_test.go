@@ -177,7 +177,7 @@ func TestReloadKeepsEverything(t *testing.T) {
 	b.see("4 fields left")
 	b.see("All pages read")
 	require.Equal(t, "Kept words", eval[string](b, `document.querySelector(".field.text").textContent`))
-	// While there is no connection, the page says so and keeps its content.
+	// While there is no connection, the page reports this and keeps its content.
 	call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: true})
 	b.see("You're offline")
 	b.shot("offline-1280")

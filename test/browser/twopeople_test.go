@@ -100,7 +100,7 @@ func TestTwoPeopleOnAnEnvelope(t *testing.T) {
 	require.Empty(t, svc.mailsTo(t, "both-other@example.com"))
 	require.Len(t, svc.mailsTo(t, "both-right@example.com"), 1)
 
-	// A reminder is sent to the corrected address, and the page says so.
+	// A reminder is sent to the corrected address, and the page reports this.
 	e = sent("reminded")
 	one, two = twoAtWork(t, "meanwhile-remind", e.ID)
 	one.click(named("Correct email of Ada Lovelace"))

@@ -144,7 +144,7 @@ func TestTemplates_PushAndPullFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(res.Body), `"expiresInDays":null`)
 
-	// Invalid input is reported before anything is sent, or by the service.
+	// Invalid input is reported either before anything is sent or by the service.
 	for text, want := range map[string]string{
 		"":                                       "is empty",
 		"name: [":                                "yaml",

@@ -50,8 +50,8 @@ func (e *envelope) look(i int) (response, error) {
 	return out, nil
 }
 
-// agree signs after the values of the signers in shown were displayed. It sends the digest that the service returned
-// for these signers. If shown is empty and there is no such digest, agree computes one.
+// agree signs, and declares that the values of the signers in shown were displayed. It sends the digest that the
+// service returned for these signers. If shown is empty and there is no such digest, agree computes one.
 func (e *envelope) agree(i int, shown [signers]bool) (answer, error) {
 	e.mu.Lock()
 	digest, ok := e.shown[shown]

@@ -40,8 +40,8 @@ func TestRollingRestart(t *testing.T) {
 	})
 }
 
-// TestWorkerVersions upgrades with worker versioning. It checks that the old version keeps its workflows until the
-// new version becomes current, and that each workflow then moves to the new one.
+// TestWorkerVersions performs an upgrade with worker versioning. It checks that the old version keeps its workflows
+// until the new version becomes current, and that each workflow then moves to the new one.
 func TestWorkerVersions(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

@@ -136,7 +136,7 @@ func TestPropertyAppended(t *testing.T) {
 	}
 }
 
-// FuzzAppended runs the same generator with the fuzzing engine.
+// FuzzAppended checks propertyAppended with the fuzzing engine.
 func FuzzAppended(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(propertyAppended(string(levelLTA))))
 }

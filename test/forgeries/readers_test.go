@@ -68,7 +68,7 @@ func popplerText(dir, file string) string { return run(dir, "pdftotext", file, "
 func mupdfText(dir, file string) string   { return run(dir, "mutool", "draw", "-q", "-F", "txt", file) }
 
 // pdfjsText returns the text that pdf.js, the PDF viewer of Firefox, displays. The text is preceded by the file's
-// identifier. If pdf.js displays nothing, the result is the reason.
+// identifier. If pdf.js displays nothing, pdfjsText returns the reason.
 func pdfjsText(dir, file string) string {
 	return run(dir, "node", must(filepath.Abs("pdftext.mjs")), must(filepath.Abs("../clients/node_modules/pdfjs-dist")), file)
 }

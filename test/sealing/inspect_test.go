@@ -101,7 +101,7 @@ func TestMessagesQuoteFilesSafely(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 }
 
-// TestLimitsOfUploads checks that a file at each limit is admitted, and one above the limit is rejected.
+// TestLimitsOfUploads checks that a file at each limit is admitted, and that a file above the limit is rejected.
 func TestLimitsOfUploads(t *testing.T) {
 	t.Parallel()
 	pdf := sealkit.ClassicPDF(sealkit.Layout{Pages: append(append(sealkit.LetterPage(""), sealkit.LetterPage("")...), sealkit.LetterPage("")...)})

@@ -17,7 +17,7 @@ type bundled []struct {
 	Version string `json:"version"`
 	License string `json:"license"` // SPDX identifier or short description
 	// Files contains patterns of the embedded files that this entry covers. Each pattern begins with the path of the
-	// file's Go module if that is another module.
+	// file's Go module, unless the file belongs to the main module.
 	Files []string `json:"files"`
 	// With is the Go module that contains the component. Without that module, the component is not bundled.
 	With string `json:"with"`

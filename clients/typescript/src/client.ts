@@ -116,7 +116,7 @@ export class Countersign {
     return json<Document>(res, call.signal);
   }
 
-  /** Invites the first signers of a draft. Only this response contains the links of the signers who may sign now. */
+  /** Invites the first signers of a draft. Only this response contains the links of the signers whose turn it is. */
   sendEnvelope(id: string, message?: string, options?: CallOptions): Promise<Envelope> {
     return this.call("post", "/v1/envelopes/{id}/send", { ...options, path: { id }, body: message === undefined ? {} : { message } });
   }

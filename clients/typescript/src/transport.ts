@@ -103,7 +103,7 @@ export class Transport {
     return new ConnectionError(`${this.host} does not answer: ${cause instanceof Error && cause.message ? cause.message : message}`, { cause: failure });
   }
 
-  /** Returns the delay before a request is sent again, or null if it is not. */
+  /** Returns the delay before a request is retried, or null if it must not be retried. */
   private backoff(attempt: number, failure: unknown, signal?: AbortSignal): number | null {
     if (attempt >= this.retries || signal?.aborted) return null;
     let wait = Math.min(firstBackoff * 2 ** attempt, maxBackoff);

@@ -79,7 +79,7 @@ function phrases(texts: readonly PieceOfText[]): PieceOfText[] {
   return out;
 }
 
-/** Returns the blanks found from the lines of a page. */
+/** Returns the blanks found among the lines of a page. */
 export function boxesIn(lines: PageLines, pieces: readonly PieceOfText[]): Blank[] {
   const texts = phrases(pieces);
   const cells = cellsOf(lines);

@@ -129,7 +129,7 @@ export class DraftParts implements Parts {
 
   /**
    * Uploads a file to the draft, and then sets the name of the document. If only the second request fails, the document
-   * remains and can be renamed, because another upload would add the document a second time.
+   * remains and can be renamed. Repeating the upload would add the document a second time.
    */
   private async upload(file: File): Promise<string> {
     const { documentId } = await this.editor.act<{ documentId: string }>("POST", "/document", file);

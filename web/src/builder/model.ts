@@ -28,7 +28,7 @@ export interface Recipient {
   language?: string;
   notify?: boolean;
   allowDelegation?: boolean;
-  /** The role of the signer whom a witness witnesses. */
+  /** The role of the signer whose signature a witness confirms. */
   witnessFor?: string;
 }
 

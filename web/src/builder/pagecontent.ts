@@ -19,8 +19,8 @@ async function work(): Promise<void> {
 }
 
 /**
- * Returns the text and the lines of a page. Each page is read only once. Only one page is read at a time, so that
- * pages can be rendered in between.
+ * Returns the text and the lines of a page. Each page is read only once. Only one page is read at a time, so that pages
+ * can be rendered between two reads.
  */
 export function pageContent(viewer: Viewer, documentId: string, page: number): Promise<PageContent> {
   let pages = read.get(viewer);

@@ -141,7 +141,7 @@ export function restore(s: Sync, work: Work): Sync {
   return work.etag === s.etag ? back : compare(back, s.draft, s.etag);
 }
 
-/** Returns the next request, or null if there is none or none is possible. */
+/** Returns the next request, or null if no request is needed or possible. */
 export function nextRequest(s: Sync): SyncRequest | null {
   if (s.phase.at !== "open") return null;
   if (s.reading) return { do: s.reading };

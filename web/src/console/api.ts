@@ -21,7 +21,7 @@ type SignIn = "password" | "provider";
 /** The available sign-in methods other than the password. */
 export interface SignInOptions { provider: { name: string } | null; passkeys: boolean }
 
-export interface Signer { id: string; name: string; email: string; phone?: string | null; /** false if the service sends them no email. */ notify?: boolean; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[];
+export interface Signer { id: string; name: string; email: string; phone?: string | null; /** false if the service sends the recipient no email. */ notify?: boolean; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[];
   /**
    * The kind of a recipient other than an ordinary signer. For in_person, host is the person who receives the link and
    * hands over the device.
@@ -182,8 +182,8 @@ export function useKey(): <T>(work: (key: string) => Promise<T>) => Promise<T> {
       key.current = newKey();
       return done;
     } catch (e) {
-      // After any other rejection, the same key can be used again, even with another body. After this rejection, the
-      // user decides whether to repeat the action.
+      // If the key was rejected, the user decides whether to repeat the action. After any other rejection, the same key
+      // can be used again, even with another body.
       if (e instanceof ApiError && usedKey(e)) key.current = newKey();
       throw e;
     }

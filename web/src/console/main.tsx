@@ -154,7 +154,7 @@ function Workshop({ client, who, section, id }: { client: Client; who: Identity;
   const token = useRef("");
   if (client.token) token.current = client.token; // otherwise, the builder waits until the user has signed in again
   const back = () => { location.hash = section === "edit" ? `#/templates/${id}` : `#/envelopes/${id}`; };
-  /** If the sender signs first, the signing page follows. */
+  /** If the sender signs first, the signing page opens next. */
   const sent = async () => {
     try {
       const e = await client.call<Envelope>(`envelopes/${id}`);

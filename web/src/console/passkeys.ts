@@ -27,7 +27,7 @@ async function ask<T>(work: () => Promise<T | null>, otherwise: string): Promise
 type Call = <T>(path: string, options: RequestOptions) => Promise<T>;
 type Challenge = Options<PublicKeyCredentialRequestOptionsJSON>;
 
-/** Requests a passkey for the sign-in, after the password was entered. */
+/** Requests a passkey for the sign-in, after the password has been entered. */
 export const signInByPasskey = async (email: string, password: string): Promise<PasskeyAnswer> => answer(await request<Challenge>("/v1/console/passkeys/challenge", { body: { email, password } }));
 
 /** Requests a passkey of the signed-in user before a change to the account. */

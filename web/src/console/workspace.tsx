@@ -20,7 +20,7 @@ export const useWorkspaces = (): Workspaces => useContext(Context);
 
 const kept = (who: Identity): string => `countersign:workspace:${who.app.id}:${who.user?.id ?? ""}`;
 
-/** Returns the workspaces that were last selected in this browser: the displayed one, and the one for new objects. */
+/** Returns the last selections in this browser: the displayed workspace, and the workspace for new objects. */
 function remembered(who: Identity): { chosen: string; own: string } {
   const { tenants } = who.app;
   const may = (workspace: string) => (tenants.length === 0 || tenants.includes(workspace) ? workspace : "");

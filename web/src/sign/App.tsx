@@ -168,7 +168,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     }
   };
 
-  // Until the signer has agreed, this loads the disclosure in the language of the page.
+  // Load the disclosure in the language of the page until the signer has agreed.
   useEffect(() => {
     if (!open || context.consentGiven || context.consent.language === speech.language) return;
     let stale = false;

@@ -10,8 +10,8 @@ const pause = 500;
 const mostChecks = 5;
 
 /**
- * While the signer types, this checks with the service which texts would be illegibly small when sealed, and rejects
- * these texts.
+ * Checks with the service, while the signer types, which texts would be illegibly small when sealed, and rejects these
+ * texts.
  */
 export function useFitCheck(client: Client, fields: readonly Field[] | null, values: Values, t: Translate, refuse: (misfits: Refusals) => void): void {
   const checked = useRef(new Map<string, string>());

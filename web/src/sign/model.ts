@@ -38,7 +38,7 @@ export interface Field {
   options?: string[];
   validation?: { min?: string; max?: string; message?: string };
   condition?: Condition | null;
-  /** For a radio option: the group, in which one option is selected, and the text of this option. */
+  /** The group of a radio option, in which one option is selected, and the option's text. */
   group?: string;
   option?: string;
 }
@@ -108,9 +108,9 @@ export interface Context {
   consent: { version: string; language: string; text: string };
   savedSignatureB64: string | null;
   savedSignatureFontLabel: string | null;
-  /** The entries of all earlier signers. It is empty until the signer is verified. */
+  /** The entries of all earlier signers. The list is empty until the signer is verified. */
   filled: FilledField[];
-  /** The fields of later signers. It is absent until the signer is verified. */
+  /** The fields of later signers. They are absent until the signer is verified. */
   later?: LaterField[];
   /**
    * The digest of filled. The signature includes the digest, so that the record proves which entries were displayed.

@@ -69,7 +69,10 @@ export function newReceipt(context: Context, outcome: Receipt["outcome"], at: st
   };
 }
 
-/** The receipt is stored in the tab under a key that contains the end of the token, which does not grant access. */
+/**
+ * The receipt is stored in the tab under a key that contains the last part of the token. That part does not grant
+ * access.
+ */
 const receiptKey = (token: string) => `countersign:receipt:${token.slice(-12)}`;
 
 export function saveReceipt(token: string, r: Receipt): void {

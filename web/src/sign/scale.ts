@@ -7,7 +7,7 @@ export interface Zoom {
   k: number;
   /** The requested scale, relative to the scale that fits the width. */
   ratio: number;
-  /** The scale was not selected by the signer, but was needed to display a field. */
+  /** Whether the scale was changed to display a field, and not selected by the signer. */
   auto: boolean;
 }
 

@@ -25,7 +25,7 @@ export function Facts({ record: r, say, when, file, stampedAt }: Shown & { file:
   );
 }
 
-/** Returns a description of the way in which the service verified the signer's identity. */
+/** Returns a description of the signer's identity check. */
 function identified(s: RecordSigner, say: VerifyTranslate): string {
   if (!s.verifiedAt) return s.host ? say("hostedBy", s.host) : say("byLink");
   return say(s.authMethod === "sms_otp" ? "bySMS" : "byMail");
@@ -35,7 +35,7 @@ function identified(s: RecordSigner, say: VerifyTranslate): string {
 const answer = (s: RecordSigner | undefined): "approver" | "viewer" | null => (s?.kind === "approver" || s?.kind === "viewer" ? s.kind : null);
 
 /**
- * Returns the key of the text for an event of a recipient who does not sign, if the text differs from that for a
+ * Returns the key of the text for an event of a recipient who does not sign, if the text differs from the text for a
  * signer.
  */
 function answered(event: string, s: RecordSigner | undefined): VerifyKey | null {
