@@ -68,7 +68,7 @@ func (p *BulkPace) invitationBegan() {
 	}
 }
 
-// awaitPace waits until the next row of a bulk send may be sent, or until the maximum waiting time most has passed.
+// awaitPace waits until the next row of a bulk send may be sent, or until the duration most has passed.
 func (a *Activities) awaitPace(ctx context.Context, most time.Duration) error {
 	limit := time.NewTimer(most)
 	defer limit.Stop()

@@ -178,7 +178,7 @@ func (a *Activities) reportDisabled(ctx context.Context, job *store.DeliveryJob,
 }
 
 // AbandonDelivery marks a delivery as failed if its last attempt was interrupted before the failure was recorded. It
-// has no effect if a later resend than the given one has started.
+// has no effect if a resend later than the given one has started.
 func (a *Activities) AbandonDelivery(ctx context.Context, id uuid.UUID, resend int) error {
 	return a.Store.AbandonDelivery(ctx, id, resend)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // TestClosing_NotifiesInvitedSigners checks that all invited signers except the one who ended the envelope are
-// notified, and that nobody else is.
+// notified, and that nobody else is notified.
 func TestClosing_NotifiesInvitedSigners(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -141,7 +141,7 @@ func TestMails_ByKindOfRecipient(t *testing.T) {
 }
 
 // TestClosing_ByKindOfRecipient checks that the host is notified of the closing, and that recipients to whom the sender
-// delivers the links are not.
+// delivers the links are not notified.
 func TestClosing_ByKindOfRecipient(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

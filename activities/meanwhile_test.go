@@ -158,7 +158,8 @@ func TestActivities_UnknownEnvelopeIsFinal(t *testing.T) {
 	})
 }
 
-// TestActivityErrors_OnlyRejectionsAreFinal checks that rejections are not retried, and that temporary errors are.
+// TestActivityErrors_OnlyRejectionsAreFinal checks that rejections are not retried, and that temporary errors are
+// retried.
 func TestActivityErrors_OnlyRejectionsAreFinal(t *testing.T) {
 	t.Parallel()
 	var failed *sdktemporal.ApplicationError

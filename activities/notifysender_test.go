@@ -347,7 +347,7 @@ func TestNotifySender_SentOnceAfterInterruption(t *testing.T) {
 	})
 }
 
-// TestSendDigest_GroupsByEnvelope checks that a daily email lists the events by envelope, and that none is sent if
+// TestSendDigest_GroupsByEnvelope checks that a daily email lists the events by envelope, and that no email is sent if
 // the user can see none of the events.
 func TestSendDigest_GroupsByEnvelope(t *testing.T) {
 	t.Parallel()

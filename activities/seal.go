@@ -81,8 +81,8 @@ func (a *Activities) seal(ctx context.Context, in temporal.EnvelopeInput) (*mode
 	return done, nil
 }
 
-// sealAll seals the documents and records the files. It also returns the keys of all sealed files. Any that are not
-// recorded are left over from this run or from interrupted ones.
+// sealAll seals the documents and records the files. It also returns the keys of all sealed files. Unrecorded files are
+// left over from this run or from interrupted runs.
 func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.Envelope, []string, error) {
 	_, settings, err := a.Store.Settings(ctx, e.AppID, e.TenantID)
 	if err != nil {
@@ -134,7 +134,7 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 	if models.IsRejection(err) {
 		done, err = a.Store.Envelope(ctx, e.AppID, e.ID) // another run or an operator completed or closed it first
 		if err == nil && done.Status == models.StatusCompleted {
-			// Only the files of this run are leftovers. Others may have been stored since the other run completed the
+			// Only the files of this run are leftovers. Other files may have been stored since the other run completed the
 			// envelope.
 			kept = kept[:0]
 			for _, f := range files {
@@ -307,7 +307,7 @@ const (
 	copiesEnd   = 15 * time.Second
 )
 
-// errCopiesBusy indicates that SendCopies must send the copies. It runs on a separate task queue for email.
+// errCopiesBusy indicates that SendCopies must send the copies. SendCopies runs on a separate task queue for email.
 var errCopiesBusy = errors.New("the concurrency limit for sending copies on the sealing queue is reached")
 
 // copyOnce sends the copies if there is enough time and capacity. If the activity's time is nearly over, it starts no

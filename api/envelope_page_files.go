@@ -102,7 +102,7 @@ func (s *pageFiles) send(c *gin.Context, r pageRequest, delivered func() error) 
 	return s.serveContent(c, p.MediaType, "", p.SHA256, time.Time{}, content)
 }
 
-// sendLines sends the lines on a page. They are determined for each request, not stored.
+// sendLines sends the lines on a page. The lines are determined for each request and are not stored.
 func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
 	if r.document.PurgeStatus == models.PurgePurged {
 		return models.ErrPurged

@@ -201,7 +201,7 @@ func (s *envelopeHandler) deliveryProblems(ctx context.Context, app caller) ([]d
 }
 
 // nextAttempt returns the time of the next delivery attempt, or nil if no attempt follows. The last attempt recorded
-// this time. If the current run has no attempts yet, the schedule determines it.
+// the time of the next one. If the current run has no attempts yet, the time is determined by the schedule.
 func (s *envelopeHandler) nextAttempt(d store.DeliveryProblem) *time.Time {
 	switch {
 	case d.Status != models.DeliveryPending:

@@ -17,8 +17,8 @@ import (
 )
 
 // TestWebhookValues checks that an endpoint that includes values receives them by field name in the events that have
-// values, and that other endpoints do not. It also checks that values are no longer sent after the inclusion is removed
-// or the envelope is purged.
+// values, and that other endpoints receive no values. It also checks that values are no longer sent after the inclusion
+// is removed or the envelope is purged.
 func TestWebhookValues(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

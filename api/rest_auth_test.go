@@ -129,7 +129,7 @@ func TestForgedTokens(t *testing.T) {
 }
 
 // TestKeyRotation checks that tokens signed with the old key remain valid, that new tokens are signed with the new key,
-// and that running processes load it.
+// and that running processes load the new key.
 func TestKeyRotation(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

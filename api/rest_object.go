@@ -183,7 +183,7 @@ func (o *object) num(name string) float64 {
 	return f
 }
 
-// numOr returns an optional number, or otherwise if it is absent.
+// numOr returns an optional number. otherwise is the default for an absent member.
 func (o *object) numOr(name string, otherwise float64) float64 {
 	if o.get(name) == nil {
 		return otherwise
@@ -225,7 +225,7 @@ func (o *object) optInt(name string) *int {
 // int returns a required integer.
 func (o *object) int(name string) int { return required(o, name, o.optInt(name)) }
 
-// flag returns an optional Boolean, or otherwise if it is absent.
+// flag returns an optional Boolean. otherwise is the default for an absent member.
 func (o *object) flag(name string, otherwise bool) bool {
 	return models.Deref(member[bool](o, name, "must be true or false"), otherwise)
 }

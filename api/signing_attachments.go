@@ -201,7 +201,7 @@ func (s *signingHandler) detach(c *gin.Context, l signerLink) error {
 	return answerNothing(c)
 }
 
-// signingAttachment sends an attached file to a signer. The file must be one of the signer's own or part of a
+// signingAttachment sends an attached file to a signer. The file must be one of the signer's own files or part of a
 // signature.
 func (s *signingHandler) signingAttachment(c *gin.Context, l signerLink) error {
 	e, err := s.confirmedReading(c, l)

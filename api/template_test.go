@@ -134,7 +134,7 @@ func TestTemplates(t *testing.T) {
 	})
 }
 
-// TestTemplate_FromEnvelope checks that a template created from an envelope has all of its content except the persons,
+// TestTemplate_FromEnvelope checks that a template created from an envelope has all of its content except the people,
 // and that the shared files remain when the envelope is deleted.
 func TestTemplate_FromEnvelope(t *testing.T) {
 	t.Parallel()

@@ -176,8 +176,8 @@ type Config struct {
 	LogLevel slog.Level `env:"LOG_LEVEL"`
 }
 
-// Traces reports whether the standard variables of OpenTelemetry enable the export of traces. They do if they specify a
-// destination and do not disable the export. Only OTLP over HTTP is supported.
+// Traces reports whether the standard variables of OpenTelemetry enable the export of traces. The export is enabled if
+// the variables specify a destination and do not disable it. Only OTLP over HTTP is supported.
 func Traces(environ []string) (bool, error) {
 	vars := env.ToMap(environ)
 	exporter := vars["OTEL_TRACES_EXPORTER"]

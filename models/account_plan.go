@@ -42,9 +42,9 @@ func (p Plans) Limits(plan Plan) PlanLimits {
 // Valid reports whether p is one of the known plans.
 func (p Plan) Valid() bool { return p == PlanFree || p == PlanPro || p == PlanEnterprise }
 
-// UnmarshalText parses limits of the form "documents=1,envelopes=5,overage=no". They specify the number of documents
-// per envelope, the number of envelopes per month or "unlimited", and whether the number of envelopes may be exceeded.
-// All three are required.
+// UnmarshalText parses limits of the form "documents=1,envelopes=5,overage=no". The limits specify the number of
+// documents per envelope, the number of envelopes per month or "unlimited", and whether the number of envelopes may be
+// exceeded. All three are required.
 func (l *PlanLimits) UnmarshalText(text []byte) error {
 	var out PlanLimits
 	given := make(map[string]bool)

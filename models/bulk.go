@@ -213,5 +213,6 @@ func (c *BulkCounts) Add(s BulkRowStatus, n int) {
 	}
 }
 
-// BulkFairnessKey returns the fairness key of an app's bulk sends. They take turns with the app's other work.
+// BulkFairnessKey returns the fairness key of an app's bulk sends. Because of the separate key, bulk sends take turns
+// with the app's other work.
 func BulkFairnessKey(app uuid.UUID) uuid.UUID { return uuid.NewSHA1(app, []byte("bulk")) }

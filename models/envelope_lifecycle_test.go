@@ -242,7 +242,8 @@ func TestInvitations_AreRecorded(t *testing.T) {
 	require.Error(t, e.Reinvite(act(start), id))
 }
 
-// TestPermissions checks the tenants of an app, the roles, the second factors, and the events of an endpoint.
+// TestPermissions checks which tenants an app may access, which roles and second factors are valid, which accounts must
+// set up a second factor, and the fairness keys of outbox rows.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, (&models.App{}).CheckTenant("any"))

@@ -85,7 +85,8 @@ var dateLayouts = []string{
 }
 
 // isoDay converts a date in one of dateLayouts to yyyy-MM-dd. The language determines how ambiguous dates such as
-// 03/04/2026 are read. If the date remains ambiguous, or if the text is not a date, isoDay returns the text unchanged.
+// 03/04/2026 are interpreted. If the date remains ambiguous, or if the text is not a date, isoDay returns the text
+// unchanged.
 func isoDay(text, language string) string {
 	var days []string
 	for _, layout := range dateLayouts {

@@ -47,7 +47,7 @@ func (e *Envelope) nextFieldPosition() int {
 	return next
 }
 
-// CheckFields records the problems of a draft's fields as a set. They concern names, groups and conditions.
+// CheckFields records the problems of a draft's fields as a set. The problems concern names, groups and conditions.
 func (e *Envelope) CheckFields(p Problems) {
 	checkFieldSet(p, e.Signers, e.Fields, func(*Field) string { return "" })
 	for _, f := range e.Fields {

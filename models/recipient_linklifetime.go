@@ -5,7 +5,7 @@ import "time"
 // LinkLifetime is the lifetime of a link, unless the deadline is earlier.
 const LinkLifetime = 30 * 24 * time.Hour
 
-// RenewBefore is how long before its expiry a link is renewed if the envelope remains open longer.
+// RenewBefore is the time before a link's expiry at which the link is renewed if the envelope remains open longer.
 const RenewBefore = 3 * 24 * time.Hour
 
 // RenewLinkAt returns the time at which the link of an awaited signer is due for renewal. It returns nil if the link is

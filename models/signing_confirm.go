@@ -58,8 +58,8 @@ func (e *Envelope) ConfirmedReader(act ActionContext, l Link) (*Signer, error) {
 	return e.authorizeConfirmed(l, act, ActionRead, ErrLinkInvalid)
 }
 
-// codeResendDelay is how long pages advise a signer to wait before requesting another code. The limit that the service
-// enforces is OTPRequestLimit.
+// codeResendDelay is the time that pages advise a signer to wait before requesting another code. The limit that the
+// service enforces is OTPRequestLimit.
 const codeResendDelay = 30 * time.Second
 
 // CodeState is the state of the link's one-time codes, as shown to the signer.

@@ -118,8 +118,8 @@ func (t *Template) Check(p Problems) {
 // ErrTemplateArchived is returned for a change to an archived template.
 var ErrTemplateArchived = Reject(KindConflict, "template_archived", "The template is archived and can no longer be changed.")
 
-// Check records the problems with a template's texts and roles. It sets the routing order of each witness role to that
-// of the witnessed role.
+// Check records the problems with a template's texts and roles. It copies the routing order of each witnessed role to
+// its witness role.
 func (c *TemplateContent) Check(p Problems) {
 	checkTemplateText(p, "subject", c.Subject, checkSubject)
 	checkTemplateText(p, "message", c.Message, checkMessage)
@@ -231,7 +231,7 @@ func (c *TemplateContent) FieldsFor(documents []*TemplateDocument) []FieldInput 
 }
 
 // FromEnvelope copies the settings, roles and fields of an envelope, without the names and addresses of its recipients.
-// A signer without a role is assigned a numbered one.
+// A signer without a role is assigned a numbered role.
 func (c *TemplateContent) FromEnvelope(e *Envelope) {
 	c.Subject, c.Message, c.ReminderHours, c.FieldOrigin = e.Subject, e.Message, e.ReminderHours, e.FieldOrigin
 	c.ExpiresInDays = new(Deref(e.ExpiresInDays, 0))

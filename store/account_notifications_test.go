@@ -55,9 +55,9 @@ func (f *fixture) notified(e *models.Envelope) (kinds []models.NotificationKind)
 	return kinds
 }
 
-// TestNotifications_FollowTheSettings checks that the transaction of an event requests the notification immediately or
-// in the digest, according to the sender's settings, and that no notification is requested if an application sent the
-// envelope.
+// TestNotifications_FollowTheSettings checks that the transaction that records an event requests the notification
+// immediately or in the digest, according to the sender's settings, and that no notification is requested if an
+// application sent the envelope.
 func TestNotifications_FollowTheSettings(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

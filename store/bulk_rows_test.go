@@ -134,8 +134,8 @@ func TestBulkRow_NeedsItsTemplate(t *testing.T) {
 	})
 }
 
-// TestExternalIDsInUse checks that the external IDs of a tenant's envelopes are in use until the envelope has ended
-// without a result.
+// TestExternalIDsInUse checks that an external ID is in use in its tenant until its envelope has ended without a
+// result.
 func TestExternalIDsInUse(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

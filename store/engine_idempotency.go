@@ -158,7 +158,7 @@ func (s *IdempotencyRepository) ReleaseKey(ctx context.Context, id uuid.UUID, an
 }
 
 // MaxStoredResponse is the maximum size of a stored response body, in bytes. An envelope with the maximum number of
-// fields is smaller than this.
+// fields is smaller than this limit.
 const MaxStoredResponse = 8 << 20
 
 // commitKey records, in the request's transaction, that the request was committed. It also stores the response unless

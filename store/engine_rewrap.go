@@ -133,8 +133,8 @@ func rewrapRows[T any](s *engine, key string, rekey func(*gorm.DB, *T) error) {
 	rewrapTable(s, key, rewrapRow(s, rekey))
 }
 
-// rewrapTable registers rewrap for the outdated rows in the table of T. They are processed page by page in the order of
-// key.
+// rewrapTable registers rewrap for the outdated rows in the table of T. The rows are processed page by page in the
+// order of key.
 func rewrapTable[T any](s *engine, key string, rewrap func(tx *gorm.DB, row *T) error) {
 	page := func(ctx context.Context, result *rewrapping, after string) (last string, n int, err error) {
 		err = s.tx(ctx, func(tx *gorm.DB) error {

@@ -58,7 +58,7 @@ func (f EnvelopeFilter) pageSize() int {
 }
 
 // isNarrow reports whether the filter restricts more than the app, the tenant and the status. Totals are stored only
-// for these three.
+// for these criteria.
 func (f EnvelopeFilter) isNarrow() bool {
 	return f.Search != "" || f.Undelivered || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero() ||
 		!f.UpdatedSince.IsZero() || f.SignerEmail != "" || f.ExternalID != "" || f.Label != "" || f.Inbox != "" || f.Text != "" || f.TemplateID != uuid.Nil || f.BulkSend != uuid.Nil

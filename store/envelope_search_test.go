@@ -232,7 +232,8 @@ func TestSearch_FindsEveryPart(t *testing.T) {
 }
 
 // TestSearchStatistics_ExpectRareMatches checks that PostgreSQL estimates few rows for a rare address or number, so
-// that it uses an index among millions of rows, and many rows for a frequent one, so that it does not.
+// that it uses an index among millions of rows. For a frequent one, it must estimate many rows, so that it does not use
+// the index.
 func TestSearchStatistics_ExpectRareMatches(t *testing.T) {
 	t.Parallel()
 	const n = 20_000

@@ -313,7 +313,7 @@ func TestExternalID_HasOneTemplate(t *testing.T) {
 }
 
 // TestExternalID_IsTakenOnce checks that a template cannot change to the external ID of another template of its tenant,
-// and that it can keep its own.
+// and that it can keep its own external ID.
 func TestExternalID_IsTakenOnce(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

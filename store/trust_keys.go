@@ -36,8 +36,8 @@ type Key struct {
 	Revoked *models.KeyRevocation
 }
 
-// Keys returns the service's keys for a purpose, newest first. The first key is used for signing. If there is none, it
-// is created.
+// Keys returns the service's keys for a purpose, newest first. The first key is used for signing. If no key exists,
+// Keys creates one.
 func (s *KeyRepository) Keys(ctx context.Context, purpose models.KeyPurpose) ([]Key, error) {
 	rows, err := s.keyRows(s.db.WithContext(ctx), purpose)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *KeyRepository) newKey(purpose models.KeyPurpose) (*models.SigningKey, e
 }
 
 // RotateKey creates a new key, which replaces the current signing key. Signatures by earlier keys can still be
-// verified. Running processes start to use the new key (see credential.Tokens.Follow).
+// verified. Running processes start to use the new key (see credential.Tokens.ReloadFrom).
 func (s *KeyRepository) RotateKey(ctx context.Context, purpose models.KeyPurpose) (string, error) {
 	if _, err := s.Keys(ctx, purpose); err != nil { // ensures that there is a key to replace
 		return "", err

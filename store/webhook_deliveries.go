@@ -128,7 +128,8 @@ func (s *WebhookRepository) Resend(ctx context.Context, app *models.App, id uuid
 // resendLimit is the maximum number of deliveries in one call of ResendSince.
 const resendLimit = 1000
 
-// ResendResult contains the number of deliveries that are being resent, and the number of those remaining.
+// ResendResult contains the number of deliveries that are being resent, and the number of deliveries that remain to be
+// resent.
 type ResendResult struct {
 	Resent    int
 	Remaining int64

@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestDeliveryProblems_AreLate checks that a delivery without an attempt becomes a problem after five minutes, and one
-// with a failed attempt immediately, and that a failed delivery stops being a problem after 30 days.
+// TestDeliveryProblems_AreLate checks that a delivery becomes a problem after five minutes without an attempt, or
+// immediately after a failed attempt, and that a failed delivery stops being a problem after 30 days.
 func TestDeliveryProblems_AreLate(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

@@ -43,7 +43,7 @@ func strict(t *testing.T) log.Logger {
 }
 
 // testOutput writes to the output of a test until the test ends. The SDK's test environment does not wait for the
-// activities of a canceled workflow, and these write log messages until they return.
+// activities of a canceled workflow, which write log messages until they return.
 type testOutput struct {
 	mu sync.Mutex
 	w  io.Writer // io.Discard after the test has ended

@@ -9,7 +9,8 @@ import (
 )
 
 // patience is the timeout of a workflow test on a busy machine. The SDK's defaults are one second for its deadlock
-// detector and three seconds for the whole test. On a busy machine, even workflows that do not block can exceed them.
+// detector and three seconds for the whole test. On a busy machine, even workflows that do not block can exceed these
+// defaults.
 const patience = 30 * time.Second
 
 // newEnvironment returns a test environment with timeouts for busy machines.

@@ -135,8 +135,8 @@ func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 	}
 }
 
-// explainWorkflow adds the state of the workflow. If Temporal does not respond, it adds this to the problems and does
-// not fail.
+// explainWorkflow adds the state of the workflow. If Temporal does not respond, explainWorkflow adds a problem instead
+// of returning an error.
 func (s *server) explainWorkflow(ctx context.Context, x *explanation) error {
 	p, err := countersign.Answer(s.Client.API.GetEnvelopeProgressWithResponse(ctx, x.ID))
 	if refused, ok := errors.AsType[*countersign.Error](err); ok && refused.Status == 409 {

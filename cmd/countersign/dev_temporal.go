@@ -26,8 +26,8 @@ type devTemporal struct {
 	serverEnd context.CancelCauseFunc
 }
 
-// newTemporal starts the bundled Temporal server unless the settings specify another one. If the server is still being
-// compiled, newTemporal only reserves its addresses, and start launches it later.
+// newTemporal starts the bundled Temporal server unless the settings specify another server. If the server is still
+// being compiled, newTemporal only reserves its addresses, and start launches it later.
 func (d devCommand) newTemporal(ctx context.Context, cancel context.CancelCauseFunc, cfg *config.Config, before devdir.Info) (*devTemporal, error) {
 	t := &devTemporal{serverEnd: cancel}
 	if d.TemporalBuild != 0 {

@@ -13,8 +13,8 @@ import (
 	"countersign/temporal"
 )
 
-// reconcileNotice is the time since the last run of the schedule reconcile above which doctor warns. The schedule runs
-// every three minutes.
+// reconcileNotice is the maximum time since the last run of the schedule reconcile before doctor warns. The schedule
+// runs every three minutes.
 const reconcileNotice = 15 * time.Minute
 
 // overdueWork reports work that is overdue.

@@ -19,7 +19,8 @@ const (
 	shutdownLimit   = 15 * time.Second
 	// sendBuffer is the maximum size of the kernel's send buffer, in bytes. By default, Linux lets it grow to megabytes,
 	// and wakes a blocked writer only when a third of it is free. A slow download could then not be distinguished from a
-	// stalled one for minutes. At 3 KB/s, the buffer takes one minute to send. Without the limit, it took more than six.
+	// stalled one for minutes. At 3 KB/s, sending a full buffer takes about one minute. Without the limit, it took more
+	// than six minutes.
 	sendBuffer = 128 << 10
 )
 

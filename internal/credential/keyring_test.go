@@ -23,8 +23,8 @@ func key(t *testing.T, id string, retired bool) store.Key {
 	return store.Key{ID: id, Private: k, Retired: retired}
 }
 
-// TestTokensFollowTheKeys checks that new keys are used after half a minute, or earlier if a token was signed with one,
-// and that unknown keys cause at most one reload per second.
+// TestTokensFollowTheKeys checks that new keys are used after half a minute, or earlier if a token was signed with a
+// new key, and that unknown keys cause at most one reload per second.
 func TestTokensFollowTheKeys(t *testing.T) {
 	t.Parallel()
 	clock, app := kit.NewClock(), uuid.New()

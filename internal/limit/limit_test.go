@@ -12,7 +12,8 @@ import (
 	"countersign/internal/limit"
 )
 
-// TestAcquire_WaitsItsTurn checks that units are granted in order of arrival, even if a later request needs fewer.
+// TestAcquire_WaitsItsTurn checks that units are granted in order of arrival, even if a later request needs fewer
+// units.
 func TestAcquire_WaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 	"countersign/internal/totp"
 )
 
-// TestVectors checks the test vectors of RFC 6238, appendix B. Only the last six of their eight digits are used.
+// TestVectors checks the test vectors of RFC 6238, appendix B. Only the last six digits of each eight-digit password
+// are used.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	secret := base32.StdEncoding.EncodeToString([]byte("12345678901234567890"))

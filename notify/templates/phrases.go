@@ -105,7 +105,7 @@ func loadPhrases() map[string]*phrases {
 	return all
 }
 
-// phrasesIn returns the phrases of a language tag, or the English ones if the language has none.
+// phrasesIn returns the phrases of a language tag, or the English phrases if the language has none.
 func phrasesIn(tag string) *phrases { return languages[locales.Match(tag)] }
 
 // value is the text for a placeholder.

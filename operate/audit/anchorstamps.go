@@ -22,7 +22,7 @@ type anchorStamp struct {
 
 // stamps reads and judges the tokens of all anchors, and returns them by number. Each list contains the digest of the
 // previous one, so its time-stamp proves that all earlier lists existed. The last token is therefore judged as of now.
-// Each earlier token is judged as of the time that the next trusted token proves.
+// Each earlier token is judged as of the time confirmed by the next trusted token.
 func (v Verifier) stamps(ctx context.Context) (map[int64]*anchorStamp, error) {
 	all := make(map[int64]*anchorStamp)
 	var order []*anchorStamp // valid stamps, newest last

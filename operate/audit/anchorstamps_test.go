@@ -75,7 +75,7 @@ func (i *issuer) revoking(at time.Time, reason int) []byte {
 }
 
 // TestWhoseAnchorsCount checks that anchors' authorities are judged by the same rules as in a verification, and that
-// each anchor is judged as of the time that the next one proves.
+// each anchor is judged as of the time confirmed by the next anchor.
 func TestWhoseAnchorsCount(t *testing.T) {
 	t.Parallel()
 	a := newAuditFixture(t, "sqlite")

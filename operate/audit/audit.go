@@ -198,8 +198,8 @@ func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 	}
 }
 
-// checkPrepared compares the envelope with the draft that the chain recorded when it was sent. The parts of an edited
-// draft differ from the individually recorded ones.
+// checkPrepared compares the envelope with the draft that the chain recorded when it was sent. In an edited draft, the
+// parts differ from the ones that the chain recorded individually.
 func checkPrepared(r *Report, e *models.Envelope, events []models.Event) {
 	fields, err := e.FieldsDigest()
 	if err != nil {

@@ -54,7 +54,8 @@ type Report struct {
 const pageSize = 200
 
 // All renews the sealed documents of all apps whose time-stamp is missing or expires before the given time. If a
-// document cannot be renewed, All reports the problem and continues. The returned error is the one that stopped it.
+// document cannot be renewed, All reports the problem and continues. All returns an error only if that error stopped
+// it.
 func (r Renewer) All(ctx context.Context, before time.Time, emit func(Report) error) error {
 	for after := uuid.Nil; ; {
 		refs, err := r.Store.EnvelopesDueForTimestamp(ctx, before, after, pageSize)

@@ -1,4 +1,4 @@
-// Package sweep finds unreferenced files in the file store. They remain if an upload or another operation was
+// Package sweep finds unreferenced files in the file store. Such files remain if an upload or another operation was
 // interrupted between writing the file and committing its transaction.
 package sweep
 

@@ -69,8 +69,8 @@ func envelope(t *testing.T, s *store.Store, clock *kit.Clock, app uuid.UUID) (e 
 	return e, key
 }
 
-// TestSweep checks that unreferenced files are reported and deleted, and that recent files, referenced files and
-// files that are evidence are not.
+// TestSweep checks that unreferenced files are reported and deleted, but not recent files, referenced files or
+// evidence.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
