@@ -215,10 +215,10 @@ func checkEnds(r io.ReaderAt, size int64) error {
 	const near = 1024
 	head := make([]byte, min(size, near))
 	tail := make([]byte, min(size, near))
-	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+	if _, err := io.ReadFull(io.NewSectionReader(r, 0, size), head); err != nil {
 		return fmt.Errorf("seal: reading: %w", err)
 	}
-	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+	if _, err := io.ReadFull(io.NewSectionReader(r, size-int64(len(tail)), size), tail); err != nil {
 		return fmt.Errorf("seal: reading: %w", err)
 	}
 	switch {

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"countersign/pdf"
@@ -22,11 +21,11 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 		}
 		g, err := n.f.Geometry(p)
 		if err != nil {
-			return withLocation(err, "page %d", p.Index+1)
+			return fmt.Errorf("page %d: %w", p.Index+1, err)
 		}
 		contents, err := n.f.Contents(p.Dict)
 		if err != nil {
-			return withLocation(err, "page %d", p.Index+1)
+			return fmt.Errorf("page %d: %w", p.Index+1, err)
 		}
 		for _, c := range contents {
 			if ref, ok := c.Ref(); ok {
@@ -34,7 +33,7 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 			}
 		}
 		if err := n.resources(p.Resources, checked, 0); err != nil {
-			return withLocation(err, "resources of page %d", p.Index+1)
+			return fmt.Errorf("resources of page %d: %w", p.Index+1, err)
 		}
 		w, h := g.Size()
 		sizes = append(sizes, PageSize{Width: w, Height: h, unit: g.UserUnit})
@@ -53,14 +52,6 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 		return nil, err
 	}
 	return sizes, n.refuse(n.f.LinearizationProblem(leaves))
-}
-
-// withLocation adds the position in the document to a parser error.
-func withLocation(err error, format string, args ...any) error {
-	if _, ok := errors.AsType[*rejection.Error](err); ok {
-		return err
-	}
-	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 }
 
 // checkNode rejects a page or page tree node that contains a duplicate key.

@@ -22,9 +22,6 @@ func darknessOf(img *image.NRGBA) Darkness {
 		at := (y/d.cell + 1) * (d.columns + 1)
 		for x := range w {
 			p := row[4*x : 4*x+4 : 4*x+4]
-			if p[3] == 0 {
-				continue
-			}
 			light := (30*int64(p[0]) + 59*int64(p[1]) + 11*int64(p[2])) / 100
 			d.sums[at+x/d.cell+1] += (255 - light) * int64(p[3]) / 255
 		}

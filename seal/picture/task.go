@@ -66,8 +66,8 @@ func pictureTask(decode func([]byte) ([]byte, error)) sandbox.Task {
 	return func(_ context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
 		var a decodedPicture
 		b := make([]byte, size)
-		_, err := file.ReadAt(b, 0)
-		if err == nil || errors.Is(err, io.EOF) {
+		_, err := io.ReadFull(io.NewSectionReader(file, 0, size), b)
+		if err == nil {
 			a.Picture, err = decode(b)
 		}
 		a.Set(err)

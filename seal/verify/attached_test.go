@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/pdf"
+	"countersign/prepare/revision1"
 	"countersign/seal/manifest"
 )
 
@@ -104,6 +105,36 @@ func TestCheckPrepared_AnotherPlace_IsMissing(t *testing.T) {
 		require.NoError(t, e.checkPrepared(t.Context(), manifest.Placement{Size: c.size, Prepared: &manifest.Prepared{Size: 100, SHA256: "00"}}), name)
 		require.Len(t, e.x.report.Findings, 1, name)
 		require.Equal(t, c.want, e.x.report.Findings[0].Code, name)
+	}
+}
+
+// TestCheckPrepared_OtherForm_IsRejected checks that a prepared file is compared with its original only if the record
+// describes it completely, in one of the two forms of a seal.
+func TestCheckPrepared_OtherForm_IsRejected(t *testing.T) {
+	t.Parallel()
+	type form struct {
+		as   string
+		size int64
+		manifest.Prepared
+	}
+	const prefix, attached = "prefix", "attached"
+	plan := &revision1.Plan{}
+	for name, c := range map[string]form{
+		"appended, kept elsewhere":  {attached, 1, manifest.Prepared{As: manifest.Appended, Writer: revision1.Version, Plan: plan}},
+		"appended, another writer":  {prefix, 1, manifest.Prepared{As: manifest.Appended, Writer: revision1.Version + 1, Plan: plan}},
+		"appended, without a plan":  {prefix, 1, manifest.Prepared{As: manifest.Appended, Writer: revision1.Version}},
+		"appended, nothing":         {prefix, 100, manifest.Prepared{As: manifest.Appended, Writer: revision1.Version, Plan: plan}},
+		"derived in no known way":   {prefix, 1, manifest.Prepared{Writer: revision1.Version, Plan: plan}},
+		"rewritten, kept elsewhere": {prefix, 1, manifest.Prepared{As: manifest.Rewritten}},
+		"rewritten by a writer":     {attached, 1, manifest.Prepared{As: manifest.Rewritten, Writer: 1}},
+		"rewritten with a plan":     {attached, 1, manifest.Prepared{As: manifest.Rewritten, Plan: plan}},
+		"kept, but not rewritten":   {attached, 1, manifest.Prepared{}},
+	} {
+		c.Prepared.Size, c.SHA256 = 100, "00"
+		e := &examiner{x: &Examination{}, sums: digests{original: []byte{0}}, seal: &sealedRevision{signatureDict: signatureDict{SealMark: SealMark{To: 100}}}}
+		require.NoError(t, e.checkPrepared(t.Context(), manifest.Placement{As: c.as, Size: c.size, Prepared: &c.Prepared}), name)
+		require.Len(t, e.x.report.Findings, 1, name)
+		require.Equal(t, Code("original.prepared_otherwise"), e.x.report.Findings[0].Code, name)
 	}
 }
 
