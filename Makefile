@@ -43,7 +43,7 @@ build: ## Build bin/countersign and bin/countersign-temporal
 server: web
 	GOGC=400 $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/countersign ./cmd/countersign
 
-# The bundled Temporal rarely changes and is slow to link, so its version is not linked into it.
+# The bundled Temporal rarely changes and is slow to link, so the version number is not linked into it.
 .PHONY: temporal
 temporal: ## Build bin/countersign-temporal (several minutes the first time)
 	GOGC=400 $(GO) -C temporal/devserver build -ldflags '-s -w' -o $(CURDIR)/$(BIN)/countersign-temporal .

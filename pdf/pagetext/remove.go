@@ -86,7 +86,7 @@ func Remove(content []byte, what Removal) ([]byte, error) {
 type remover struct {
 	in    []byte
 	what  Removal
-	codes map[int]map[int]Position // positions by start of the string and code in it
+	codes map[int]map[int]Position // positions by the start of the string and the code in it
 	edits []edit
 	marks []replaced
 	lists map[string]replaced // property lists of the resources, by name

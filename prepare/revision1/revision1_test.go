@@ -76,8 +76,7 @@ func uses() revision1.Plan {
 	}}
 }
 
-// objectsWithUses returns the result of objects, with a page that paints the form and with annotations that contain
-// texts.
+// objectsWithUses is like objects, but with a page that paints the form and with annotations that contain texts.
 func objectsWithUses() []string {
 	all := objects()
 	all[4] = stream("", "BT /F1 12 Tf (Sign {{a}} here) Tj 2 1 ({{b}}) \" ET q /X Do /X Do Q")

@@ -109,7 +109,8 @@ func logicalOrder(line []character) []character {
 	return out
 }
 
-// Minimum gaps between words, as a fraction of the font size: where PDFium has inserted a space, and elsewhere.
+// Minimum gaps between words, as a fraction of the font size. The first applies where PDFium has inserted a space, and
+// the second elsewhere.
 const (
 	spaceGap = 0.06
 	wordGap  = 0.18

@@ -138,7 +138,7 @@ func (r *Renderer) Inspect(ctx context.Context, file io.ReaderAt, size int64, te
 	}
 }
 
-// Limits for a process that saves or compares documents, in addition to the memory of the instance.
+// These limits apply to a process that saves or compares documents, in addition to the memory of the instance.
 const (
 	saveMemory = 4 * maxCopy
 	saveTime   = 60 * time.Second

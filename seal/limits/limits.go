@@ -19,9 +19,9 @@ const (
 	Trail = payload - Texts - Appearances
 )
 
-// Limits for the record's data about the pages shown to signers. The data has at most Hashes × 110 + Ranges × 20 +
-// Finished × 220 bytes, plus the IDs of documents and signers. With many signers, the second term is MinRanges × 20
-// bytes for each signer.
+// These limits apply to the record's data about the pages shown to signers. The data has at most Hashes × 110 + Ranges
+// × 20 + Finished × 220 bytes, plus the IDs of documents and signers. With many signers, the second term is MinRanges ×
+// 20 bytes for each signer.
 const (
 	MaxFinishedPages = 1_000  // finished pages of all signers
 	MaxHashes        = 20_000 // hashes of pages and texts; enough for 4,000 pages at all levels
@@ -29,7 +29,7 @@ const (
 	MinRanges        = 100    // minimum number of ranges for each signer
 )
 
-// Limits for the content of a sealed file other than the original and the record.
+// These limits apply to the content of a sealed file other than the original and the record.
 const (
 	// Rewritten limits the original's page data that the seal rewrites, in bytes. It is checked at upload.
 	Rewritten = 32 << 20

@@ -8,7 +8,7 @@ import (
 	"countersign/seal/rejection"
 )
 
-// Minimum visibility of a picture on white paper.
+// These limits define the minimum visibility of a picture on white paper.
 const (
 	minContrast = 1.5  // contrast ratio of ink against white, as defined by WCAG 2
 	minInk      = 8    // longer side of the ink's bounding box, in pixels

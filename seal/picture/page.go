@@ -13,7 +13,7 @@ import (
 	"countersign/seal/rejection"
 )
 
-// Range of usable resolutions, in dots per inch. Programs write lower values if they do not know the actual size.
+// The range of usable resolutions, in dots per inch. Programs write lower values if they do not know the actual size.
 const (
 	minResolution = 100
 	maxResolution = 1200

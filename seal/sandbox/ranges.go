@@ -15,7 +15,7 @@ const (
 	requestRange = 'r'
 	maxRange     = 1 << 20 // maximum size of a part in bytes
 	rangeHead    = 1 + 8 + 4
-	// Size and maximum number of the blocks that the process caches.
+	// The size and maximum number of the blocks that the process caches.
 	blockSize    = 64 << 10
 	cachedBlocks = 64
 )

@@ -27,8 +27,8 @@ type Policy struct {
 	RecordKeys map[string]RecordKey
 }
 
-// Sealer is a party that may seal. Exactly one of Certificate, Key and Issuer is set. A certificate or key is pinned:
-// it requires no authority, and no authority can issue a substitute.
+// Sealer is a party that may seal. Exactly one of Certificate, Key and Issuer is set. A certificate or key is pinned,
+// so it requires no authority, and no authority can issue a substitute.
 type Sealer struct {
 	Certificate *x509.Certificate
 	Key         crypto.PublicKey

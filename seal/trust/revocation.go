@@ -24,8 +24,8 @@ type RevokedAt struct {
 	Reason int
 }
 
-// Revocation reasons after which earlier signatures remain valid even if their time is not proven (RFC 3161, section
-// 4), because the key was not compromised.
+// After a revocation for one of these reasons, earlier signatures remain valid even if their time is not proven (RFC
+// 3161, section 4), because the key was not compromised.
 const (
 	reasonAffiliationChanged = 3
 	reasonSuperseded         = 4

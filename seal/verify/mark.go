@@ -29,7 +29,7 @@ const (
 	StampRequired = "Required"
 )
 
-// Beginning of the dictionary. A search looks for the second line.
+// The dictionary begins with these lines. A search looks for the second one.
 const (
 	signatureBegin = "<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/ETSI.CAdES.detached\n"
 	markAhead      = len("/CSGN") // length of the text before searchedMark

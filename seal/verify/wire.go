@@ -15,7 +15,7 @@ import (
 // TaskExamine identifies the task of examining a sealed document.
 const TaskExamine = 'x'
 
-// Limits for a separate process that examines one sealed document.
+// These limits apply to a separate process that examines one sealed document.
 const (
 	examineMemory = 256 << 20
 	examineCPU    = 10 * time.Second

@@ -14,7 +14,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// Duration of the mix, and number of concurrent clients.
+// The duration of the mix, and the number of concurrent clients.
 const (
 	loadTime, minLoadTime = time.Minute, 20 * time.Second
 	soakTime              = 10 * time.Minute

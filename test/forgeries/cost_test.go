@@ -32,7 +32,8 @@ type costlyFile struct {
 }
 
 func costlyFiles() []costlyFile {
-	// behind appends objects to a sealed file. They are read only because a signature by an unknown signer follows.
+	// behind appends objects to a sealed file. The verifier reads them only because a signature by an unknown signer
+	// follows.
 	behind := func(name string, forge func(g *genuine) []byte) costlyFile {
 		return costlyFile{name, func() []byte { return forge(genuineFiles()[levelLTA]) }}
 	}

@@ -65,7 +65,7 @@ func Vault(t testing.TB) *vault.Vault {
 	return VaultOf(t, 0)
 }
 
-// VaultOf returns a vault with master keys of 32 equal bytes each. The first one encrypts, and all decrypt.
+// VaultOf returns a vault with master keys of 32 equal bytes each. The first key encrypts, and all keys decrypt.
 func VaultOf(t testing.TB, keys ...byte) *vault.Vault {
 	t.Helper()
 	all := make([]string, 0, len(keys))

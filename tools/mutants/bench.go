@@ -53,7 +53,8 @@ func (t exploredTest) reaches(n int) bool {
 }
 
 const (
-	patience = 30 * time.Second // a test counts as hanging if its duration exceeds this plus five times its usual duration
+	// a test counts as hanging if its duration exceeds this value plus five times its usual duration
+	patience = 30 * time.Second
 	// explorationLimit limits the duration of one test that runs separately.
 	explorationLimit = 5 * time.Minute
 	// firstBatch is the duration of the tests in the first process for a change; the duration doubles with each further

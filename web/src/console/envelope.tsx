@@ -162,7 +162,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
 
 const kib = (size: number): string => t("kib", { n: Math.ceil(size / 1024) });
 
-/** The IDs, workflow, emails, deliveries and audit trail. */
+/** Displays the envelope's IDs, workflow, emails, deliveries and audit trail. */
 function Technical({ client, e, run }: { client: Client; e: Envelope; run: Run | null }) {
   const workflow = ["envelope", e.id].join("/");
   return (
