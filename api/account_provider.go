@@ -154,7 +154,7 @@ func (s *signInHandler) completeAtProvider(c *gin.Context) error {
 func (s *signInHandler) fromProvider(c *gin.Context, code, state string, issuer *string) (user *models.ConsoleUser, person openid.Person, err error) {
 	ctx := c.Request.Context()
 	browser, err := c.Cookie(s.providerCookie())
-	if err != nil || browser == "" {
+	if err != nil {
 		return nil, person, errSignInExpired
 	}
 	challenge := store.Challenge{Kind: models.ChallengeProviderSignIn, Answer: state, Holder: browser}

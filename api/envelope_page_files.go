@@ -104,9 +104,6 @@ func (s *pageFiles) send(c *gin.Context, r pageRequest, delivered func() error) 
 
 // sendLines sends the lines on a page. The lines are determined for each request and are not stored.
 func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
-	if r.document.PurgeStatus == models.PurgePurged {
-		return models.ErrPurged
-	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), pageLimit)
 	defer cancel()
 	release, err := s.takeWork(ctx, appearance.Memory(appearance.MaxPixels/4))

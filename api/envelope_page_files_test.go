@@ -115,6 +115,9 @@ func TestPageFiles_Failures(t *testing.T) {
 			c.get(page).refused(410, code)
 			c.get(page+"/text").refused(410, code)
 			c.get(page+"/lines").refused(410, code)
+			if code == "document_purged" {
+				c.get(page+"?entries=true").refused(410, code)
+			}
 		}
 	}
 }

@@ -71,9 +71,6 @@ func (s *pageFiles) newReading(ctx context.Context, e *models.Envelope, d *model
 // each request and never stored, because the next signature will change it. If the page has no values, the stored image
 // is sent.
 func (s *pageFiles) sendWithValues(c *gin.Context, r pageRequest) error {
-	if r.document.PurgeStatus == models.PurgePurged {
-		return models.ErrPurged
-	}
 	ctx := c.Request.Context()
 	values, err := s.store.ValuesWithoutPictures(ctx, r.envelope)
 	if err != nil {

@@ -238,3 +238,25 @@ func TestCodeSettings(t *testing.T) {
 	nobody.get(at + "/document").want(200)
 	nobody.post(at+"/decline", nil).want(200)
 }
+
+// TestCode_WithoutSMSService checks the response to a signer whose envelope was sent while an SMS service was
+// configured that no longer is.
+func TestCode_WithoutSMSService(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	data := twoSigners()
+	signer := data["signers"].([]object)[0]
+	signer["authMethod"], signer["phone"] = "sms_otp", "+4930901820"
+	e, _ := s.client(t).sent(data)
+	at := s.link(t, e, 0)
+	s.browser(t).post(at+"/otp/request", nil).want(200)
+	require.Len(t, s.mails.texts, 1)
+	without := s.cfg
+	without.SMS = nil
+	h, err := api.New(without)
+	require.NoError(t, err)
+	s.Config.Handler = h
+	s.clock.advance(time.Minute)
+	refused := s.browser(t).post(at+"/otp/request", nil).refused(503, "otp_not_sent")
+	require.Equal(t, "30", refused.header.Get("Retry-After"))
+}
