@@ -130,7 +130,7 @@ func TestCheckPrepared_OtherForm_IsRejected(t *testing.T) {
 		"rewritten with a plan":     {attached, 1, manifest.Prepared{As: manifest.Rewritten, Plan: plan}},
 		"kept, but not rewritten":   {attached, 1, manifest.Prepared{}},
 	} {
-		c.Prepared.Size, c.SHA256 = 100, "00"
+		c.Size, c.SHA256 = 100, "00"
 		e := &examiner{x: &Examination{}, sums: digests{original: []byte{0}}, seal: &sealedRevision{signatureDict: signatureDict{SealMark: SealMark{To: 100}}}}
 		require.NoError(t, e.checkPrepared(t.Context(), manifest.Placement{As: c.as, Size: c.size, Prepared: &c.Prepared}), name)
 		require.Len(t, e.x.report.Findings, 1, name)
