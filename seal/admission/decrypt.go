@@ -118,8 +118,8 @@ func decryptWithPDFCPU(ctx context.Context, r io.ReaderAt, size int64, lim Limit
 	conf.WriteObjectStream, conf.WriteXRefStream = false, false
 	conf.Cmd = model.DECRYPT
 	var out bytes.Buffer
-	// Do not use api.Decrypt, because it rejects every file that pdfcpu's validator rejects. This package's own parser
-	// decides whether the result is accepted.
+	// The Decrypt function of pdfcpu rejects every file that its validator rejects, so it is not used here. This
+	// package's own parser decides whether the result is accepted.
 	c, err := pdfcpu.ReadWithContext(ctx, io.NewSectionReader(r, 0, size), conf)
 	if err == nil {
 		err = readObjectStreams(ctx, c)

@@ -53,7 +53,7 @@ func (t exploredTest) reaches(n int) bool {
 }
 
 const (
-	// a test counts as hanging if its duration exceeds this value plus five times its usual duration
+	// A test counts as hanging if its duration exceeds patience plus five times its usual duration.
 	patience = 30 * time.Second
 	// explorationLimit limits the duration of one test that runs separately.
 	explorationLimit = 5 * time.Minute
