@@ -15,8 +15,8 @@ const (
 	// bulkBatch is the number of rows per activity. It is small, so that a pause takes effect quickly and the bulk
 	// sends of several apps take turns.
 	bulkBatch = 50
-	// bulkBacklog is the maximum number of envelopes that wait for their workflows to start. While this number is
-	// reached, no rows are sent, so that Temporal, rather than the database, determines the rate.
+	// bulkBacklog is the maximum number of envelopes that wait for their workflows to start. While the maximum is reached,
+	// no rows are sent, so that Temporal, rather than the database, determines the rate.
 	bulkBacklog = 200
 	// bulkBacklogWait is the delay before the next batch while the backlog is full.
 	bulkBacklogWait = time.Second

@@ -326,7 +326,7 @@ type refusedError struct {
 func (r *refusedError) Unwrap() error { return r.error }
 
 // tryLater returns the error for an activity that sends emails. If all its errors are temporary rejections, the
-// activity is retried when the first rejected email is due, but not before the retry policy's maximum delay.
+// activity is retried when the first rejected email is due. A delay of up to one minute is left to the retry policy.
 func tryLater(err error) error {
 	wait := waitOfRefused(err)
 	if wait <= time.Minute {

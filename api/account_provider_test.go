@@ -436,7 +436,7 @@ func TestLinkProvider_OnlyByTheOwner(t *testing.T) {
 		s.atProvider(t, p).refused(409, "account_exists")
 		ada.me().want(200)
 
-		// The owner links it and confirms with the password.
+		// The owner links the provider's account and confirms this with the password.
 		ada.post(connectPath, object{"password": "something else"}).refused(400, "validation_error")
 		a := ada.post(connectPath, object{"password": password}).want(200)
 		p.setUser("ada", "other@example.com", "sender")

@@ -125,7 +125,7 @@ type Config struct {
 	// hashes in the format of Have I Been Pwned. If it is empty, passwords are not checked.
 	LeakedPasswords string `env:"LEAKED_PASSWORDS"`
 	// BulkInFlight is the number of envelopes with pending invitations above which bulk sends pause. While only bulk sends
-	// are sending, the limit is six times as high. Zero means half the number of processors.
+	// are active, the limit is six times as high. Zero means half the number of processors.
 	BulkInFlight int `env:"BULK_IN_FLIGHT"`
 	// WorkerDeployment is the name of the deployment for Temporal's worker versioning. If it is empty, versioning is not
 	// used.

@@ -176,7 +176,7 @@ func finite(v float64) bool { return math.Abs(v) <= 1e6 }
 
 // FileName returns the file name for downloads, which is based on the envelope's subject if there is one. If there are
 // several documents, the name also contains the number and the name of the document, as in "Lease (2) floor plan.pdf".
-// It is valid on any file system.
+// The file name is valid on any file system.
 func (e *Envelope) FileName(d *Document) string {
 	if strings.TrimSpace(Deref(e.Subject, "")) == "" {
 		return e.DocumentName(d)

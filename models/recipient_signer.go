@@ -89,8 +89,8 @@ type Signer struct {
 
 	// ValuesHash is the valuesSha256 of the signer's signed values, or "" before signing.
 	ValuesHash string
-	// The values of other signers that were delivered to the link, which are the latest digest and the signers it
-	// covers. After signing, they are the values recorded with the signature.
+	// The digest of the other signers' values that were last delivered to the link, and the signers whose values it
+	// covers. After signing, the digest and the signers are the ones recorded with the signature.
 	Shown          string
 	ShownSigners   []uuid.UUID `gorm:"serializer:json"`
 	ShownConfirmed bool        // whether the request to sign contained the digest

@@ -78,7 +78,7 @@ func (l PageLog) deliveredRanges() int {
 	return n
 }
 
-// DeliveredPage is a page at a level. TextLevel means its text.
+// DeliveredPage is a page at a level. The level TextLevel stands for the text of the page.
 type DeliveredPage struct {
 	Document    uuid.UUID
 	Page, Level int

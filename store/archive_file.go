@@ -312,9 +312,9 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 // between the two reads.
 const archiveAttempts = 4
 
-// rowsOrArchive returns the result of rows. If that is empty and the envelope has ended, it returns the content of the
-// envelope's archive. An envelope can be archived and restored at any time. An empty result therefore means that a
-// single snapshot contained neither rows nor an archive of the envelope.
+// rowsOrArchive returns the result of rows. If the result is empty and the envelope has ended, it returns the content
+// of the envelope's archive. An envelope can be archived or restored at any time, so rowsOrArchive returns an empty
+// result only if a single snapshot contained neither rows nor an archive of the envelope.
 func rowsOrArchive[T any](ctx context.Context, s *ArchiveRepository, e *models.Envelope, rows func(*gorm.DB) ([]T, error), archived func(*archiveContent) []T) ([]T, error) {
 	out, err := rows(s.db.WithContext(ctx))
 	if err != nil || len(out) > 0 || !e.Status.Terminal() {

@@ -192,7 +192,7 @@ func (s *EnvelopeListRepository) LastEvents(ctx context.Context, envelopes []uui
 const fewMatches = 200
 
 // readAtOnce returns the maximum number of matches that are read to select a page. A query for "action needed" or
-// "waiting" costs more than reading all the matches that are counted, so it is executed only once.
+// "waiting" is expensive, so a single query reads all the matches that would otherwise be counted first.
 func (f EnvelopeFilter) readAtOnce() int {
 	if f.Inbox == InboxActionNeeded || f.Inbox == InboxWaiting {
 		return countLimit

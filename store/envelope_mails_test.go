@@ -14,8 +14,8 @@ import (
 )
 
 // TestUninvitedEnvelopes_AreCounted checks that sent envelopes of all apps are counted until their first invitation is
-// started, and that envelopes sent outside bulk sends are also counted separately, even after that. Drafts, earlier
-// envelopes and envelopes whose links the sender delivers are not counted.
+// started, and that envelopes sent outside bulk sends are also counted separately, even after their first invitation is
+// started. Drafts, earlier envelopes and envelopes whose links the sender delivers are not counted.
 func TestUninvitedEnvelopes_AreCounted(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

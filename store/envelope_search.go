@@ -83,7 +83,7 @@ var longNumber = regexp.MustCompile("[0-9]{5}")
 // textCondition returns a condition that is true for a row of envelope_search that contains text. For few, see search.
 //
 // If few matches are expected, PostgreSQL finds a number through the index of its groups (see the SQL function
-// number_groups). The different collation prevents it from also reading the index of the text.
+// number_groups). Because of its collation, the second comparison does not also read the index of the text.
 func (s *EnvelopeListRepository) textCondition(text string, few bool) (condition string, args []any) {
 	text = normalizeForSearch(text)
 	if s.postgres && few && longNumber.MatchString(text) {

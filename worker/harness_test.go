@@ -12,7 +12,7 @@ import (
 	"countersign/worker"
 )
 
-// How long and how often tests wait for a schedule.
+// The maximum time for which tests wait for a schedule, and the interval between their checks.
 const patience, often = time.Minute, 50 * time.Millisecond
 
 // dial connects to a Temporal server.

@@ -180,7 +180,8 @@ func (w *envelope) awaitSigners(ctx workflow.Context) error {
 }
 
 // sealQuietly is the time that sealing may take, including the wait for a worker, before the search attribute
-// EnvelopeStatus shows it. If an envelope is sealed within this time, the attribute costs no action.
+// EnvelopeStatus shows it. If an envelope is sealed within this time, the attribute is not updated, which saves a
+// billable action in Temporal.
 const sealQuietly = time.Minute
 
 // seal seals the documents. It updates the status to show the sealing only after sealQuietly has passed. It retries

@@ -111,7 +111,7 @@ func (s *Server) Ended() <-chan struct{} { return s.ended }
 // Err returns an error that describes why the server exited unexpectedly.
 func (s *Server) Err() error { return fmt.Errorf("temporal has ended: %s", s.stderr.lastLine()) }
 
-// stopLimit is how long the server may take to exit before it is killed.
+// stopLimit is the time that the server has to exit before it is killed.
 const stopLimit = 10 * time.Second
 
 // Stop stops the server and waits until it has exited.

@@ -32,9 +32,9 @@ type keyState struct {
 	nextStart time.Time     // latest time assigned to a retry
 }
 
-// TryAcquire starts work for a key if fewer than limit units of its work are active. The caller must call release when
-// the work ends. If the limit is reached, release is nil, and wait is the time after which capacity is expected to be
-// available.
+// TryAcquire starts work for a key if fewer than limit units of the key's work are active. The caller must call release
+// when the work ends. If the limit is reached, release is nil, and wait is the time after which capacity is expected to
+// be available.
 func (l *Keyed) TryAcquire(key string, limit int) (release func(), wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -21,15 +21,15 @@ type Invitation struct {
 	ShortURL      string // a shorter link, shown below the button (optional)
 	ExpiresAt     *time.Time
 	DocumentNames []string
-	// Request is the request, unless the recipient is an ordinary signer.
+	// Request is the requested action. It is empty if the recipient is an ordinary signer.
 	Request    Request
 	SignerName string // the in-person signer for RequestHosting, or the witnessed signer for RequestWitnessing
 }
 
-// Request is the request in an invitation. An empty string requests a signature.
+// Request is an action that an invitation requests. The empty string is an ordinary signature.
 type Request string
 
-// The requests other than for an ordinary signature.
+// The requested actions other than an ordinary signature.
 const (
 	RequestApproval   Request = "approver"
 	RequestReading    Request = "viewer"
