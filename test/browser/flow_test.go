@@ -292,6 +292,36 @@ func TestReadingRule(t *testing.T) {
 	b.waitUntilStill()
 }
 
+// TestControlsCoverNoPage checks that nothing lies over the pages except the bar, and that the bar leaves more than half
+// of a small screen to them. A screen of 320 by 215 pixels is what remains of a desktop at a zoom of 400 %.
+func TestControlsCoverNoPage(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Small screens", []object{{"name": "Ada", "email": "covers@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
+	for _, l := range []look{{width: 320, height: 215}, phone, desktop} {
+		b := open(t, l)
+		b.visit(e.Signers[0].SigningURL)
+		b.until(`document.querySelector(".consent button, #next") !== null`)
+		if eval[bool](b, `document.querySelector(".consent button") !== null`) {
+			b.click(`document.querySelector(".consent button")`)
+		}
+		b.until(`document.querySelector(".sheet .paint img") !== null`)
+		eval[bool](b, `(document.querySelector(".sheet").scrollIntoView({ block: "start", behavior: "instant" }), true)`)
+		covering := eval[string](b, `(() => {
+			const sheet = document.querySelector(".sheet").getBoundingClientRect(), bar = document.querySelector(".bar").getBoundingClientRect(), found = new Set();
+			for (let x = Math.max(0, sheet.left) + 2; x < Math.min(innerWidth, sheet.right); x += 8)
+				for (let y = Math.max(0, sheet.top) + 2; y < Math.min(bar.top, sheet.bottom) - 1; y += 8) {
+					const top = document.elementFromPoint(x, y);
+					if (!top?.closest(".sheet")) found.add(top?.className);
+				}
+			return [...found].join();
+		})()`)
+		require.Empty(t, covering, "%d pixels wide", l.width)
+		require.Less(t, eval[float64](b, `document.querySelector(".bar").getBoundingClientRect().height / innerHeight`), 0.45)
+		require.True(t, eval[bool](b, `[...document.querySelectorAll(".bar .main button")].every((b) => { const r = b.getBoundingClientRect(); return r.width >= 24 && r.height >= 24 && r.left >= 0 && r.right <= innerWidth && r.bottom <= innerHeight; })`))
+		b.waitUntilStill()
+	}
+}
+
 // TestNames checks that the letters of initials do not form a word, and that a long name fits in its preview and in its
 // field.
 func TestNames(t *testing.T) {

@@ -53,7 +53,6 @@ export function Bar({ zoom, context, speech, names, active, values, days, missin
   };
   return (
     <footer class="bar noprint" onKeyDown={(e) => { if (e.key === "Escape" && active) onLeave(); }}>
-      {zoom}
       <div class="progress" aria-hidden="true"><span style={{ width: `${total ? (100 * (total - left)) / total : 100}%` }} /></div>
       <FileNotices fields={context.fields.filter((f) => f !== active)} names={names} files={files} t={t} onGo={onGo} />
       {active && isWritten(active.type) && !isFixed(active) && (
@@ -89,6 +88,7 @@ export function Bar({ zoom, context, speech, names, active, values, days, missin
           {context.fields.length > 0 && <strong>{missing.length ? t("fieldsLeft", { n: missing.length }) : t("fieldsDone")}</strong>}
           <span class="quiet">{!unread ? t("pagesDone") : small ? t("zoomToRead") : t("pagesLeft", { n: unread })}</span>
         </p>
+        {zoom}
         <button type="button" id="next" onClick={act}>{label}</button>
       </div>
     </footer>
