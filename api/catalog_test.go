@@ -93,7 +93,8 @@ func TestCatalogHasEveryCode(t *testing.T) {
 	require.Equal(t, "https://sign.example.com/docs/errors#unauthorized", refused.str("type"))
 }
 
-// ofNoOperation contains the codes that are returned before the operation is known, or for a page.
+// ofNoOperation contains the codes that are returned before the operation is known, or for a page of an embedded
+// session.
 var ofNoOperation = map[string]bool{
 	"method_not_allowed": true, "bad_request": true, "request_timeout": true, "expectation_failed": true, "headers_too_large": true,
 	"unsupported_transfer_encoding": true, "unsupported_version": true, "origin_forbidden": true,

@@ -85,7 +85,8 @@ func TestStrictClientAmongOthers(t *testing.T) {
 		c, nobody := s.client(t), &client{t: t, s: s}
 		hook := c.post("/v1/webhooks", object{"url": "https://example.com/strict", "events": knownEvents}).want(201)
 
-		// The others use every field type, every kind of recipient, corrections, edits of a draft, and other webhooks.
+		// The other envelopes use every field type, every kind of recipient, corrections, and edits of a draft. Another
+		// webhook receives the values.
 		c.post("/v1/webhooks", object{"url": "https://example.com/modern", "events": models.WebhookEvents, "include": []string{"values"}}).want(201)
 		modern := everyType()
 		modern["externalId"], modern["metadata"] = "X-1", object{"case": "7"}

@@ -331,8 +331,8 @@ func TestPost_CanBeRepeated(t *testing.T) {
 	}
 	all := repeatableRequests(t, s, p)
 	for _, r := range s.api.Routes() {
-		// A page of a sealed file requires a sealed file (test/conformance). Its response is replayed like the response of
-		// /v1/verify.
+		// Rendering a page of a sealed file requires a sealed file, which only test/conformance has. The response is replayed
+		// like the response of /v1/verify.
 		if path, ok := strings.CutPrefix(r, "POST "); ok && path != "/v1/verify/pages/{page}" {
 			require.Contains(t, all, path, "how is a repeated POST %s answered?", path)
 		}

@@ -35,7 +35,8 @@ type preparationOptions struct {
 	repair string
 }
 
-// upload is a PDF received in a request and stored in a temporary file. Its page facts are set after admission.
+// upload is a PDF received in a request and stored in a temporary file. The facts about its pages are set when it is
+// examined.
 type upload struct {
 	file *os.File
 	models.DocumentInput

@@ -61,7 +61,8 @@ type Config struct {
 	SMTPOAuthTokenURL     string `env:"SMTP_OAUTH_TOKEN_URL"`
 	SMTPOAuthClientID     string `env:"SMTP_OAUTH_CLIENT_ID"`
 	SMTPOAuthClientSecret Secret `env:"SMTP_OAUTH_CLIENT_SECRET"`
-	// SMTPOAuthServiceAccount is the JSON key of a Google service account, as an alternative to these client credentials.
+	// SMTPOAuthServiceAccount is the JSON key of a Google service account, as an alternative to the OAuth client
+	// credentials.
 	SMTPOAuthServiceAccount Secret `env:"SMTP_OAUTH_SERVICE_ACCOUNT"`
 	// SMTPOAuthScope is the OAuth scope to request. If it is empty, the scope for Microsoft 365 or Gmail is used.
 	SMTPOAuthScope string `env:"SMTP_OAUTH_SCOPE"`

@@ -52,8 +52,8 @@ func readSecretFiles(vars map[string]string) []error {
 	return problems
 }
 
-// readSecretFile returns the content of a file without a trailing newline. The text of its errors is the predicate of a
-// sentence about the file.
+// readSecretFile returns the content of a file without a trailing newline. Its errors begin with a verb, because the
+// caller prepends the name of the file.
 func readSecretFile(file string) (string, error) {
 	f, err := os.Open(file) //nolint:gosec // specified by the operator
 	switch {

@@ -134,8 +134,8 @@ type EnvelopeInput struct {
 type EnvelopeStart struct {
 	EnvelopeInput
 
-	// Plan is the state of the database at the start of the workflow. If it is nil, the workflow reads the state
-	// itself, which costs one more action.
+	// Plan is the state of the database at the start of the workflow. If it is nil, the workflow reads the state itself,
+	// which is one more billable action.
 	Plan *Plan `json:"plan,omitempty"`
 }
 

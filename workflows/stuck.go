@@ -37,8 +37,8 @@ type task struct {
 	options  workflow.ActivityOptions
 }
 
-// stuckTracker sets the search attribute Stuck while tasks of a workflow are failing. It costs no Temporal action if no
-// task fails.
+// stuckTracker sets the search attribute Stuck while tasks of a workflow are failing. If no task fails, it causes no
+// billable action in Temporal.
 type stuckTracker struct {
 	failing  []string // names of failing tasks, longest failing first
 	message  string   // the latest error message, shown to operators
