@@ -38,8 +38,8 @@ type fakeMailer struct {
 	mails []notify.Mail
 	fail  error
 	after error // returned even though the email is accepted
-	// refuse is an address that the server permanently rejects.
-	refuse string
+	// reject is an address that the server permanently rejects.
+	reject string
 	// later is an address that the server temporarily rejects.
 	later string
 	// lastAttempts records, for each email to later, whether it was the last attempt.
@@ -66,9 +66,9 @@ func (p *fakeMailer) Send(ctx context.Context, m notify.Mail) error {
 	}
 	if p.later != "" && m.To.Email == p.later {
 		p.lastAttempts = append(p.lastAttempts, m.LastAttempt)
-		return &notify.RefusedError{Err: errors.New("451 later")}
+		return &notify.RejectedError{Err: errors.New("451 later")}
 	}
-	if p.refuse != "" && m.To.Email == p.refuse {
+	if p.reject != "" && m.To.Email == p.reject {
 		return &notify.PermanentError{Err: errors.New("550 no such user")}
 	}
 	if p.small && len(m.Attachments) > 0 {
@@ -376,13 +376,13 @@ func TestRemind_RepeatsUncertainEmail(t *testing.T) {
 		env.mails.after = errors.New("connection lost after DATA")
 		_, err := env.Remind(env.t.Context(), in)
 		require.Error(env.t, err)
-		env.mails.after, env.mails.refuse = nil, "b@example.com"
+		env.mails.after, env.mails.reject = nil, "b@example.com"
 		env.clock.Add(2 * time.Hour)
 		next := env.reminded(in)
 		require.Len(env.t, env.mails.mails, 3)
 		assert.Equal(env.t, env.mails.mails[0].MessageID, env.mails.mails[2].MessageID)
 		assert.Equal(env.t, env.clock.Now().Add(env.ReminderInterval), *next, "by what went out, and what was given up")
-		env.mails.refuse = ""
+		env.mails.reject = ""
 		env.clock.Add(env.ReminderInterval)
 		env.reminded(in)
 		require.Len(env.t, env.mails.mails, 5)
@@ -500,9 +500,9 @@ func TestSeal_Once(t *testing.T) {
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		_, err := env.env.ExecuteActivity(env.Seal, in)
-		var refused *sdktemporal.ApplicationError
-		require.ErrorAs(env.t, err, &refused)
-		assert.True(env.t, refused.NonRetryable(), "not everyone has signed")
+		var rejected *sdktemporal.ApplicationError
+		require.ErrorAs(env.t, err, &rejected)
+		assert.True(env.t, rejected.NonRetryable(), "not everyone has signed")
 		env.signAll(e)
 		env.sealer.fail = errors.New("time-stamp authority is down")
 		_, err = env.env.ExecuteActivity(env.Seal, in)

@@ -134,8 +134,8 @@ func (a *Activities) sendBulkRow(ctx context.Context, b *models.BulkSend, of *mo
 	if err == nil {
 		err = a.Store.SendBulkRow(ctx, row, e)
 	}
-	if refused, ok := errors.AsType[*models.Error](err); ok && models.IsRejection(err) {
-		err = a.Store.FailBulkRow(ctx, b.AppID, row, refused)
+	if rejected, ok := errors.AsType[*models.Error](err); ok && models.IsRejection(err) {
+		err = a.Store.FailBulkRow(ctx, b.AppID, row, rejected)
 	}
 	return err
 }

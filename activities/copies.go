@@ -56,7 +56,7 @@ func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addres
 		m.Attachments, m.LastAttempt = files, last
 		return a.Mail.Send(ctx, m)
 	}
-	return ignoreRefused(a.sendOnce(ctx, begun, func(ctx context.Context, last bool) error {
+	return ignoreRejection(a.sendOnce(ctx, begun, func(ctx context.Context, last bool) error {
 		if purged(e) {
 			return errPurged
 		}
@@ -66,9 +66,9 @@ func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addres
 			err = send(ctx, last)
 		}
 		return err
-	}, func(id, refused string) error {
-		if refused != "" || attach {
-			return a.noteMail(ctx, id, refused)
+	}, func(id, rejected string) error {
+		if rejected != "" || attach {
+			return a.noteMail(ctx, id, rejected)
 		}
 		return a.copySent(ctx, temporal.EnvelopeInput{AppID: e.AppID, EnvelopeID: e.ID}, to.signer, id)
 	}))
@@ -129,7 +129,7 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 		return a.Store.DropRequestedMail(ctx, in.Request)
 	}
 	m := models.Mail{ID: models.RequestedMailID(in.Request), EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailCompleted, RequestID: &in.Request}
-	return tryLater(ignoreRefused(a.sendOnce(ctx, m, func(ctx context.Context, last bool) error {
+	return tryLater(ignoreRejection(a.sendOnce(ctx, m, func(ctx context.Context, last bool) error {
 		if purged(e) {
 			return errPurged
 		}
@@ -140,9 +140,9 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 		mail := newMail(m.Kind, person(s), v, a.Mail.MessageID("copies", in.Request.String()), content)
 		mail.LastAttempt = last
 		return a.Mail.Send(ctx, mail)
-	}, func(id, refused string) error {
-		if refused != "" {
-			return a.noteMail(ctx, id, refused)
+	}, func(id, rejected string) error {
+		if rejected != "" {
+			return a.noteMail(ctx, id, rejected)
 		}
 		return a.copySent(ctx, in.EnvelopeInput, s, id)
 	})))

@@ -92,7 +92,7 @@ func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 				silent.Silent = true
 				e, in := env.sentTo(models.SignerInput{Name: "Sam", Email: "sam@example.com", RoutingOrder: 1, Silent: true},
 					copyRecipient("Cora", 1), gone, silent, models.SignerInput{Name: "Zoe", Email: "zoe@example.com", RoutingOrder: 2}, copyRecipient("Later", 2))
-				env.mails.refuse = "gone@example.com"
+				env.mails.reject = "gone@example.com"
 				// Invite the recipients whose routing order was reached, as the workflow does.
 				for _, s := range e.Recipients() {
 					if s.Awaited() {
@@ -385,7 +385,7 @@ func TestSendCopies_RejectedLinks(t *testing.T) {
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
 		env.sealed(in)
-		env.mails.refuse = "b@example.com"
+		env.mails.reject = "b@example.com"
 		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
 		require.Equal(env.t, []string{"completed a@example.com"}, env.mailedTo())
 		require.Equal(env.t, 1, env.events(e, models.EventCopySent))

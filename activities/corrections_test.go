@@ -36,11 +36,11 @@ func TestSendCopiesAgain_OncePerRequest(t *testing.T) {
 		require.Contains(env.t, env.mails.mails[0].Text, "https://example.com/download/")
 		require.Equal(env.t, 1, env.events(e, models.EventCopySent))
 
-		env.mails.refuse = "b@example.com"
+		env.mails.reject = "b@example.com"
 		again.Request = uuid.New()
 		require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again), "noted with the mail")
 		require.Equal(env.t, 1, env.events(e, models.EventCopySent))
-		env.mails.refuse = ""
+		env.mails.reject = ""
 		_, err := env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error {
 			e.SetRetention(1)
 			return nil

@@ -79,7 +79,7 @@ func TestInvite_AfterRejectedReinvitation(t *testing.T) {
 		})
 		group := temporal.InviteInput{EnvelopeInput: in, SignerID: signer}
 		require.ErrorContains(env.t, env.Invite(ctx, group), "a renewal sends it")
-		env.mails.refuse = "bea@example.com"
+		env.mails.reject = "bea@example.com"
 		renewal := group
 		renewal.LinkID = env.load(in).Signers[0].LinkID
 		require.NoError(env.t, env.Invite(ctx, renewal))

@@ -62,7 +62,7 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 		return fmt.Errorf("write invitation: %w", err)
 	}
 	err = a.mailOnce(ctx, e, s, newMail(models.MailInvitation, invitee(s), v, a.invitationID(s), content),
-		func(id, refused string) error { return a.recordInvited(ctx, in, id, refused) })
+		func(id, rejected string) error { return a.recordInvited(ctx, in, id, rejected) })
 	wentOut := err == nil
 	err = a.reportBounce(ctx, e, s, v, s.LinkID.String(), err, rejected)
 	var text error
@@ -127,7 +127,7 @@ func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *
 	}
 	m := models.Mail{ID: "sms-" + s.LinkID.String(), EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailInvitation}
 	err := a.sendOnce(ctx, m, func(ctx context.Context, _ bool) error { return a.SMS.Send(ctx, *s.Phone, msg.SMS()) }, nil)
-	return ignoreRefused(err) // the email contains the same link
+	return ignoreRejection(err) // the email contains the same link
 }
 
 // SendClosing notifies all invited recipients, and the copy recipients who received a notice, that the envelope has
@@ -179,7 +179,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 			return fmt.Errorf("write closing notice: %w", err)
 		}
 		id := a.Mail.MessageID(string(models.MailClosed), to.signer.ID.String())
-		return ignoreRefused(a.mailOnce(ctx, e, to.signer, newMail(models.MailClosed, to.address, v, id, content), nil))
+		return ignoreRejection(a.mailOnce(ctx, e, to.signer, newMail(models.MailClosed, to.address, v, id, content), nil))
 	})))
 }
 
@@ -232,22 +232,22 @@ func (a *Activities) sendRecorded(ctx context.Context, begun models.Mail, m noti
 	}, record)
 }
 
-// recordMail records that a message was sent, or, if refused is not empty, that it was permanently rejected for that
+// recordMail records that a message was sent, or, if rejected is not empty, that it was permanently rejected for that
 // reason.
-type recordMail func(id, refused string) error
+type recordMail func(id, rejected string) error
 
-// refusedFor is the time, from the first rejection, for which a temporarily rejected message is retried (RFC 5321
-// section 4.5.4.1, applied to text messages as well). If the server is unreachable, the message is retried without a
-// time limit.
-const refusedFor = 5 * 24 * time.Hour
+// rejectionRetryPeriod is the time, from the first rejection, for which a temporarily rejected message is retried (RFC
+// 5321 section 4.5.4.1, applied to text messages as well). If the server is unreachable, the message is retried without
+// a time limit.
+const rejectionRetryPeriod = 5 * 24 * time.Hour
 
 // sendOnce sends a message, unless it was sent or permanently rejected before, and records the result. If record is
 // nil, the result is stored only with the message. If the process stops before recording, the message is sent again
 // with the same Message-ID.
 //
 // A permanent rejection is returned as a *notify.PermanentError, even if an earlier attempt recorded it. A temporary
-// rejection becomes permanent once refusedFor has passed since the first rejection. On that last attempt, send is
-// called with last set to true.
+// rejection becomes permanent once rejectionRetryPeriod has passed since the first rejection. On that last attempt,
+// send is called with last set to true.
 func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx context.Context, last bool) error, record recordMail) error {
 	begun, err := a.Store.BeginMail(ctx, m)
 	if err != nil {
@@ -260,7 +260,7 @@ func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx 
 		return nil
 	}
 	if record == nil {
-		record = func(id, refused string) error { return a.noteMail(ctx, id, refused) }
+		record = func(id, rejected string) error { return a.noteMail(ctx, id, rejected) }
 	}
 	if m.Kind == models.MailInvitation {
 		a.BulkPace.invitationBegan()
@@ -273,11 +273,11 @@ func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx 
 	defer cancel()
 	err = send(limited, a.lastAttempt(begun))
 	pulse.Beat(ctx)
-	if refused, ok := errors.AsType[*notify.RefusedError](err); ok {
-		err = a.triedAgain(ctx, begun, refused)
+	if rejected, ok := errors.AsType[*notify.RejectedError](err); ok {
+		err = a.rejectionError(ctx, begun, rejected)
 	}
-	if refused, ok := errors.AsType[*notify.PermanentError](err); ok {
-		return cmp.Or(record(m.ID, refused.Error()), err)
+	if rejected, ok := errors.AsType[*notify.PermanentError](err); ok {
+		return cmp.Or(record(m.ID, rejected.Error()), err)
 	}
 	if down, ok := errors.AsType[*notify.ServerError](err); ok {
 		if failed := a.Store.MailDelayed(ctx, m.ID, down.Error(), false); failed != nil {
@@ -291,24 +291,24 @@ func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx 
 	return record(m.ID, "")
 }
 
-// triedAgain returns the error for a message that the server temporarily rejected. The error is retryable until
-// refusedFor has passed since the first rejection.
-func (a *Activities) triedAgain(ctx context.Context, m models.Mail, refused *notify.RefusedError) error {
+// rejectionError returns the error for a message that the server temporarily rejected. The error is retryable until
+// rejectionRetryPeriod has passed since the first rejection.
+func (a *Activities) rejectionError(ctx context.Context, m models.Mail, rejected *notify.RejectedError) error {
 	if a.lastAttempt(m) {
-		return &notify.PermanentError{Err: fmt.Errorf("%w, for days", refused)}
+		return &notify.PermanentError{Err: fmt.Errorf("%w, for days", rejected)}
 	}
-	if err := a.Store.MailDelayed(ctx, m.ID, refused.Error(), true); err != nil {
+	if err := a.Store.MailDelayed(ctx, m.ID, rejected.Error(), true); err != nil {
 		return err
 	}
 	if m.FirstRejectedAt == nil {
-		return &refusedError{error: refused}
+		return &rejectedError{error: rejected}
 	}
-	return &refusedError{error: refused, wait: min(a.Now().Sub(*m.FirstRejectedAt)/4, longestWait)}
+	return &rejectedError{error: rejected, wait: min(a.Now().Sub(*m.FirstRejectedAt)/4, longestWait)}
 }
 
 // lastAttempt reports whether the next rejection of a message would be final.
 func (a *Activities) lastAttempt(m models.Mail) bool {
-	return m.FirstRejectedAt != nil && a.Now().Sub(*m.FirstRejectedAt) >= refusedFor
+	return m.FirstRejectedAt != nil && a.Now().Sub(*m.FirstRejectedAt) >= rejectionRetryPeriod
 }
 
 // longestWait is the maximum delay between two attempts to send an email that the server rejects. RFC 5321 section
@@ -316,74 +316,74 @@ func (a *Activities) lastAttempt(m models.Mail) bool {
 // rejections are temporary for only a short time.
 const longestWait = 30 * time.Minute
 
-// refusedError reports that the server temporarily rejected an email. The email is retried after wait.
-type refusedError struct {
+// rejectedError reports that the server temporarily rejected an email. The email is retried after wait.
+type rejectedError struct {
 	error
 
 	wait time.Duration
 }
 
-func (r *refusedError) Unwrap() error { return r.error }
+func (r *rejectedError) Unwrap() error { return r.error }
 
 // tryLater returns the error for an activity that sends emails. If all its errors are temporary rejections, the
 // activity is retried when the first rejected email is due. A delay of up to one minute is left to the retry policy.
 func tryLater(err error) error {
-	wait := waitOfRefused(err)
+	wait := rejectionRetryDelay(err)
 	if wait <= time.Minute {
 		return err
 	}
 	return sdktemporal.NewApplicationErrorWithOptions(err.Error(), "MailRefused", sdktemporal.ApplicationErrorOptions{NextRetryDelay: wait})
 }
 
-// waitOfRefused returns the shortest wait among the rejected emails, or zero if err contains any other error.
-func waitOfRefused(err error) time.Duration {
+// rejectionRetryDelay returns the shortest wait among the rejected emails, or zero if err contains any other error.
+func rejectionRetryDelay(err error) time.Duration {
 	switch e := err.(type) { //nolint:errorlint // each of several joined errors is checked
-	case *refusedError:
+	case *rejectedError:
 		return e.wait
 	case interface{ Unwrap() []error }:
 		wait := longestWait
 		for _, one := range e.Unwrap() {
-			wait = min(wait, waitOfRefused(one))
+			wait = min(wait, rejectionRetryDelay(one))
 		}
 		return wait
 	case interface{ Unwrap() error }:
-		return waitOfRefused(e.Unwrap())
+		return rejectionRetryDelay(e.Unwrap())
 	}
 	return 0
 }
 
 // noteMail records the result of sending a message in the message's own record, but not in the audit trail.
-func (a *Activities) noteMail(ctx context.Context, id, refused string) error {
-	if refused != "" {
-		return a.Store.MailFailed(ctx, id, refused)
+func (a *Activities) noteMail(ctx context.Context, id, rejected string) error {
+	if rejected != "" {
+		return a.Store.MailFailed(ctx, id, rejected)
 	}
 	return a.Store.MailSent(ctx, id)
 }
 
-// ignoreRefused returns nil if an address was permanently rejected, which is recorded with the email, and otherwise
+// ignoreRejection returns nil if an address was permanently rejected, which is recorded with the email, and otherwise
 // err.
-func ignoreRefused(err error) error {
-	if _, refused := errors.AsType[*notify.PermanentError](err); refused {
+func ignoreRejection(err error) error {
+	if _, rejected := errors.AsType[*notify.PermanentError](err); rejected {
 		return nil
 	}
 	return err
 }
 
 // recordInvited records in the audit trail, and with the email, that an invitation was sent or rejected.
-func (a *Activities) recordInvited(ctx context.Context, in temporal.InviteInput, mailID, refused string) error {
-	return a.recordMail(ctx, in.EnvelopeInput, mailID, refused, func(e *models.Envelope) error {
-		if refused != "" {
-			return e.InvitationFailed(a.systemContext(), in.SignerID, refused, mailID)
+func (a *Activities) recordInvited(ctx context.Context, in temporal.InviteInput, mailID, rejected string) error {
+	return a.recordMail(ctx, in.EnvelopeInput, mailID, rejected, func(e *models.Envelope) error {
+		if rejected != "" {
+			return e.InvitationFailed(a.systemContext(), in.SignerID, rejected, mailID)
 		}
 		return e.Invited(a.systemContext(), in.SignerID, false, mailID)
 	})
 }
 
 // recordMail records the result of sending an email in a change to the email's envelope.
-func (a *Activities) recordMail(ctx context.Context, in temporal.EnvelopeInput, mailID, refused string, change func(*models.Envelope) error) error {
+func (a *Activities) recordMail(ctx context.Context, in temporal.EnvelopeInput, mailID, rejected string, change func(*models.Envelope) error) error {
 	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, change)
 	if models.IsRejection(err) {
-		return a.noteMail(ctx, mailID, refused) // the envelope was closed while the email was being sent
+		return a.noteMail(ctx, mailID, rejected) // the envelope was closed while the email was being sent
 	}
 	return err
 }

@@ -173,7 +173,7 @@ func TestCopyNotice_Rejected(t *testing.T) {
 		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, NotifyEmail: &own}))
 		e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1},
 			models.SignerInput{Name: "Cora", Email: "cora@example.com", RoutingOrder: 1, Kind: models.RecipientCopy})
-		env.mails.refuse = "cora@example.com"
+		env.mails.reject = "cora@example.com"
 		for range 2 {
 			require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Copies[0].ID}))
 		}

@@ -156,7 +156,7 @@ func TestRejectedMail_DaysCountFromTheFirstRejection(t *testing.T) {
 		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
 		require.Error(env.t, env.Invite(ctx, invite))
 		env.clock.Add(2 * days)
-		phone.fail = &notify.RefusedError{Err: errors.New("rate")}
+		phone.fail = &notify.RejectedError{Err: errors.New("rate")}
 		require.ErrorContains(env.t, env.Invite(ctx, invite), "rate")
 		env.clock.Add(days)
 		require.NoError(env.t, env.Invite(ctx, invite), "given up")

@@ -126,7 +126,7 @@ func TestTextMessages_NotAboutRejectedMail(t *testing.T) {
 			e.Signers[0].Phone, e.Signers[0].AuthMethod = &number, models.AuthSMSOTP
 			return nil
 		})
-		env.mails.refuse = "a@example.com"
+		env.mails.reject = "a@example.com"
 		for range 2 { // an activity may run more than once
 			require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 		}
@@ -150,7 +150,7 @@ func TestTextMessages_KeepTheirLink(t *testing.T) {
 			e.Signers[0].Phone, e.Signers[0].AuthMethod = &number, models.AuthEmailOTP
 			return nil
 		})
-		env.mails.refuse = "a@example.com"
+		env.mails.reject = "a@example.com"
 		env.groupInvites(in, e)
 		env.takeReinvites(in)
 		link := func() uuid.UUID { return *env.load(in).Signers[0].LinkID }

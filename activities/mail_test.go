@@ -13,7 +13,7 @@ import (
 // other failure follows the retry policy.
 func TestRejectedMails_NextAttempt(t *testing.T) {
 	t.Parallel()
-	refused := func(wait time.Duration) error { return &refusedError{error: errors.New("451 later"), wait: wait} }
+	rejected := func(wait time.Duration) error { return &rejectedError{error: errors.New("451 later"), wait: wait} }
 	delay := func(all ...error) time.Duration {
 		app, ok := errors.AsType[*sdktemporal.ApplicationError](tryLater(errors.Join(all...)))
 		if !ok {
@@ -21,8 +21,8 @@ func TestRejectedMails_NextAttempt(t *testing.T) {
 		}
 		return app.NextRetryDelay()
 	}
-	require.Equal(t, 5*time.Minute, delay(refused(20*time.Minute), refused(5*time.Minute)))
-	require.Equal(t, longestWait, delay(refused(longestWait)))
-	require.Zero(t, delay(refused(20*time.Minute), refused(time.Minute)), "the retry policy is soon enough")
-	require.Zero(t, delay(refused(20*time.Minute), errors.New("connection refused")))
+	require.Equal(t, 5*time.Minute, delay(rejected(20*time.Minute), rejected(5*time.Minute)))
+	require.Equal(t, longestWait, delay(rejected(longestWait)))
+	require.Zero(t, delay(rejected(20*time.Minute), rejected(time.Minute)), "the retry policy is soon enough")
+	require.Zero(t, delay(rejected(20*time.Minute), errors.New("connection refused")))
 }

@@ -53,7 +53,7 @@ func TestInvite_EnvelopeClosedWhileSending(t *testing.T) {
 
 		// A rejected address is not an error in this case either.
 		e, in = env.sent("a@example.com")
-		env.mails.refuse = "a@example.com"
+		env.mails.reject = "a@example.com"
 		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 		assert.NotNil(env.t, env.mail(e, models.MailInvitation).FailedAt)
 		assert.Zero(env.t, env.events(e, models.EventInvitationFailed))
@@ -104,7 +104,7 @@ func TestSeal_EnvelopeClosedWhileFailing(t *testing.T) {
 		_, err := env.env.ExecuteActivity(env.Seal, in)
 		var failed *sdktemporal.ApplicationError
 		require.ErrorAs(env.t, err, &failed)
-		assert.Equal(env.t, string(models.SealingRefused), failed.Type())
+		assert.Equal(env.t, string(models.SealingRejected), failed.Type())
 		assert.Equal(env.t, models.SealingFailing, env.problem(e.ID))
 	})
 }
@@ -119,8 +119,8 @@ func TestStoppedWorker_RecordsNoProblem(t *testing.T) {
 		ctx, stop := context.WithCancel(env.t.Context())
 		env.sealer.fail, env.sealer.meanwhile = rejection.New(rejection.GlyphMissing, "no glyph"), stop
 		_, err := env.seal(ctx, in)
-		var refused *rejection.Error
-		require.ErrorAs(env.t, err, &refused)
+		var rejected *rejection.Error
+		require.ErrorAs(env.t, err, &rejected)
 		require.NotErrorIs(env.t, err, context.Canceled, "nothing else was tried")
 		assert.Empty(env.t, env.problem(e.ID))
 

@@ -33,7 +33,7 @@ func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationI
 	if m == nil {
 		return a.Store.DropRequestedMail(ctx, in.EventID)
 	}
-	return tryLater(ignoreRefused(a.sendRecorded(ctx, begun, *m, nil)))
+	return tryLater(ignoreRejection(a.sendRecorded(ctx, begun, *m, nil)))
 }
 
 // notificationMail returns the email that notifies the sender of an envelope about an event, and the email's record.
@@ -261,8 +261,8 @@ func (a *Activities) sendDigest(ctx context.Context, user *models.ConsoleUser, c
 	limited, cancel := context.WithTimeout(ctx, mailTimeout)
 	defer cancel()
 	err = a.Mail.Send(limited, senderMail(models.MailDigest, user, d.To, v, a.Mail.MessageID("digest", user.ID.String(), fmt.Sprint(until.Unix())), content))
-	if refused, ok := errors.AsType[*notify.PermanentError](err); ok {
-		slog.WarnContext(ctx, "digest permanently rejected", "user", user.ID, "error", refused)
+	if rejected, ok := errors.AsType[*notify.PermanentError](err); ok {
+		slog.WarnContext(ctx, "digest permanently rejected", "user", user.ID, "error", rejected)
 		return nil
 	}
 	if err != nil {

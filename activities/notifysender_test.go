@@ -338,7 +338,7 @@ func TestNotifySender_SentOnceAfterInterruption(t *testing.T) {
 		other := env.sentBy(grace, "ada@example.com")
 		env.decline(other, 0)
 		each, _ = env.notifications()
-		env.mails.refuse = "grace@acme.example"
+		env.mails.reject = "grace@acme.example"
 		require.NoError(env.t, env.NotifySender(env.t.Context(), each[0]))
 		sent, err := env.Store.Mails(env.t.Context(), other.ID)
 		require.NoError(env.t, err)
@@ -434,9 +434,9 @@ func TestSendDigest_Retry(t *testing.T) {
 		assert.Equal(env.t, env.mails.mails[0].MessageID, env.mails.mails[1].MessageID)
 
 		env.decline(env.sentBy(grace, "ada@example.com"), 0)
-		env.mails.refuse = "grace@acme.example"
+		env.mails.reject = "grace@acme.example"
 		require.NoError(env.t, env.SendDigest(ctx, in))
-		env.mails.refuse = ""
+		env.mails.reject = ""
 		require.NoError(env.t, env.SendDigest(ctx, in))
 		require.Len(env.t, env.mails.mails, 2)
 		require.NoError(env.t, env.Store.DisableUser(ctx, env.app.ID, grace.ID))

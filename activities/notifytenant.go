@@ -24,7 +24,7 @@ func (a *Activities) notifyTenant(ctx context.Context, e *models.Envelope, v mai
 	if err != nil {
 		return fmt.Errorf("write notice: %w", err)
 	}
-	return ignoreRefused(a.mailOnce(ctx, e, &models.Signer{ID: signer}, notify.Mail{
+	return ignoreRejection(a.mailOnce(ctx, e, &models.Signer{ID: signer}, notify.Mail{
 		Kind: string(models.MailNotice), To: notify.Address{Email: v.notify}, Subject: content.Subject, Text: content.Text, HTML: content.HTML,
 		MessageID: a.Mail.MessageID("notice-"+string(n.Kind), e.ID.String(), signer.String(), what),
 	}, nil))

@@ -61,7 +61,7 @@ func TestFailedInvitation_NotifiesTheContact(t *testing.T) {
 				require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, NotifyEmail: &own}))
 			}
 			e, in := env.sent("a@example.com")
-			env.mails.refuse = "a@example.com"
+			env.mails.reject = "a@example.com"
 			require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 			require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}), "an activity may run again")
 			var notices []notify.Mail
@@ -90,7 +90,7 @@ func TestFailedInvitation_NotifiesAfterInterruption(t *testing.T) {
 		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, NotifyEmail: &own}))
 		e, in := env.sent("a@example.com")
 		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
-		env.mails.refuse, env.mails.later = "a@example.com", own
+		env.mails.reject, env.mails.later = "a@example.com", own
 
 		ctx, stop := context.WithCancel(env.t.Context())
 		newID := env.NewID

@@ -70,7 +70,7 @@ func (a *Activities) announceCopy(ctx context.Context, in temporal.InviteInput, 
 		return fmt.Errorf("write copy notice: %w", err)
 	}
 	id := a.copyNoticeID(s)
-	err = a.mailOnce(ctx, e, s, newMail(models.MailCopyNotice, person(s), v, id, content), func(id, refused string) error { return a.recordInvited(ctx, in, id, refused) })
+	err = a.mailOnce(ctx, e, s, newMail(models.MailCopyNotice, person(s), v, id, content), func(id, rejected string) error { return a.recordInvited(ctx, in, id, rejected) })
 	return a.reportBounce(ctx, e, s, v, id, err, rejected)
 }
 
@@ -111,25 +111,25 @@ func (a *Activities) notifiedOfCopies(ctx context.Context, e *models.Envelope) (
 	if err != nil {
 		return nil, err
 	}
-	told := make(map[uuid.UUID]bool)
+	notified := make(map[uuid.UUID]bool)
 	for _, m := range mails { // in the order in which they were begun
 		if m.Kind == models.MailCopyNotice {
-			told[m.SignerID] = m.FailedAt == nil
+			notified[m.SignerID] = m.FailedAt == nil
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(e.Copies), func(s *models.Signer) bool { return !told[s.ID] }), nil
+	return slices.DeleteFunc(slices.Clone(e.Copies), func(s *models.Signer) bool { return !notified[s.ID] }), nil
 }
 
 // reportBounce notifies the tenant if err reports that a recipient's address was permanently rejected, and calls
 // rejected with the server's response. It returns any other error. what identifies the rejected email.
 func (a *Activities) reportBounce(ctx context.Context, e *models.Envelope, s *models.Signer, v mailSettings, what string, err error, rejected func(string)) error {
-	refused, ok := errors.AsType[*notify.PermanentError](err)
+	bounce, ok := errors.AsType[*notify.PermanentError](err)
 	if !ok {
 		return err
 	}
-	rejected(refused.Error())
+	rejected(bounce.Error())
 	to := invitee(s)
 	return a.notifyTenant(ctx, e, v, s.ID, templates.Notice{
-		Kind: templates.NoticeBounced, ByName: to.Name, ByAddress: to.Email, ByRequest: templates.Request(e.RequestedAction(s)), ReasonText: serverWords(refused.Error()), At: a.Now(),
+		Kind: templates.NoticeBounced, ByName: to.Name, ByAddress: to.Email, ByRequest: templates.Request(e.RequestedAction(s)), ReasonText: serverWords(bounce.Error()), At: a.Now(),
 	}, what)
 }

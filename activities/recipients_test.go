@@ -75,7 +75,7 @@ func TestInvite_RejectedTextMessage(t *testing.T) {
 		}
 		require.NoError(env.t, invite(1))
 		require.ErrorContains(env.t, invite(0), "provider is down")
-		env.SMS = failingSMS{&notify.RefusedError{Err: errors.New("wrong token")}}
+		env.SMS = failingSMS{&notify.RejectedError{Err: errors.New("wrong token")}}
 		require.ErrorContains(env.t, invite(0), "wrong token", "it may be mended")
 		env.SMS = failingSMS{&notify.PermanentError{Err: errors.New("no such number")}}
 		require.NoError(env.t, invite(0))
@@ -96,7 +96,7 @@ func TestNotifyTenant_RejectedAddress(t *testing.T) {
 			_, err := e.Decline(env.act(), models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}, nil, false)
 			return err
 		})
-		env.mails.refuse = own
+		env.mails.reject = own
 		require.NoError(env.t, env.SendClosing(ctx, in))
 		require.Len(env.t, env.mails.mails, 1)
 		assert.Equal(env.t, "b@example.com", env.mails.mails[0].To.Email)
@@ -119,7 +119,7 @@ func TestRemindDeletion_NotWithoutRetention(t *testing.T) {
 		e, in = env.sent("a@example.com")
 		env.signAll(e)
 		env.sealed(in)
-		env.mails.refuse = "a@example.com"
+		env.mails.reject = "a@example.com"
 		require.NoError(env.t, env.RemindDeletion(ctx, temporal.DeletionInput{EnvelopeInput: in, Days: 7}))
 		assert.NotNil(env.t, env.mail(e, models.MailDeletion).FailedAt)
 	})
@@ -151,7 +151,7 @@ func TestSealingFailed_TemporaryErrors(t *testing.T) {
 		_, err = env.seal(env.t.Context(), in)
 		require.ErrorContains(env.t, err, "no glyph")
 		require.ErrorContains(env.t, err, "change envelope", "both are told")
-		require.False(env.t, errors.As(err, &failed) && failed.Type() == string(models.SealingRefused))
+		require.False(env.t, errors.As(err, &failed) && failed.Type() == string(models.SealingRejected))
 	})
 }
 

@@ -100,11 +100,11 @@ func (a *Activities) sendReminder(ctx context.Context, in temporal.EnvelopeInput
 		return fmt.Errorf("write reminder: %w", err)
 	}
 	begun.EnvelopeID, begun.SignerID, begun.Kind = e.ID, s.ID, models.MailReminder
-	return ignoreRefused(a.sendRecorded(ctx, begun, newMail(models.MailReminder, invitee(s), v, messageID, content), func(id, refused string) error {
-		if refused != "" { // the invitation's failure is in the audit trail
-			return a.noteMail(ctx, id, refused)
+	return ignoreRejection(a.sendRecorded(ctx, begun, newMail(models.MailReminder, invitee(s), v, messageID, content), func(id, rejected string) error {
+		if rejected != "" { // the invitation's failure is in the audit trail
+			return a.noteMail(ctx, id, rejected)
 		}
-		return a.recordMail(ctx, in, id, refused, func(e *models.Envelope) error { return e.Invited(a.systemContext(), s.ID, true, id) })
+		return a.recordMail(ctx, in, id, rejected, func(e *models.Envelope) error { return e.Invited(a.systemContext(), s.ID, true, id) })
 	}))
 }
 

@@ -166,7 +166,7 @@ func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *
 		return fmt.Errorf("write deletion reminder: %w", err)
 	}
 	id := a.Mail.MessageID("deletion", s.ID.String(), d.ID.String(), fmt.Sprint(days))
-	return ignoreRefused(a.mailOnce(ctx, e, s, newMail(models.MailDeletion, person(s), v, id, content), nil))
+	return ignoreRejection(a.mailOnce(ctx, e, s, newMail(models.MailDeletion, person(s), v, id, content), nil))
 }
 
 // downloadKey identifies a document and the email address of a person who downloaded it.

@@ -131,7 +131,7 @@ func TestSendCopies_OneRejectedAddress(t *testing.T) {
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
 		env.sealed(in)
-		env.mails.refuse = "a@example.com"
+		env.mails.reject = "a@example.com"
 		require.NoError(env.t, env.SendCopies(ctx, in))
 		require.Len(env.t, env.mails.mails, 1)
 		assert.Equal(env.t, "b@example.com", env.mails.mails[0].To.Email)
@@ -142,7 +142,7 @@ func TestSendCopies_OneRejectedAddress(t *testing.T) {
 		e, in = env.sent("a@example.com", "A@example.com", "b@example.com")
 		env.signAll(e)
 		env.sealed(in)
-		env.mails.mails, env.mails.refuse = nil, ""
+		env.mails.mails, env.mails.reject = nil, ""
 		remind := temporal.DeletionInput{EnvelopeInput: in, Days: 7}
 		require.NoError(env.t, env.RemindDeletion(ctx, remind))
 		to := make(map[string]int)
@@ -160,9 +160,9 @@ func TestClosing_NamesTheReasonOfTheEnd(t *testing.T) {
 	onBoth(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		e, in := env.sent("a@example.com", "b@example.com")
-		env.mails.refuse = "a@example.com"
+		env.mails.reject = "a@example.com"
 		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
-		env.mails.refuse = ""
+		env.mails.reject = ""
 		env.void(e)
 		require.NoError(env.t, env.SendClosing(ctx, in))
 		require.Len(env.t, env.mails.mails, 2)

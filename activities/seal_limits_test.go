@@ -42,7 +42,7 @@ type crowd struct {
 	files    []seal.AttachedFile
 	pictures []picture.Picture
 	squares  map[int]picture.Picture // noise by side length
-	refused  map[string]int          // number of rejections by code
+	rejected map[string]int          // number of rejections by code
 }
 
 // heavyAgent is the user agent that takes up the most space in JSON.
@@ -50,7 +50,7 @@ var heavyAgent = strings.Repeat(`"`, 512)
 
 func newCrowd(t *testing.T, seed uint64) *crowd {
 	t.Helper()
-	c := &crowd{t: t, r: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC), refused: map[string]int{}, squares: map[int]picture.Picture{}}
+	c := &crowd{t: t, r: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC), rejected: map[string]int{}, squares: map[int]picture.Picture{}}
 	e, err := models.NewEnvelope(c.act("app:"+uuid.NewString()), models.Envelope{
 		AppID: uuid.New(), TenantID: strings.Repeat("&", 255), CreatedBy: strings.Repeat("<", 255), Subject: new(strings.Repeat("&", 255)),
 	})
@@ -87,9 +87,9 @@ func (c *crowd) try(fn func(*models.Envelope) error) bool {
 		err = e.Chain()
 	}
 	if err != nil {
-		var refused *models.Error
-		require.ErrorAs(c.t, err, &refused)
-		c.refused[refused.Code]++
+		var rejected *models.Error
+		require.ErrorAs(c.t, err, &rejected)
+		c.rejected[rejected.Code]++
 		return false
 	}
 	c.log, c.values = append(c.log, e.Events...), append(c.values, e.Values...)
@@ -172,14 +172,14 @@ func (c *crowd) prepare(original []byte, signers, texts, files int) {
 		in.Attributes.Multiline = true
 		return in
 	})
-	require.True(c.t, c.try(func(e *models.Envelope) error { return e.Send(c.app(), nil) }), "%v", c.refused)
+	require.True(c.t, c.try(func(e *models.Envelope) error { return e.Send(c.app(), nil) }), "%v", c.rejected)
 }
 
 // sign performs every action of a signer that is accepted, and signs with the largest accepted values.
 func (c *crowd) sign(i int) {
 	c.t.Helper()
 	at := func(e *models.Envelope) (models.ActionContext, models.Link) { return c.signer(e.Signers[i]) }
-	require.True(c.t, c.try(func(e *models.Envelope) error { act, l := at(e); _, err := e.Open(act, l); return err }), "%v", c.refused)
+	require.True(c.t, c.try(func(e *models.Envelope) error { act, l := at(e); _, err := e.Open(act, l); return err }), "%v", c.rejected)
 	reason := strings.Repeat("<", 1000)
 	c.try(func(e *models.Envelope) error {
 		act, l := at(e)
@@ -192,7 +192,7 @@ func (c *crowd) sign(i int) {
 		act, l := at(e)
 		_, err := e.RequestCode(act, l, hash)
 		return err
-	}), "%v", c.refused)
+	}), "%v", c.rejected)
 	verified := c.try(func(e *models.Envelope) error {
 		act, l := at(e)
 		ok, err := e.VerifyCode(act, l, hash, nil)
@@ -201,7 +201,7 @@ func (c *crowd) sign(i int) {
 		}
 		return err
 	})
-	require.True(c.t, verified, "a signer can always prove who they are: %v", c.refused)
+	require.True(c.t, verified, "a signer can always prove who they are: %v", c.rejected)
 	require.Equal(c.t, 60, c.until(60, func(e *models.Envelope, _ int) error {
 		act, l := at(e)
 		return e.ViewPage(act, l, e.Originals()[0].ID, 1, 24*60*60*1000, nil)
@@ -221,7 +221,7 @@ func (c *crowd) sign(i int) {
 			return
 		}
 	}
-	c.t.Fatalf("signer %d cannot sign at all: %v", i, c.refused)
+	c.t.Fatalf("signer %d cannot sign at all: %v", i, c.rejected)
 }
 
 // submission returns a signer's values. Their size is the maximum size of texts and pictures divided by part. If part
@@ -349,9 +349,9 @@ func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
 		c.sign(i)
 	}
 	size := c.seal(original)
-	t.Logf("%d fields, %d events, %d values, used %+v, refused %v: %d KB", len(c.e.Fields), len(c.log), len(c.values), c.e.Used, c.refused, size>>10)
+	t.Logf("%d fields, %d events, %d values, used %+v, refused %v: %d KB", len(c.e.Fields), len(c.log), len(c.values), c.e.Used, c.rejected, size>>10)
 	for _, code := range []string{"audit_trail_full", "validation_error"} {
-		assert.Positive(t, c.refused[code], "the limit was reached: %s", code)
+		assert.Positive(t, c.rejected[code], "the limit was reached: %s", code)
 	}
 	assert.Greater(t, c.e.Used.Pictures, limits.Pictures*6/10)
 	assert.Greater(t, c.e.Used.Texts, limits.Texts*6/10)

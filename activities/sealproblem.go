@@ -27,12 +27,12 @@ const permanentProblemRetryDelay = time.Hour
 
 // permanentProblem returns the kind of a permanent sealing problem, or an empty string if the error may be temporary.
 func permanentProblem(err error) models.SealingProblem {
-	refused, isRefused := errors.AsType[*rejection.Error](err)
+	rejected, isRejected := errors.AsType[*rejection.Error](err)
 	switch {
-	case isRefused && refused.Code == rejection.OriginalChanged, errors.Is(err, blob.ErrModified), errors.Is(err, blob.ErrDamaged):
+	case isRejected && rejected.Code == rejection.OriginalChanged, errors.Is(err, blob.ErrModified), errors.Is(err, blob.ErrDamaged):
 		return models.SealingOriginalChanged
-	case isRefused, errors.Is(err, pdf.ErrDamaged), errors.Is(err, pdf.ErrLimit):
-		return models.SealingRefused
+	case isRejected, errors.Is(err, pdf.ErrDamaged), errors.Is(err, pdf.ErrLimit):
+		return models.SealingRejected
 	case errors.Is(err, errNoOriginal):
 		return models.SealingOriginalMissing
 	case errors.Is(err, errChainBroken):

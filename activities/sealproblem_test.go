@@ -90,7 +90,7 @@ func TestSealingProblems_NotifyAtOnceOrLater(t *testing.T) {
 		fails(down, "")
 		env.clock.Add(time.Second)
 		fails(down, models.SealingFailing)
-		fails(rejection.New(rejection.GlyphMissing, "no glyph"), models.SealingRefused)
+		fails(rejection.New(rejection.GlyphMissing, "no glyph"), models.SealingRejected)
 		fails(rejection.New(rejection.OriginalChanged, "changed"), models.SealingOriginalChanged)
 		fails(down, models.SealingFailing)
 		assert.Equal(env.t, 4, env.events(e, models.EventSealingFailed), "each change of the reason is told")

@@ -21,9 +21,9 @@ func TestConsoleApp(t *testing.T) {
 		require.Equal(t, "ops@quayside.example", a.str("contact"))
 		require.Equal(t, "Quayside", viewer.get("/v1/console/app").want(200).str("name"))
 		require.Empty(t, admin.call(http.MethodPatch, "/v1/console/app", object{"contact": ""}).want(200).str("contact"))
-		admin.call(http.MethodPatch, "/v1/console/app", object{"contact": "nobody"}).refused(400, "validation_error")
+		admin.call(http.MethodPatch, "/v1/console/app", object{"contact": "nobody"}).rejected(400, "validation_error")
 		for _, o := range []object{{"plan": "enterprise"}, {"tenants": []string{}}} { // only the operator can change these
-			admin.call(http.MethodPatch, "/v1/console/app", o).refused(400, "validation_error")
+			admin.call(http.MethodPatch, "/v1/console/app", o).rejected(400, "validation_error")
 		}
 	})
 }
@@ -39,11 +39,11 @@ func TestConsoleClientSecrets(t *testing.T) {
 		secrets := func() []any { return list(admin.get("/v1/console/client-secrets").want(200)) }
 		require.Len(t, secrets(), 1)
 
-		support.get("/v1/console/client-secrets").refused(403, "role_forbidden")
-		support.post("/v1/console/client-secrets", object{"password": password}).refused(403, "role_forbidden")
-		s.client(t).post("/v1/console/client-secrets", object{"password": password}).refused(403, "user_required")
-		admin.post("/v1/console/client-secrets", object{"password": "wrong one"}).refused(400, "validation_error")
-		admin.post("/v1/console/client-secrets", object{"password": password, "overlapHours": 721}).refused(400, "validation_error")
+		support.get("/v1/console/client-secrets").rejected(403, "role_forbidden")
+		support.post("/v1/console/client-secrets", object{"password": password}).rejected(403, "role_forbidden")
+		s.client(t).post("/v1/console/client-secrets", object{"password": password}).rejected(403, "user_required")
+		admin.post("/v1/console/client-secrets", object{"password": "wrong one"}).rejected(400, "validation_error")
+		admin.post("/v1/console/client-secrets", object{"password": password, "overlapHours": 721}).rejected(400, "validation_error")
 		require.Len(t, secrets(), 1)
 
 		// The response contains the secret, which is never returned again.
@@ -62,13 +62,13 @@ func TestConsoleClientSecrets(t *testing.T) {
 		end := func(id any) *answer {
 			return admin.post("/v1/console/client-secrets/"+id.(string)+"/end", object{"password": password})
 		}
-		end(secrets()[0].(object)["id"]).refused(409, "secret_newest")
-		admin.post("/v1/console/client-secrets/"+old["id"].(string)+"/end", object{"password": "wrong one"}).refused(400, "validation_error")
+		end(secrets()[0].(object)["id"]).rejected(409, "secret_newest")
+		admin.post("/v1/console/client-secrets/"+old["id"].(string)+"/end", object{"password": "wrong one"}).rejected(400, "validation_error")
 		require.Equal(t, 200, login(s.pass))
 		end(old["id"]).want(204)
 		require.Equal(t, 401, login(s.pass))
 		require.Equal(t, 200, login(fresh))
-		end(old["id"]).refused(404, "not_found")
+		end(old["id"]).rejected(404, "not_found")
 
 		last := admin.post("/v1/console/client-secrets", object{"password": password, "overlapHours": 1}).want(201).str("clientSecret")
 		s.clock.advance(time.Hour + time.Second)
@@ -80,7 +80,7 @@ func TestConsoleClientSecrets(t *testing.T) {
 		require.NoError(t, err)
 		theirs, err := s.store.ClientSecrets(t.Context(), app.ID)
 		require.NoError(t, err)
-		end(theirs[0].ID.String()).refused(404, "not_found")
+		end(theirs[0].ID.String()).rejected(404, "not_found")
 	})
 }
 
@@ -90,12 +90,12 @@ func TestClientSecrets_RequireSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, secret, _ := s.enrolled(t, models.RoleAdmin)
-	c.post("/v1/console/client-secrets", object{"password": password}).refused(400, "validation_error")
-	c.post("/v1/console/client-secrets", object{"password": password, "code": "000000"}).refused(400, "validation_error")
+	c.post("/v1/console/client-secrets", object{"password": password}).rejected(400, "validation_error")
+	c.post("/v1/console/client-secrets", object{"password": password, "code": "000000"}).rejected(400, "validation_error")
 	c.post("/v1/console/client-secrets", object{"password": password, "code": s.code(t, secret)}).want(201)
 
 	strict := onSQLite(t, func(cfg *api.Config) { cfg.ConsoleTOTP = models.SecondFactorAdmins })
-	strict.person(t, models.RoleAdmin).post("/v1/console/client-secrets", object{"password": password}).refused(403, "second_factor_required")
+	strict.person(t, models.RoleAdmin).post("/v1/console/client-secrets", object{"password": password}).rejected(403, "second_factor_required")
 }
 
 // TestClientSecretRotation_KeepsWebhookSignature checks that deliveries to endpoints without their own secret are

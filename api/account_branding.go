@@ -127,8 +127,8 @@ func (s *brandingHandler) logoIn(c *gin.Context, o *object) ([]byte, error) {
 	}
 	defer done()
 	png, err := picture.LogoIn(ctx, s.admission.Validators, s.pictureBounds(), b)
-	if refused, ok := errors.AsType[*rejection.Error](err); ok {
-		o.bad("logo", "is refused: %s", refused)
+	if rejected, ok := errors.AsType[*rejection.Error](err); ok {
+		o.bad("logo", "is refused: %s", rejected)
 		return nil, nil
 	}
 	return png, err

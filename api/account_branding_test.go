@@ -50,7 +50,7 @@ func TestBranding(t *testing.T) {
 		_, plain := c.sent(contract())
 		nobody := &client{t: t, s: s}
 		require.NotContains(t, nobody.get("/v1/signing/"+plain).want(200).body, "branding")
-		nobody.get("/v1/signing/"+plain+"/logo").refused(404, "not_found")
+		nobody.get("/v1/signing/"+plain+"/logo").rejected(404, "not_found")
 
 		chosen := object{
 			"primaryColor": "#7a1f3d", "senderName": "Acme Legal", "replyTo": "legal@acme.example", "footer": "Acme Ltd\n1 High Street", "supportUrl": "https://acme.example/help",
@@ -84,7 +84,7 @@ func TestBranding(t *testing.T) {
 		a := nobody.get(link + "/logo").want(200)
 		require.Equal(t, "image/png", a.header.Get("Content-Type"))
 		require.Equal(t, logo, a.raw)
-		nobody.get("/v1/signing/nobody/logo").refused(401, "signing_link_invalid")
+		nobody.get("/v1/signing/nobody/logo").rejected(401, "signing_link_invalid")
 
 		data := contract()
 		data["tenantId"] = "other"
@@ -98,7 +98,7 @@ func TestBranding(t *testing.T) {
 		c.call(http.MethodPut, "/v1/console/settings?tenantId=acme", object{"language": "de"}).want(200)
 		require.Equal(t, got, c.get(at).want(200).body, "other settings leave it")
 		c.call(http.MethodPut, at, object{"logo": nil}).want(200)
-		nobody.get(link+"/logo").refused(404, "not_found")
+		nobody.get(link+"/logo").rejected(404, "not_found")
 		c.call(http.MethodDelete, at, nil).want(204)
 		require.Equal(t, nothing, c.get(at).want(200).body)
 		require.NotContains(t, nobody.get(link).want(200).body, "branding")
@@ -113,9 +113,9 @@ func TestBranding_RejectsInvalidValues(t *testing.T) {
 	s := onSQLite(t, nil)
 	c := s.client(t)
 	const at = "/v1/tenants/acme/branding"
-	refusal := func(name string, v any) string {
+	rejection := func(name string, v any) string {
 		t.Helper()
-		a := c.call(http.MethodPut, at, object{name: v, "senderName": "Kept?"}).refused(400, "validation_error")
+		a := c.call(http.MethodPut, at, object{name: v, "senderName": "Kept?"}).rejected(400, "validation_error")
 		problems, ok := a.body["errors"].(object)[name].([]any)
 		require.True(t, ok, "%s: %s", name, a.raw)
 		return problems[0].(string)
@@ -123,17 +123,17 @@ func TestBranding_RejectsInvalidValues(t *testing.T) {
 	for colour, want := range map[string]string{
 		"#ffcc00": "1.51:1", "#777777": "4.47:1", "#ffffff": "1.00:1", "red": "#rrggbb", "#fff": "#rrggbb", "#0f5570;": "#rrggbb", "": "#rrggbb",
 	} {
-		require.Contains(t, refusal("primaryColor", colour), want, colour)
+		require.Contains(t, rejection("primaryColor", colour), want, colour)
 	}
 	c.call(http.MethodPut, "/v1/tenants/colours/branding", object{"primaryColor": "#767676"}).want(200)
 	for _, u := range []string{"http://acme.example", "https://", "javascript:alert(1)", "https://a:b@acme.example/", "//acme.example", "https://acme.example/" + strings.Repeat("x", 500), "https://acme.example/\u200b"} {
-		require.Contains(t, refusal("supportUrl", u), "https://", u)
+		require.Contains(t, rejection("supportUrl", u), "https://", u)
 	}
-	require.Contains(t, refusal("footer", "a\u0000b"), "U+0000")
-	require.Contains(t, refusal("footer", "\u202ea"), "U+202E")
-	refusal("footer", strings.Repeat("x", 501))
-	refusal("footer", " ")
-	refusal("replyTo", "nobody")
+	require.Contains(t, rejection("footer", "a\u0000b"), "U+0000")
+	require.Contains(t, rejection("footer", "\u202ea"), "U+202E")
+	rejection("footer", strings.Repeat("x", 501))
+	rejection("footer", " ")
+	rejection("replyTo", "nobody")
 	noise := image.NewNRGBA(image.Rect(0, 0, 500, 500))
 	for i := range noise.Pix {
 		noise.Pix[i] = uint8(rand.Uint32())
@@ -142,19 +142,19 @@ func TestBranding_RejectsInvalidValues(t *testing.T) {
 	require.NoError(t, png.Encode(&large, noise))
 	require.Greater(t, large.Len(), models.MaxLogo)
 	b64 := base64.StdEncoding.EncodeToString
-	require.Contains(t, refusal("logo", "!"), "base64")
-	require.Contains(t, refusal("logo", ""), "not a complete PNG or JPEG")
-	require.Contains(t, refusal("logo", b64([]byte("<svg/>"))), "not a complete PNG or JPEG")
-	require.Contains(t, refusal("logo", b64(pngOf(image.Rect(0, 0, 9, 9))[:60])), "not a complete PNG or JPEG")
-	require.Contains(t, refusal("logo", b64(large.Bytes()[:models.MaxLogo+1])), "at most 524288 bytes")
-	require.Contains(t, refusal("logo", b64(large.Bytes()[:models.MaxLogo])), "not a complete PNG or JPEG", "it is examined")
-	require.Contains(t, refusal("logo", b64(pngOf(image.Rect(0, 0, 9000, 1)))), "9000 × 1 pixels")
-	require.Contains(t, refusal("logo", b64(emptyPNG(t))), "transparent")
-	require.Contains(t, refusal("logo", 7), "string")
+	require.Contains(t, rejection("logo", "!"), "base64")
+	require.Contains(t, rejection("logo", ""), "not a complete PNG or JPEG")
+	require.Contains(t, rejection("logo", b64([]byte("<svg/>"))), "not a complete PNG or JPEG")
+	require.Contains(t, rejection("logo", b64(pngOf(image.Rect(0, 0, 9, 9))[:60])), "not a complete PNG or JPEG")
+	require.Contains(t, rejection("logo", b64(large.Bytes()[:models.MaxLogo+1])), "at most 524288 bytes")
+	require.Contains(t, rejection("logo", b64(large.Bytes()[:models.MaxLogo])), "not a complete PNG or JPEG", "it is examined")
+	require.Contains(t, rejection("logo", b64(pngOf(image.Rect(0, 0, 9000, 1)))), "9000 × 1 pixels")
+	require.Contains(t, rejection("logo", b64(emptyPNG(t))), "transparent")
+	require.Contains(t, rejection("logo", 7), "string")
 	require.Nil(t, c.get(at).want(200).body["senderName"])
 	for _, tenant := range []string{"%00", "%ff", "%0d%0a", strings.Repeat("1", 256), "%20"} {
 		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
-			a := c.call(method, "/v1/tenants/"+tenant+"/branding", object{}).refused(400, "validation_error")
+			a := c.call(method, "/v1/tenants/"+tenant+"/branding", object{}).rejected(400, "validation_error")
 			require.Contains(t, a.body["errors"], "tenantId", tenant)
 		}
 	}
@@ -184,15 +184,15 @@ func TestBranding_Permissions(t *testing.T) {
 		for _, role := range []models.Role{models.RoleViewer, models.RoleSupport, models.RoleSender} {
 			c := s.person(t, role)
 			c.get(at).want(200)
-			c.call(http.MethodPut, at, object{"footer": "x"}).refused(403, "role_forbidden")
-			c.call(http.MethodDelete, at, nil).refused(403, "role_forbidden")
+			c.call(http.MethodPut, at, object{"footer": "x"}).rejected(403, "role_forbidden")
+			c.call(http.MethodDelete, at, nil).rejected(403, "role_forbidden")
 		}
 		s.person(t, models.RoleAdmin).call(http.MethodPut, at, object{"footer": "Ours"}).want(200)
-		(&client{t: t, s: s}).get(at).refused(401, "unauthorized")
+		(&client{t: t, s: s}).get(at).rejected(401, "unauthorized")
 		limited := s.other(t, "only")
-		limited.get(at).refused(403, "tenant_forbidden")
-		limited.call(http.MethodPut, at, object{"footer": "theirs"}).refused(403, "tenant_forbidden")
-		limited.call(http.MethodDelete, at, nil).refused(403, "tenant_forbidden")
+		limited.get(at).rejected(403, "tenant_forbidden")
+		limited.call(http.MethodPut, at, object{"footer": "theirs"}).rejected(403, "tenant_forbidden")
+		limited.call(http.MethodDelete, at, nil).rejected(403, "tenant_forbidden")
 		limited.call(http.MethodPut, "/v1/tenants/only/branding", object{"footer": "theirs"}).want(200)
 		require.Equal(t, "Ours", s.client(t).get(at).want(200).body["footer"])
 	})

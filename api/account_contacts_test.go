@@ -35,8 +35,8 @@ func TestEnvelopesByDay(t *testing.T) {
 		require.Equal(t, []string{old}, found("createdBefore="+day(1)+"&search=ada@example.com&tenantId=acme&status=draft"))
 		c.post("/v1/envelopes/"+old+"/void", nil).want(200)
 		require.Equal(t, []string{old}, found("createdBefore="+day(1)+"&status=voided"))
-		c.get("/v1/console/envelopes?createdAfter=yesterday").refused(400, "validation_error")
-		c.get("/v1/console/envelopes?undelivered=perhaps").refused(400, "validation_error")
+		c.get("/v1/console/envelopes?createdAfter=yesterday").rejected(400, "validation_error")
+		c.get("/v1/console/envelopes?undelivered=perhaps").rejected(400, "validation_error")
 	})
 }
 
@@ -64,7 +64,7 @@ func TestContacts_NextPageKeepsTheQuery(t *testing.T) {
 	require.Nil(t, next("pageSize=3"))
 	for _, bad := range []string{"page=0", "page=1000001", "pageSize=0", "pageSize=1001", "page=x", "page=-1", "page=1.5"} {
 		name, _, _ := strings.Cut(bad, "=")
-		require.Contains(t, c.get("/v1/console/contacts?"+bad).refused(400, "validation_error").body["errors"], name, bad)
+		require.Contains(t, c.get("/v1/console/contacts?"+bad).rejected(400, "validation_error").body["errors"], name, bad)
 	}
 	for _, good := range []string{"page=1", "page=1000000", "pageSize=1", "pageSize=1000"} {
 		c.get("/v1/console/contacts?" + good).want(200)
@@ -80,10 +80,10 @@ func TestContactsAndUsage(t *testing.T) {
 		two := c.post("/v1/console/contacts", object{"name": "Ada Lovelace", "email": "ada@EXAMPLE.com"}).want(200)
 		require.Equal(t, one.str("id"), two.str("id"), "unique per app and address")
 		c.post("/v1/console/contacts", object{"name": "Bob", "email": "bob@example.com"}).want(200)
-		c.post("/v1/console/contacts", object{"email": "x"}).refused(400, "validation_error")
+		c.post("/v1/console/contacts", object{"email": "x"}).rejected(400, "validation_error")
 		require.Equal(t, 1, strings.Count(string(c.get("/v1/console/contacts?search=LOVE").want(200).raw), `"appId"`))
 		require.Equal(t, 2, strings.Count(string(c.get("/v1/console/contacts").want(200).raw), `"appId"`))
-		s.other(t).del("/v1/console/contacts/"+one.str("id")).refused(404, "not_found")
+		s.other(t).del("/v1/console/contacts/"+one.str("id")).rejected(404, "not_found")
 		c.del("/v1/console/contacts/" + one.str("id")).want(204)
 
 		c.sent(contract())

@@ -25,15 +25,15 @@ func (s *signInHandler) factor(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, gin.H{"active": f.TOTP, "required": !app.user.AtProvider() && s.consoleTOTP.Requires(app.user.Role), "recoveryCodes": f.RecoveryCodes})
 }
 
-// enrol responds with the secret of a new second factor, as text and as a QR code.
-func (s *signInHandler) enrol(c *gin.Context, app caller, o *object) error {
-	if err := refuseProviderAccount(app); err != nil {
+// enroll responds with the secret of a new second factor, as text and as a QR code.
+func (s *signInHandler) enroll(c *gin.Context, app caller, o *object) error {
+	if err := rejectProviderAccount(app); err != nil {
 		return err
 	}
 	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}
-	secret, err := execute(s.subject, c, func(st signInStore) (totp.Secret, error) { return st.EnrolFactor(c.Request.Context(), app.user) }, nil)
+	secret, err := execute(s.subject, c, func(st signInStore) (totp.Secret, error) { return st.EnrollFactor(c.Request.Context(), app.user) }, nil)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (s *signInHandler) confirmFactor(c *gin.Context, app caller, o *object) err
 	if err := o.err(); err != nil {
 		return err
 	}
-	if err := refuseProviderAccount(app); err != nil {
+	if err := rejectProviderAccount(app); err != nil {
 		return err
 	}
 	recovery, err := execute(s.subject, c, func(st signInStore) ([]string, error) {
@@ -135,7 +135,7 @@ func (s *userHandler) resetFactor(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseOwnAccount(app, user.ID, "To remove your own second factor, enter your password and a code."); err != nil {
+	if err := rejectOwnAccount(app, user.ID, "To remove your own second factor, enter your password and a code."); err != nil {
 		return err
 	}
 	if err := s.store.ResetFactors(c.Request.Context(), user.ID, app.session); err != nil {

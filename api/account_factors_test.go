@@ -43,22 +43,22 @@ func TestSecondFactor(t *testing.T) {
 		before := s.person(t, models.RoleViewer)
 		state := func(c *client) object { t.Helper(); return c.get("/v1/console/totp").want(200).body }
 		require.Equal(t, object{"active": false, "required": false, "recoveryCodes": 0.0}, state(before))
-		before.post("/v1/console/totp/confirm", object{"code": "000000"}).refused(409, "second_factor_none")
-		before.post("/v1/console/totp/remove", object{"password": password}).refused(409, "second_factor_none")
-		before.post("/v1/console/totp/recovery-codes", object{"password": password}).refused(409, "second_factor_none")
-		before.post("/v1/console/totp", object{"password": "something else"}).refused(400, "validation_error")
+		before.post("/v1/console/totp/confirm", object{"code": "000000"}).rejected(409, "second_factor_none")
+		before.post("/v1/console/totp/remove", object{"password": password}).rejected(409, "second_factor_none")
+		before.post("/v1/console/totp/recovery-codes", object{"password": password}).rejected(409, "second_factor_none")
+		before.post("/v1/console/totp", object{"password": "something else"}).rejected(400, "validation_error")
 
 		// A secret is inactive until the first correct code is entered. Another request creates a new secret.
 		old := before.post("/v1/console/totp", object{"password": password}).want(201).str("secret")
 		fresh := before.post("/v1/console/totp", object{"password": password}).want(201).str("secret")
 		require.NotEqual(t, old, fresh)
-		before.post("/v1/console/totp/confirm", object{"code": s.code(t, old)}).refused(400, "validation_error")
+		before.post("/v1/console/totp/confirm", object{"code": s.code(t, old)}).rejected(400, "validation_error")
 		other := before.again()
 		c := before
 		recovery := c.post("/v1/console/totp/confirm", object{"code": s.code(t, fresh)}).want(200).body["recoveryCodes"].([]any)
-		other.me().refused(401, "unauthorized") // a change of the sign-in method ends other sessions
+		other.me().rejected(401, "unauthorized") // a change of the sign-in method ends other sessions
 		require.Equal(t, object{"active": true, "required": false, "recoveryCodes": 10.0}, state(c))
-		c.post("/v1/console/totp", object{"password": password, "code": s.code(t, fresh)}).refused(409, "second_factor_active")
+		c.post("/v1/console/totp", object{"password": password, "code": s.code(t, fresh)}).rejected(409, "second_factor_active")
 
 		// The password alone is no longer sufficient.
 		email, nobody := c.email(), &client{t: t, s: s}
@@ -66,27 +66,27 @@ func TestSecondFactor(t *testing.T) {
 			t.Helper()
 			return nobody.post("/v1/console/login", object{"email": email, "password": password, "code": code})
 		}
-		login(nil).refused(401, "code_required")
-		nobody.post("/v1/console/login", object{"email": email, "password": "something else", "code": s.code(t, fresh)}).refused(401, "invalid_credentials")
+		login(nil).rejected(401, "code_required")
+		nobody.post("/v1/console/login", object{"email": email, "password": "something else", "code": s.code(t, fresh)}).rejected(401, "invalid_credentials")
 		code := s.code(t, fresh)
-		login(code[1:]).refused(401, "invalid_code")
+		login(code[1:]).rejected(401, "invalid_code")
 		login(code).want(200)
-		login(code).refused(401, "invalid_code") // a code is valid once (RFC 6238 §5.2)
+		login(code).rejected(401, "invalid_code") // a code is valid once (RFC 6238 §5.2)
 		s.clock.advance(2 * time.Minute)
-		login(code).refused(401, "invalid_code")
+		login(code).rejected(401, "invalid_code")
 
 		// A recovery code is valid once, in any notation.
 		spare := recovery[3].(string)
 		login(strings.ToLower(strings.ReplaceAll(spare, "-", " "))).want(200)
-		login(spare).refused(401, "invalid_code")
+		login(spare).rejected(401, "invalid_code")
 		require.EqualValues(t, 9, state(c)["recoveryCodes"])
 		renewed := c.post("/v1/console/totp/recovery-codes", object{"password": password, "code": recovery[4]}).want(200).body["recoveryCodes"].([]any)
-		login(recovery[5]).refused(401, "invalid_code")
+		login(recovery[5]).rejected(401, "invalid_code")
 		login(renewed[5]).want(200)
 
 		// Changes require both the password and a code.
-		c.post("/v1/console/password", object{"password": password, "newPassword": "another long one"}).refused(400, "validation_error")
-		c.post("/v1/console/password", object{"password": password, "newPassword": "another long one", "code": "000000"}).refused(400, "validation_error")
+		c.post("/v1/console/password", object{"password": password, "newPassword": "another long one"}).rejected(400, "validation_error")
+		c.post("/v1/console/password", object{"password": password, "newPassword": "another long one", "code": "000000"}).rejected(400, "validation_error")
 		c.post("/v1/console/totp/remove", object{"password": password, "code": s.code(t, fresh)}).want(204)
 		login(nil).want(200)
 		login(renewed[6]).want(200) // no second factor is required, so the code is ignored
@@ -128,9 +128,9 @@ func TestSecondFactor_GuessingIsLimited(t *testing.T) {
 			return nobody.post("/v1/console/login", object{"email": email, "password": password, "code": code})
 		}
 		for range 10 {
-			login("wrong").refused(401, "invalid_code")
+			login("wrong").rejected(401, "invalid_code")
 		}
-		require.NotEmpty(t, login(s.code(t, secret)).refused(429, "rate_limited").header.Get("Retry-After"))
+		require.NotEmpty(t, login(s.code(t, secret)).rejected(429, "rate_limited").header.Get("Retry-After"))
 		s.person(t, models.RoleViewer) // other users are unaffected
 		c.me().want(200)
 		s.clock.advance(time.Hour)
@@ -149,16 +149,16 @@ func TestSecondFactor_IsRequired(t *testing.T) {
 
 	admin := s.person(t, models.RoleAdmin)
 	require.Equal(t, true, admin.me().want(200).body["mustEnrol"])
-	admin.get("/v1/console/envelopes").refused(403, "second_factor_required")
-	admin.get("/v1/console/users").refused(403, "second_factor_required")
+	admin.get("/v1/console/envelopes").rejected(403, "second_factor_required")
+	admin.get("/v1/console/users").rejected(403, "second_factor_required")
 	secret := admin.post("/v1/console/totp", object{"password": password}).want(201).str("secret")
-	admin.get("/v1/console/envelopes").refused(403, "second_factor_required")
+	admin.get("/v1/console/envelopes").rejected(403, "second_factor_required")
 	admin.post("/v1/console/totp/confirm", object{"code": s.code(t, secret)}).want(200)
 	admin.get("/v1/console/envelopes").want(200)
 	require.Equal(t, false, admin.me().want(200).body["mustEnrol"])
 	require.Equal(t, true, admin.get("/v1/console/totp").body["required"])
 	admin.post("/v1/console/totp/remove", object{"password": password, "code": s.code(t, secret)}).want(204)
-	admin.get("/v1/console/envelopes").refused(403, "second_factor_required")
+	admin.get("/v1/console/envelopes").rejected(403, "second_factor_required")
 }
 
 func TestLostPhone(t *testing.T) {
@@ -170,11 +170,11 @@ func TestLostPhone(t *testing.T) {
 		at := func(c *client) string {
 			return "/v1/console/users/" + c.me().body["user"].(object)["id"].(string) + "/totp"
 		}
-		lost.del(at(admin)).refused(403, "role_forbidden")
-		admin.del(at(admin)).refused(403, "own_account")
-		s.other(t).del(at(lost)).refused(404, "not_found")
+		lost.del(at(admin)).rejected(403, "role_forbidden")
+		admin.del(at(admin)).rejected(403, "own_account")
+		s.other(t).del(at(lost)).rejected(404, "not_found")
 		admin.del(at(lost)).want(204)
-		lost.me().refused(401, "unauthorized")
+		lost.me().rejected(401, "unauthorized")
 		c := s.enters(t, object{"email": email, "password": password, "code": recovery[0]})
 		require.Equal(t, false, c.get("/v1/console/totp").want(200).body["active"])
 		s.enters(t, object{"email": admin.email(), "password": password, "code": s.code(t, secret)})

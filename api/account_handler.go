@@ -126,7 +126,7 @@ type signInStore interface {
 	CreateChallenge(ctx context.Context, c store.Challenge, lifetime time.Duration) error
 	EndConsoleSession(ctx context.Context, user, session uuid.UUID) error
 	EndConsoleSessions(ctx context.Context, user, keep uuid.UUID) error
-	EnrolFactor(ctx context.Context, u *models.ConsoleUser) (totp.Secret, error)
+	EnrollFactor(ctx context.Context, u *models.ConsoleUser) (totp.Secret, error)
 	FactorState(ctx context.Context, user uuid.UUID) (store.FactorState, error)
 	LinkProvider(ctx context.Context, user uuid.UUID, id store.ProviderIdentity) (*models.ConsoleUser, error)
 	Login(ctx context.Context, email, password string) (*models.ConsoleUser, error)

@@ -37,11 +37,11 @@ func TestNotificationSettings_ArePerUser(t *testing.T) {
 		for member, bad := range map[string]object{
 			"frequency": {"frequency": "hourly"}, "timeZone": {"timeZone": "Mars"}, "language": {"language": "xx"}, "events": {"events": "all"}, "events.signed": {"events": object{"signed": "yes"}},
 		} {
-			require.Contains(t, ada.call(http.MethodPut, notificationsPath, bad).refused(400, "validation_error").body["errors"], member)
+			require.Contains(t, ada.call(http.MethodPut, notificationsPath, bad).rejected(400, "validation_error").body["errors"], member)
 		}
 		require.Equal(t, want, ada.get(notificationsPath).want(200).body)
-		s.client(t).get(notificationsPath).refused(403, "user_required")
-		s.client(t).call(http.MethodPut, notificationsPath, object{}).refused(403, "user_required")
+		s.client(t).get(notificationsPath).rejected(403, "user_required")
+		s.client(t).call(http.MethodPut, notificationsPath, object{}).rejected(403, "user_required")
 	})
 }
 
@@ -71,23 +71,23 @@ func TestUnsubscribe_EndsNotifications(t *testing.T) {
 		ada.call(http.MethodPut, notificationsPath, object{"frequency": "immediate"}).want(200)
 
 		for _, by := range []*client{nobody, nobody.with("Idempotency-Key", "large")} {
-			by.send(http.MethodPost, path, "application/x-www-form-urlencoded", bytes.Repeat([]byte("x"), 8<<10+1)).refused(413, "request_too_large")
+			by.send(http.MethodPost, path, "application/x-www-form-urlencoded", bytes.Repeat([]byte("x"), 8<<10+1)).rejected(413, "request_too_large")
 		}
 		require.Equal(t, "immediate", frequency(ada))
 
 		for _, other := range []string{"x", token + "x", ada.token} {
-			nobody.post("/unsubscribe/"+other, nil).refused(401, "unsubscribe_link_invalid")
+			nobody.post("/unsubscribe/"+other, nil).rejected(401, "unsubscribe_link_invalid")
 		}
 		stranger := *user
 		stranger.AppID = uuid.New()
 		foreign, err := s.cfg.Tokens.IssueUnsubscribe(&stranger, issued)
 		require.NoError(t, err)
-		nobody.post("/unsubscribe/"+foreign, nil).refused(401, "unsubscribe_link_invalid")
+		nobody.post("/unsubscribe/"+foreign, nil).rejected(401, "unsubscribe_link_invalid")
 		require.Equal(t, "immediate", frequency(ada))
 		late, err := s.cfg.Tokens.IssueUnsubscribe(user, issued.Add(-credential.UnsubscribeLifetime-time.Minute))
 		require.NoError(t, err)
-		nobody.post("/unsubscribe/"+late, nil).refused(401, "unsubscribe_link_invalid")
+		nobody.post("/unsubscribe/"+late, nil).rejected(401, "unsubscribe_link_invalid")
 		require.NoError(t, s.store.DisableUser(t.Context(), user.AppID, user.ID))
-		nobody.post(path, nil).refused(401, "unsubscribe_link_invalid")
+		nobody.post(path, nil).rejected(401, "unsubscribe_link_invalid")
 	})
 }

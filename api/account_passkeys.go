@@ -29,9 +29,9 @@ const (
 )
 
 var (
-	errNoPasskeys     = models.Reject(models.KindConflict, "passkeys_unavailable", "Passkeys require a BASE_URL that begins with https:// and a host name.")
-	errPasskeyNone    = models.Reject(models.KindConflict, "passkey_none", "This account has no passkey.")
-	errPasskeyRefused = models.Reject(models.KindUnauthorized, "invalid_passkey", "The passkey was not accepted. Please try again.")
+	errNoPasskeys      = models.Reject(models.KindConflict, "passkeys_unavailable", "Passkeys require a BASE_URL that begins with https:// and a host name.")
+	errPasskeyNone     = models.Reject(models.KindConflict, "passkey_none", "This account has no passkey.")
+	errPasskeyRejected = models.Reject(models.KindUnauthorized, "invalid_passkey", "The passkey was not accepted. Please try again.")
 )
 
 // newRelyingParty returns the WebAuthn relying party for the host of the public address. It returns nil if browsers do
@@ -137,7 +137,7 @@ func (s *signInHandler) takeChallenge(c *gin.Context, asked challengePurpose, ce
 	challenge := store.Challenge{Kind: asked.kind, Answer: ceremony, Holder: asked.holder}
 	err := s.store.TakeChallenge(c.Request.Context(), &challenge)
 	if err != nil {
-		return session, notFoundAs(errPasskeyRefused, err)
+		return session, notFoundAs(errPasskeyRejected, err)
 	}
 	if err := json.Unmarshal(challenge.Data, &session); err != nil {
 		return session, fmt.Errorf("read challenge: %w", err)
@@ -166,7 +166,7 @@ func (s *signInHandler) beginPasskey(c *gin.Context, app caller, o *object) erro
 
 // checkPasskeys returns an error if the user cannot register passkeys.
 func (s *signInHandler) checkPasskeys(app caller) error {
-	if err := refuseProviderAccount(app); err != nil {
+	if err := rejectProviderAccount(app); err != nil {
 		return err
 	}
 	if s.relyingParty == nil {
@@ -196,11 +196,11 @@ func (s *signInHandler) createPasskey(c *gin.Context, app caller, o *object) err
 	}
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(response)
 	if err != nil {
-		return s.refusePasskey(c, app.user.ID, err)
+		return s.rejectPasskey(c, app.user.ID, err)
 	}
 	made, err := s.relyingParty.CreateCredential(user, session, parsed)
 	if err != nil {
-		return s.refusePasskey(c, app.user.ID, err)
+		return s.rejectPasskey(c, app.user.ID, err)
 	}
 	made.Attestation = webauthn.CredentialAttestation{} // not used after registration
 	state, err := json.Marshal(made)
@@ -216,20 +216,20 @@ func (s *signInHandler) createPasskey(c *gin.Context, app caller, o *object) err
 	return answer(c, http.StatusCreated, gin.H{"passkey": viewPasskey(row), "recoveryCodes": append([]string{}, recovery...)})
 }
 
-// refusePasskey logs the reason for a rejected passkey response, and returns an error for the member that contains it.
-func (s *signInHandler) refusePasskey(c *gin.Context, user uuid.UUID, err error) error {
+// rejectPasskey logs the reason for a rejected passkey response, and returns an error for the member that contains it.
+func (s *signInHandler) rejectPasskey(c *gin.Context, user uuid.UUID, err error) error {
 	kind := ""
 	if p, ok := errors.AsType[*protocol.Error](err); ok {
 		kind = p.Type
 	}
 	s.logSecurityEvent(c, "passkey refused", "user", user, "reason", kind)
-	return wrongPasskey(errPasskeyRefused)
+	return wrongPasskey(errPasskeyRejected)
 }
 
 // wrongPasskey returns an error for the member credential if err reports a rejected response. The session itself is
 // valid, so the response is not a 401.
 func wrongPasskey(err error) error {
-	if errors.Is(err, errPasskeyRefused) {
+	if errors.Is(err, errPasskeyRejected) {
 		return wrongCredential("credential", "was not accepted, or took too long")
 	}
 	return err
@@ -327,8 +327,8 @@ func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser
 		made, err = s.relyingParty.ValidateLogin(user, session, parsed)
 	}
 	if err != nil || made == nil {
-		_ = s.refusePasskey(c, known.ID, err) // only logs the reason
-		return errPasskeyRefused
+		_ = s.rejectPasskey(c, known.ID, err) // only logs the reason
+		return errPasskeyRejected
 	}
 	for i := range user.rows {
 		row := &user.rows[i]
@@ -345,7 +345,7 @@ func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser
 		}
 		return s.store.UsePasskey(c.Request.Context(), row, state)
 	}
-	return errPasskeyRefused
+	return errPasskeyRejected
 }
 
 // ceremony returns the identifier of the challenge that a response refers to.

@@ -129,17 +129,17 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 		c, nobody := s.person(t, models.RoleViewer), &client{t: t, s: s}
 		email, other := c.email(), c.again()
 		require.Equal(t, object{"provider": nil, "passkeys": true}, nobody.get("/v1/console/sign-in").want(200).body)
-		nobody.post(passkeysPath+"/challenge", object{"email": email, "password": password}).refused(409, "passkey_none")
-		c.post(passkeysPath+"/proof", nil).refused(409, "passkey_none")
-		nobody.post(passkeysPath+"/challenge", object{"email": email, "password": "something else"}).refused(401, "invalid_credentials")
-		c.post(passkeysPath+"/begin", object{"password": "something else"}).refused(400, "validation_error")
+		nobody.post(passkeysPath+"/challenge", object{"email": email, "password": password}).rejected(409, "passkey_none")
+		c.post(passkeysPath+"/proof", nil).rejected(409, "passkey_none")
+		nobody.post(passkeysPath+"/challenge", object{"email": email, "password": "something else"}).rejected(401, "invalid_credentials")
+		c.post(passkeysPath+"/begin", object{"password": "something else"}).rejected(400, "validation_error")
 
 		laptop, phone := newAuthenticator(t), newAuthenticator(t)
 		a := c.registers(laptop, "Laptop", object{"password": password}).want(201)
 		recovery := a.body["recoveryCodes"].([]any)
 		require.Len(t, recovery, 10)
 		require.Equal(t, "Laptop", a.body["passkey"].(object)["name"])
-		other.me().refused(401, "unauthorized")
+		other.me().rejected(401, "unauthorized")
 
 		// The password alone no longer permits signing in or changing the account.
 		login := func(second object) *answer {
@@ -151,10 +151,10 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 			return nobody.post("/v1/console/login", body)
 		}
 		a = login(nil)
-		a.refused(401, "code_required")
+		a.rejected(401, "code_required")
 		require.Equal(t, object{"authenticatorApp": false, "passkey": true}, a.body["details"])
-		login(object{"code": "000000"}).refused(401, "invalid_code")
-		c.post(passkeysPath+"/begin", object{"password": password}).refused(400, "validation_error")
+		login(object{"code": "000000"}).rejected(401, "invalid_code")
+		c.post(passkeysPath+"/begin", object{"password": password}).rejected(400, "validation_error")
 		login(object{"passkey": answerOf(s.challenge(t, email), laptop)}).want(200)
 		login(object{"code": recovery[0]}).want(200)
 
@@ -168,9 +168,9 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 			require.NotNil(t, p.(object)["usedAt"])
 		}
 		require.Equal(t, []string{"Laptop", "Phone"}, names)
-		c.registers(phone, "Again", object{"password": password, "code": recovery[1]}).refused(409, "passkey_exists")
+		c.registers(phone, "Again", object{"password": password, "code": recovery[1]}).rejected(409, "passkey_exists")
 		copied := *phone // the copy includes the user handle of the other user
-		s.person(t, models.RoleViewer).registers(&copied, "Another's", object{"password": password}).refused(409, "passkey_exists")
+		s.person(t, models.RoleViewer).registers(&copied, "Another's", object{"password": password}).rejected(409, "passkey_exists")
 
 		// An authenticator app can be enrolled in addition to passkeys.
 		secret := c.post("/v1/console/totp", object{"password": password, "code": recovery[2]}).want(201).str("secret")
@@ -180,14 +180,14 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 		login(object{"code": s.code(t, secret)}).want(200)
 		c.post("/v1/console/totp/remove", object{"password": password, "code": fresh[0]}).want(204)
 		require.Equal(t, object{"active": false, "required": false, "recoveryCodes": 9.0}, c.get("/v1/console/totp").want(200).body)
-		c.post("/v1/console/totp/remove", object{"password": password, "code": fresh[1]}).refused(409, "second_factor_none")
+		c.post("/v1/console/totp/remove", object{"password": password, "code": fresh[1]}).rejected(409, "second_factor_none")
 
 		// A removed passkey is rejected, and removing the last one also removes the recovery codes.
 		before := s.challenge(t, email)
-		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password}).refused(400, "validation_error")
+		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password}).rejected(400, "validation_error")
 		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password, "passkey": answerOf(c.confirmationChallenge(), phone)}).want(204)
-		login(object{"passkey": answerOf(before, phone)}).refused(401, "invalid_passkey")
-		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password, "passkey": answerOf(c.confirmationChallenge(), laptop)}).refused(404, "not_found")
+		login(object{"passkey": answerOf(before, phone)}).rejected(401, "invalid_passkey")
+		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password, "passkey": answerOf(c.confirmationChallenge(), laptop)}).rejected(404, "not_found")
 		id := list(c.get(passkeysPath).want(200))[0].(object)["id"].(string)
 		c.post(passkeysPath+"/"+id+"/remove", object{"password": password, "passkey": answerOf(c.confirmationChallenge(), laptop)}).want(204)
 		require.Equal(t, object{"active": false, "required": false, "recoveryCodes": 0.0}, c.get("/v1/console/totp").want(200).body)
@@ -211,11 +211,11 @@ func TestPasskeys_EachChangeNeedsAResponse(t *testing.T) {
 		{"/v1/console/password", object{"newPassword": "another long password of hers"}, 204},
 	} {
 		change.body["password"] = password
-		c.post(change.path, change.body).refused(400, "validation_error")
+		c.post(change.path, change.body).rejected(400, "validation_error")
 		change.body["passkey"] = answerOf(c.confirmationChallenge(), key)
 		c.post(change.path, change.body).want(change.status)
 		c.me().want(200)
-		c.post(change.path, change.body).refused(400, "validation_error") // the response was already consumed, and the password may have changed
+		c.post(change.path, change.body).rejected(400, "validation_error") // the response was already consumed, and the password may have changed
 	}
 }
 
@@ -244,19 +244,19 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	asked := ask()
 	used := answerOf(asked, adas)
 	quick(used).want(200)
-	quick(used).refused(401, "invalid_passkey")                                        // replayed response
-	quick(answerOf(asked, adas)).refused(401, "invalid_passkey")                       // challenge already used
-	quick(answerOf(ask(), bobs)).refused(401, "invalid_passkey")                       // another user's key
-	quick(answerOf(s.challenge(t, bob.email()), bobs)).refused(401, "invalid_passkey") // another user's challenge
+	quick(used).rejected(401, "invalid_passkey")                                        // replayed response
+	quick(answerOf(asked, adas)).rejected(401, "invalid_passkey")                       // challenge already used
+	quick(answerOf(ask(), bobs)).rejected(401, "invalid_passkey")                       // another user's key
+	quick(answerOf(s.challenge(t, bob.email()), bobs)).rejected(401, "invalid_passkey") // another user's challenge
 	asked = ask()
-	quick(object{"ceremony": ask().str("ceremony"), "credential": adas.signs(asked.body)}).refused(401, "invalid_passkey") // challenge from another attempt
-	login(answerOf(s.challenge(t, email), adas)).refused(401, "invalid_passkey")                                           // expired challenge
+	quick(object{"ceremony": ask().str("ceremony"), "credential": adas.signs(asked.body)}).rejected(401, "invalid_passkey") // challenge from another attempt
+	login(answerOf(s.challenge(t, email), adas)).rejected(401, "invalid_passkey")                                           // expired challenge
 	late := answerOf(ask(), adas)
 	s.clock.advance(5*time.Minute - time.Second)
 	quick(late).want(200)
 	late = answerOf(ask(), adas)
 	s.clock.advance(5*time.Minute + time.Second)
-	quick(late).refused(401, "invalid_passkey")
+	quick(late).rejected(401, "invalid_passkey")
 
 	for name, change := range map[string]func(a *authenticator){
 		"another site":     func(a *authenticator) { a.origin = "https://sign.example.com.evil.example" },
@@ -277,9 +277,9 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	}
 	broken := answerOf(ask(), adas)
 	broken["credential"].(object)["response"].(object)["signature"] = base64url([]byte("no signature"))
-	quick(broken).refused(401, "invalid_passkey")
-	quick(object{"ceremony": ask().str("ceremony"), "credential": object{"id": "x"}}).refused(401, "invalid_passkey")
-	(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": object{"ceremony": "x"}}).refused(400, "validation_error")
+	quick(broken).rejected(401, "invalid_passkey")
+	quick(object{"ceremony": ask().str("ceremony"), "credential": object{"id": "x"}}).rejected(401, "invalid_passkey")
+	(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": object{"ceremony": "x"}}).rejected(400, "validation_error")
 
 	// A response is valid once, for one change, in the session that requested the challenge.
 	ada = s.enters(t, object{"email": email, "password": password, "passkey": answerOf(ask(), adas)})
@@ -288,16 +288,16 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 		t.Helper()
 		return c.post("/v1/console/totp/recovery-codes", object{"password": password, "passkey": answer})
 	}
-	renew(ada, answerOf(elsewhere.confirmationChallenge(), adas)).refused(400, "validation_error")
-	renew(ada, answerOf(s.challenge(t, email), adas)).refused(400, "validation_error") // challenge was requested for a sign-in
-	quick(answerOf(ada.confirmationChallenge(), adas)).refused(401, "invalid_passkey")
-	renew(ada, answerOf(ada.confirmationChallenge(), bobs)).refused(400, "validation_error")
+	renew(ada, answerOf(elsewhere.confirmationChallenge(), adas)).rejected(400, "validation_error")
+	renew(ada, answerOf(s.challenge(t, email), adas)).rejected(400, "validation_error") // challenge was requested for a sign-in
+	quick(answerOf(ada.confirmationChallenge(), adas)).rejected(401, "invalid_passkey")
+	renew(ada, answerOf(ada.confirmationChallenge(), bobs)).rejected(400, "validation_error")
 	used = answerOf(ada.confirmationChallenge(), adas)
 	renew(ada, used).want(200)
-	renew(ada, used).refused(400, "validation_error")
+	renew(ada, used).rejected(400, "validation_error")
 	pending := ada.confirmationChallenge()
 	ada.post("/v1/console/logout", nil).want(204)
-	renew(elsewhere, answerOf(pending, adas)).refused(400, "validation_error")
+	renew(elsewhere, answerOf(pending, adas)).rejected(400, "validation_error")
 
 	// A lower signature counter is logged, because the key may have been copied.
 	adas.count = 1
@@ -315,10 +315,10 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	key := newAuthenticator(t)
 	options := carol.post(passkeysPath+"/begin", object{"password": password}).want(200)
 	made := object{"ceremony": options.str("ceremony"), "name": "Key", "credential": key.creates(options.body)}
-	another.post(passkeysPath, made).refused(400, "validation_error")
-	s.person(t, models.RoleViewer).post(passkeysPath, made).refused(400, "validation_error")
+	another.post(passkeysPath, made).rejected(400, "validation_error")
+	s.person(t, models.RoleViewer).post(passkeysPath, made).rejected(400, "validation_error")
 	carol.post(passkeysPath, made).want(201)
-	carol.post(passkeysPath, made).refused(400, "validation_error")
+	carol.post(passkeysPath, made).rejected(400, "validation_error")
 	carols := list(carol.get(passkeysPath).want(200))[0].(object)["id"].(string)
 	carol.post(passkeysPath+"/"+carols+"/remove", object{"password": password, "passkey": answerOf(carol.confirmationChallenge(), key)}).want(204)
 	require.Equal(t, 1, log.CountLines(`msg="passkey removed" user=`, "passkey="+carols))
@@ -337,7 +337,7 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	for range 9 {
 		erin.registers(newAuthenticator(t), "x", object{"password": password, "passkey": answerOf(erin.confirmationChallenge(), first)}).want(201)
 	}
-	erin.registers(newAuthenticator(t), "11", object{"password": password, "passkey": answerOf(erin.confirmationChallenge(), first)}).refused(409, "too_many_passkeys")
+	erin.registers(newAuthenticator(t), "11", object{"password": password, "passkey": answerOf(erin.confirmationChallenge(), first)}).rejected(409, "too_many_passkeys")
 	for _, secret := range []string{email, "Ada's", base64url(adas.id)} {
 		require.NotContains(t, log.String(), secret)
 	}
@@ -357,23 +357,23 @@ func TestPasskeys_RequiredSecondFactor(t *testing.T) {
 	require.Equal(t, true, users[0].(object)["secondFactor"])
 	for range 10 {
 		asked := s.challenge(t, email)
-		(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": object{"ceremony": asked.str("ceremony"), "credential": object{"id": "x"}}}).refused(401, "invalid_passkey")
+		(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": object{"ceremony": asked.str("ceremony"), "credential": object{"id": "x"}}}).rejected(401, "invalid_passkey")
 	}
-	(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": answerOf(s.challenge(t, email), key)}).refused(429, "rate_limited")
+	(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": answerOf(s.challenge(t, email), key)}).rejected(429, "rate_limited")
 	app.del("/v1/console/users/" + c.me().body["user"].(object)["id"].(string) + "/totp").want(204)
-	c.me().refused(401, "unauthorized")
-	(&client{t: t, s: s}).post(passkeysPath+"/challenge", object{"email": email, "password": password}).refused(409, "passkey_none")
+	c.me().rejected(401, "unauthorized")
+	(&client{t: t, s: s}).post(passkeysPath+"/challenge", object{"email": email, "password": password}).rejected(409, "passkey_none")
 
 	for _, base := range []string{"http://127.0.0.1:8080", "https://192.0.2.7", "http://sign.example.com"} {
 		s := onSQLite(t, func(cfg *api.Config) { cfg.BaseURL = base })
 		require.Equal(t, false, (&client{t: t, s: s}).get("/v1/console/sign-in").want(200).body["passkeys"], base)
 		person := s.person(t, models.RoleViewer)
-		person.post(passkeysPath+"/begin", object{"password": password}).refused(409, "passkeys_unavailable")
-		person.post(passkeysPath, object{"ceremony": uuid.NewString(), "name": "x", "credential": object{}}).refused(409, "passkeys_unavailable")
+		person.post(passkeysPath+"/begin", object{"password": password}).rejected(409, "passkeys_unavailable")
+		person.post(passkeysPath, object{"ceremony": uuid.NewString(), "name": "x", "credential": object{}}).rejected(409, "passkeys_unavailable")
 		// A passkey that was registered when the service had another address cannot be used either.
 		owner := person.me().body["user"].(object)
 		_, err := s.store.AddPasskey(t.Context(), &models.ConsolePasskey{UserID: uuid.MustParse(owner["id"].(string)), CredentialID: []byte("old"), Credential: []byte("{}"), Name: "Old"}, uuid.Nil)
 		require.NoError(t, err)
-		(&client{t: t, s: s}).post(passkeysPath+"/challenge", object{"email": owner["email"], "password": password}).refused(409, "passkeys_unavailable")
+		(&client{t: t, s: s}).post(passkeysPath+"/challenge", object{"email": owner["email"], "password": password}).rejected(409, "passkeys_unavailable")
 	}
 }

@@ -39,7 +39,7 @@ type ProviderConfig struct {
 
 var (
 	errSignInExpired       = models.Reject(models.KindUnauthorized, "sign_in_expired", "This sign-in has expired, was already used, or was started in another browser. Start again.")
-	errSignInRefused       = models.Reject(models.KindUnauthorized, "sign_in_refused", "The provider's response was rejected. Start again. If the problem persists, contact the operator of this service.")
+	errSignInRejected      = models.Reject(models.KindUnauthorized, "sign_in_refused", "The provider's response was rejected. Start again. If the problem persists, contact the operator of this service.")
 	errProviderUnreachable = models.Reject(models.KindUnavailable, "provider_unreachable", "The sign-in provider does not respond correctly. Try again in a minute. If the problem persists, contact the operator of this service.")
 	errRoleMissing         = models.Reject(models.KindForbidden, "role_missing", "The provider assigns you none of the roles viewer, support, sender and admin. Ask its administrator for a role, then sign in again.")
 	errSignInAgain         = models.Reject(models.KindForbidden, "sign_in_again", "Sign in at the provider again first.")
@@ -87,7 +87,7 @@ func (s *signInHandler) beginAtProvider(c *gin.Context) error {
 
 // connectProvider begins the sign-in that connects a password account to the provider.
 func (s *signInHandler) connectProvider(c *gin.Context, app caller, o *object) error {
-	if err := refuseProviderAccount(app); err != nil {
+	if err := rejectProviderAccount(app); err != nil {
 		return err
 	}
 	if err := s.reauthenticate(c, app, o); err != nil {
@@ -104,7 +104,7 @@ func (s *signInHandler) toProvider(c *gin.Context, kind models.ChallengeKind, us
 	ctx := c.Request.Context()
 	request, err := s.provider.Client.Begin(ctx, prompt)
 	if err != nil {
-		return s.refuseSignIn(c, err)
+		return s.rejectSignIn(c, err)
 	}
 	data, err := json.Marshal(request)
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *signInHandler) completeAtProvider(c *gin.Context) error {
 	}
 	user, person, err := s.fromProvider(c, code, state, issuer)
 	if err != nil {
-		return s.refuseSignIn(c, err)
+		return s.rejectSignIn(c, err)
 	}
 	if err := tries.release(c); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (s *signInHandler) fromProvider(c *gin.Context, code, state string, issuer 
 		return nil, person, fmt.Errorf("read sign-in: %w", err)
 	}
 	if issuer != nil && *issuer != s.provider.Client.Issuer() { // RFC 9207
-		return nil, person, &openid.Refusal{Reason: "answer of another issuer"}
+		return nil, person, &openid.Rejection{Reason: "answer of another issuer"}
 	}
 	person, err = s.provider.Client.Finish(ctx, request, code)
 	if err != nil {
@@ -221,12 +221,12 @@ func highestRole(given []string) models.Role {
 	return ""
 }
 
-// refuseSignIn logs the reason for a rejected sign-in, without the user or the provider's response. It returns an error
+// rejectSignIn logs the reason for a rejected sign-in, without the user or the provider's response. It returns an error
 // that explains what to do next.
-func (s *signInHandler) refuseSignIn(c *gin.Context, err error) error {
-	if refusal, ok := errors.AsType[*openid.Refusal](err); ok {
-		s.logSecurityEvent(c, "sign-in at the provider refused", "reason", refusal.Reason)
-		return errSignInRefused
+func (s *signInHandler) rejectSignIn(c *gin.Context, err error) error {
+	if rejection, ok := errors.AsType[*openid.Rejection](err); ok {
+		s.logSecurityEvent(c, "sign-in at the provider refused", "reason", rejection.Reason)
+		return errSignInRejected
 	}
 	if errors.Is(err, openid.ErrUnreachable) {
 		s.logSecurityEvent(c, "the sign-in provider does not answer", "error", err.Error())
@@ -238,8 +238,8 @@ func (s *signInHandler) refuseSignIn(c *gin.Context, err error) error {
 	return err
 }
 
-// refuseProviderAccount rejects password operations for users of the provider.
-func refuseProviderAccount(app caller) error {
+// rejectProviderAccount rejects password operations for users of the provider.
+func rejectProviderAccount(app caller) error {
 	if app.user.AtProvider() {
 		return errProviderAccount
 	}

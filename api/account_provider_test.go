@@ -251,7 +251,7 @@ func TestProviderSignIn_WithRole(t *testing.T) {
 		require.Equal(t, "ada@example.com", user["email"])
 		require.Equal(t, "Ada Byron", user["name"])
 		require.Equal(t, "viewer", user["role"])
-		ada.get("/v1/console/users").refused(403, "role_forbidden")
+		ada.get("/v1/console/users").rejected(403, "role_forbidden")
 
 		p.setUser("ada", "new@example.com", "something", "support", "viewer", "sender")
 		again := s.withToken(t, s.atProvider(t, p))
@@ -260,13 +260,13 @@ func TestProviderSignIn_WithRole(t *testing.T) {
 		p.setUser("ada", "ada@example.com", "admin")
 		s.withToken(t, s.atProvider(t, p)).get("/v1/console/users").want(200)
 		p.setUser("ada", "ada@example.com")
-		s.atProvider(t, p).refused(403, "role_missing")
+		s.atProvider(t, p).rejected(403, "role_missing")
 
 		// Another person with the same email address is a different user.
 		p.setUser("eve", "ada@example.com", "admin")
-		s.atProvider(t, p).refused(409, "account_exists")
+		s.atProvider(t, p).rejected(409, "account_exists")
 		ada.post("/v1/console/logout", nil).want(204)
-		ada.me().refused(401, "unauthorized")
+		ada.me().rejected(401, "unauthorized")
 	})
 }
 
@@ -355,32 +355,32 @@ func TestProviderSignIn_BelongsToItsBrowser(t *testing.T) {
 		browser, address := s.begin(t, object{})
 		other, another := s.begin(t, object{})
 		back := p.authorize(address)
-		(&client{t: t, s: s}).post(completePath, back).refused(401, "sign_in_expired")
-		other.post(completePath, back).refused(401, "sign_in_expired")
-		browser.with("Cookie", "__Host-countersign-sign-in=").post(completePath, back).refused(401, "sign_in_expired")
-		browser.post(completePath, object{"code": back["code"], "state": "made up"}).refused(401, "sign_in_expired")
+		(&client{t: t, s: s}).post(completePath, back).rejected(401, "sign_in_expired")
+		other.post(completePath, back).rejected(401, "sign_in_expired")
+		browser.with("Cookie", "__Host-countersign-sign-in=").post(completePath, back).rejected(401, "sign_in_expired")
+		browser.post(completePath, object{"code": back["code"], "state": "made up"}).rejected(401, "sign_in_expired")
 		a := browser.post(completePath, back).want(200)
 		require.NotContains(t, string(a.raw), back["code"])
 
 		// A retry is rejected, and so is another code that the provider would accept.
-		browser.post(completePath, back).refused(401, "sign_in_expired")
-		browser.post(completePath, object{"code": p.authorize(address)["code"], "state": back["state"]}).refused(401, "sign_in_expired")
+		browser.post(completePath, back).rejected(401, "sign_in_expired")
+		browser.post(completePath, object{"code": p.authorize(address)["code"], "state": back["state"]}).rejected(401, "sign_in_expired")
 
 		// A code from another sign-in is rejected, because its verifier does not match (RFC 7636).
 		stolen := p.authorize(address)["code"]
-		other.post(completePath, object{"code": stolen, "state": p.authorize(another)["state"]}).refused(401, "sign_in_refused")
+		other.post(completePath, object{"code": stolen, "state": p.authorize(another)["state"]}).rejected(401, "sign_in_refused")
 
 		// A code that was already used at the provider is rejected.
 		browser, address = s.begin(t, object{})
 		back = p.authorize(address)
 		p.change(func() { clear(p.codes) })
-		browser.post(completePath, back).refused(401, "sign_in_refused")
+		browser.post(completePath, back).rejected(401, "sign_in_refused")
 
 		// A response that names another issuer is rejected (RFC 9207).
 		browser, address = s.begin(t, object{})
 		back = p.authorize(address)
 		back["iss"] = "https://login.example.com"
-		browser.post(completePath, back).refused(401, "sign_in_refused")
+		browser.post(completePath, back).rejected(401, "sign_in_refused")
 		browser, address = s.begin(t, object{})
 		back = p.authorize(address)
 		back["iss"] = p.URL
@@ -392,7 +392,7 @@ func TestProviderSignIn_BelongsToItsBrowser(t *testing.T) {
 		browser, address = s.begin(t, object{})
 		back = p.authorize(address)
 		s.clock.advance(10*time.Minute + time.Second)
-		browser.post(completePath, back).refused(401, "sign_in_expired")
+		browser.post(completePath, back).rejected(401, "sign_in_expired")
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 
 		// Only one of many requests with the same response succeeds.
@@ -433,40 +433,40 @@ func TestLinkProvider_OnlyByTheOwner(t *testing.T) {
 		email := ada.email()
 		id := ada.me().body["user"].(object)["id"].(string)
 		p.setUser("eve", strings.ToUpper(email), "admin")
-		s.atProvider(t, p).refused(409, "account_exists")
+		s.atProvider(t, p).rejected(409, "account_exists")
 		ada.me().want(200)
 
 		// The owner links the provider's account and confirms this with the password.
-		ada.post(connectPath, object{"password": "something else"}).refused(400, "validation_error")
+		ada.post(connectPath, object{"password": "something else"}).rejected(400, "validation_error")
 		a := ada.post(connectPath, object{"password": password}).want(200)
 		p.setUser("ada", "other@example.com", "sender")
 		browser := (&client{t: t, s: s}).with("Cookie", cookieOf(t, a))
 		connected := s.withToken(t, browser.post(completePath, p.authorize(a.str("url"))))
 		require.Equal(t, id, connected.me().body["user"].(object)["id"])
 		require.Equal(t, "sender", connected.me().body["user"].(object)["role"])
-		ada.me().refused(401, "unauthorized")
+		ada.me().rejected(401, "unauthorized")
 		nobody := &client{t: t, s: s}
 		login := object{"email": email, "password": password}
-		nobody.post("/v1/console/login", login).refused(401, "invalid_credentials")
+		nobody.post("/v1/console/login", login).rejected(401, "invalid_credentials")
 		require.Equal(t, id, s.withToken(t, s.atProvider(t, p)).me().body["user"].(object)["id"])
-		connected.post(connectPath, object{"password": password}).refused(409, "provider_account")
-		connected.post("/v1/console/password", object{"password": password, "newPassword": "another long one"}).refused(409, "provider_account")
-		connected.post("/v1/console/totp", object{"password": password}).refused(409, "provider_account")
-		connected.post("/v1/console/totp/confirm", object{"code": "000000"}).refused(409, "provider_account")
+		connected.post(connectPath, object{"password": password}).rejected(409, "provider_account")
+		connected.post("/v1/console/password", object{"password": password, "newPassword": "another long one"}).rejected(409, "provider_account")
+		connected.post("/v1/console/totp", object{"password": password}).rejected(409, "provider_account")
+		connected.post("/v1/console/totp/confirm", object{"code": "000000"}).rejected(409, "provider_account")
 
 		// An account at the provider can be linked to only one user.
 		bob := s.person(t, models.RoleViewer)
 		a = bob.post(connectPath, object{"password": password}).want(200)
 		browser = (&client{t: t, s: s}).with("Cookie", cookieOf(t, a))
-		browser.post(completePath, p.authorize(a.str("url"))).refused(409, "identity_taken")
+		browser.post(completePath, p.authorize(a.str("url"))).rejected(409, "identity_taken")
 		bob.me().want(200)
 
 		// The provider determines the role until an administrator sets a new password.
 		app := s.client(t)
-		app.call(http.MethodPatch, "/v1/console/users/"+id, object{"role": "admin"}).refused(409, "provider_account")
+		app.call(http.MethodPatch, "/v1/console/users/"+id, object{"role": "admin"}).rejected(409, "provider_account")
 		app.call(http.MethodPatch, "/v1/console/users/"+id, object{"name": "Ada", "role": "sender"}).want(200)
 		app.post("/v1/console/users/"+id+"/password", object{"newPassword": password}).want(204)
-		connected.me().refused(401, "unauthorized")
+		connected.me().rejected(401, "unauthorized")
 		s.atProvider(t, p) // other@example.com is no longer linked, so this is a different user
 		nobody.post("/v1/console/login", login).want(200)
 	})
@@ -479,16 +479,16 @@ func TestProviderSignIn_DisabledUser(t *testing.T) {
 		ada := s.withToken(t, s.atProvider(t, p))
 		app := s.client(t)
 		app.del("/v1/console/users/" + ada.me().body["user"].(object)["id"].(string)).want(204)
-		ada.me().refused(401, "unauthorized")
-		s.atProvider(t, p).refused(403, "account_disabled")
+		ada.me().rejected(401, "unauthorized")
+		s.atProvider(t, p).rejected(403, "account_disabled")
 		p.setUser("ada-again", "ada@example.com", "admin")
-		s.atProvider(t, p).refused(403, "account_disabled")
+		s.atProvider(t, p).rejected(403, "account_disabled")
 
 		bob := s.person(t, models.RoleViewer)
 		email := bob.email()
 		app.del("/v1/console/users/" + bob.me().body["user"].(object)["id"].(string)).want(204)
 		p.setUser("bob", strings.ToUpper(email), "admin")
-		s.atProvider(t, p).refused(403, "account_disabled")
+		s.atProvider(t, p).rejected(403, "account_disabled")
 
 		// To restore access, an administrator creates a new account and the user links it.
 		p.setUser("ada", "ada@example.com", "viewer")
@@ -520,7 +520,7 @@ func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 	ada.get("/v1/console/users").want(200)
 	require.Equal(t, object{"active": false, "required": false, "recoveryCodes": 0.0}, ada.get("/v1/console/totp").want(200).body)
 	secret := object{"password": "-"}
-	ada.post("/v1/console/client-secrets", secret).refused(403, "sign_in_again")
+	ada.post("/v1/console/client-secrets", secret).rejected(403, "sign_in_again")
 
 	// The provider must authenticate the user again and confirm the time at which it did.
 	browser, address := s.begin(t, object{"again": true})
@@ -528,25 +528,25 @@ func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "login", u.Query().Get("prompt"))
 	require.Equal(t, "0", u.Query().Get("max_age"))
-	browser.post(completePath, p.authorize(address)).refused(401, "sign_in_refused")
+	browser.post(completePath, p.authorize(address)).rejected(401, "sign_in_refused")
 	p.set("auth_time", s.clock.now().Add(-6*time.Minute).Unix())
 	browser, address = s.begin(t, object{"again": true})
-	browser.post(completePath, p.authorize(address)).refused(401, "sign_in_refused")
+	browser.post(completePath, p.authorize(address)).rejected(401, "sign_in_refused")
 	p.set("auth_time", s.clock.now().Unix())
 	browser, address = s.begin(t, object{"again": true})
 	fresh := s.withToken(t, browser.post(completePath, p.authorize(address)))
-	ada.post("/v1/console/client-secrets", secret).refused(403, "sign_in_again")
-	fresh.post("/v1/console/client-secrets", object{}).refused(400, "validation_error")
+	ada.post("/v1/console/client-secrets", secret).rejected(403, "sign_in_again")
+	fresh.post("/v1/console/client-secrets", object{}).rejected(400, "validation_error")
 	fresh.post("/v1/console/client-secrets", secret).want(201)
 	s.clock.advance(5*time.Minute + time.Second)
-	fresh.post("/v1/console/client-secrets", secret).refused(403, "sign_in_again")
+	fresh.post("/v1/console/client-secrets", secret).rejected(403, "sign_in_again")
 
 	// A provider's clock that is ahead does not extend the period.
 	p.set("auth_time", s.clock.now().Add(time.Hour).Unix())
 	ahead := s.withToken(t, s.atProvider(t, p))
 	ahead.post("/v1/console/sessions/end", secret).want(204)
 	s.clock.advance(5*time.Minute + time.Second)
-	ahead.post("/v1/console/sessions/end", secret).refused(403, "sign_in_again")
+	ahead.post("/v1/console/sessions/end", secret).rejected(403, "sign_in_again")
 }
 
 // TestProviderSignIn_ChoosesAnotherAccount checks that a user can choose another account at the provider after the one
@@ -574,7 +574,7 @@ func TestProviderSignIn_ChoosesAnotherAccount(t *testing.T) {
 				return u.Query().Get("prompt")
 			}
 			p.setUser("guest", "guest@example.com", "other")
-			s.atProvider(t, p).refused(403, "role_missing")
+			s.atProvider(t, p).rejected(403, "role_missing")
 			require.Empty(t, prompt(object{}))
 			require.Equal(t, test.want, prompt(object{"otherAccount": true}))
 			require.Equal(t, "login", prompt(object{"otherAccount": true, "again": true}), "a fresh sign-in asks for the account as well")
@@ -594,16 +594,16 @@ func TestProviderUnavailable_Recovers(t *testing.T) {
 	p.change(func() { p.down = true })
 	nobody.get("/v1/console/sign-in").want(200)
 	for range 5 {
-		nobody.post(beginPath, object{}).refused(503, "provider_unreachable")
+		nobody.post(beginPath, object{}).rejected(503, "provider_unreachable")
 	}
-	s.person(t, models.RoleViewer).post(connectPath, object{"password": password}).refused(503, "provider_unreachable")
+	s.person(t, models.RoleViewer).post(connectPath, object{"password": password}).rejected(503, "provider_unreachable")
 	p.change(func() { require.Len(t, p.requests, 1, "it is not asked again at once") })
 	p.change(func() { p.down = false })
 	s.clock.advance(5 * time.Second)
 	browser, address := s.begin(t, object{})
 	back := p.authorize(address)
 	p.change(func() { p.down = true })
-	browser.post(completePath, back).refused(503, "provider_unreachable")
+	browser.post(completePath, back).rejected(503, "provider_unreachable")
 	p.change(func() { p.down = false })
 
 	// The provider's metadata is refreshed after an hour. If the refresh fails, the old metadata remains in use.
@@ -633,16 +633,16 @@ func TestProviderUnavailable_Recovers(t *testing.T) {
 	without := onSQLite(t, nil)
 	nobody = &client{t: t, s: without}
 	require.Equal(t, object{"provider": nil, "passkeys": true}, nobody.get("/v1/console/sign-in").want(200).body)
-	nobody.post(beginPath, object{}).refused(404, "not_found")
-	nobody.post(completePath, object{"code": "x", "state": "y"}).refused(404, "not_found")
+	nobody.post(beginPath, object{}).rejected(404, "not_found")
+	nobody.post(completePath, object{"code": "x", "state": "y"}).rejected(404, "not_found")
 	for _, name := range []string{"code", "state"} {
 		in := object{"code": "x", "state": "y"}
 		in[name] = strings.Repeat("x", 4096)
-		nobody.post(completePath, in).refused(404, "not_found")
+		nobody.post(completePath, in).rejected(404, "not_found")
 		in[name] = strings.Repeat("x", 4097)
-		require.Equal(t, []string{name}, nobody.post(completePath, in).refused(400, "validation_error").faults())
+		require.Equal(t, []string{name}, nobody.post(completePath, in).rejected(400, "validation_error").faults())
 	}
-	without.person(t, models.RoleViewer).post(connectPath, object{"password": password}).refused(404, "not_found")
+	without.person(t, models.RoleViewer).post(connectPath, object{"password": password}).rejected(404, "not_found")
 }
 
 // TestProviderClaims_FromUserinfo checks that claims may appear only in the userinfo response, and that its subject
@@ -654,14 +654,14 @@ func TestProviderClaims_FromUserinfo(t *testing.T) {
 		p.claims = object{"sub": "ada"}
 		p.userinfo = object{"sub": "eve", "email": "ada@example.com", "email_verified": true, "roles": "support"}
 	})
-	s.atProvider(t, p).refused(401, "sign_in_refused")
+	s.atProvider(t, p).rejected(401, "sign_in_refused")
 	p.change(func() { p.userinfo["sub"] = "ada" })
 	who := s.withToken(t, s.atProvider(t, p)).me().body["user"].(object)
 	require.Equal(t, "support", who["role"])
 	require.Equal(t, "ada@example.com", who["name"], "whoever has no name is called by the address")
 	// A verified address in the userinfo response does not verify a different address in the token.
 	p.change(func() { p.claims = object{"sub": "bob", "email": "bob@example.com"}; p.userinfo["sub"] = "bob" })
-	s.atProvider(t, p).refused(403, "email_unverified")
+	s.atProvider(t, p).rejected(403, "email_unverified")
 }
 
 // TestProviderSignIn_SeveralApps checks that the configuration must specify the app for users of the provider if there
@@ -672,14 +672,14 @@ func TestProviderSignIn_SeveralApps(t *testing.T) {
 	ada := s.withToken(t, s.atProvider(t, p))
 	other, _, err := s.store.CreateApp(t.Context(), "Other", models.PlanPro, nil)
 	require.NoError(t, err)
-	s.atProvider(t, p).refused(409, "application_unclear")
+	s.atProvider(t, p).rejected(409, "application_unclear")
 	s.cfg.Provider.App = other.ClientID
-	s.atProvider(t, p).refused(403, "account_elsewhere")
+	s.atProvider(t, p).rejected(403, "account_elsewhere")
 	ada.me().want(200)
 	p.setUser("bob", "bob@example.com", "viewer")
 	require.Equal(t, other.ID.String(), s.withToken(t, s.atProvider(t, p)).me().body["app"].(object)["id"])
 	s.cfg.Provider.App = uuid.New()
-	s.atProvider(t, p).refused(409, "application_unclear")
+	s.atProvider(t, p).rejected(409, "application_unclear")
 }
 
 // TestProviderSignIn_GuessesAreLimited checks that failed attempts are limited by client address.

@@ -97,8 +97,8 @@ func TestSuggestRecipients_IsLimited(t *testing.T) {
 	require.Equal(t, []string{"ada11@example.com"}, sam.suggested("tenantId=acme&search=ada+11"))
 	require.Empty(t, sam.suggested("tenantId=globex"))
 	for query, member := range map[string]string{"": "tenantId", "tenantId=": "tenantId", "tenantId=acme&search=" + url.QueryEscape("a\x00"): "search"} {
-		require.Contains(t, sam.get(recipientsPath+"?"+query).refused(400, "validation_error").body["errors"], member)
+		require.Contains(t, sam.get(recipientsPath+"?"+query).rejected(400, "validation_error").body["errors"], member)
 	}
-	sam.get(recipientsPath+"?tenantId=initech").refused(403, "tenant_forbidden")
-	s.client(t).get(recipientsPath).refused(403, "user_required")
+	sam.get(recipientsPath+"?tenantId=initech").rejected(403, "tenant_forbidden")
+	s.client(t).get(recipientsPath).rejected(403, "user_required")
 }

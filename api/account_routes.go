@@ -30,7 +30,7 @@ func (s *signInHandler) routes() []route {
 		forOwn(post, "/v1/console/sessions/end", withBody(s.endSessions)),
 		forOwn(post, "/v1/console/password", withBody(s.changePassword)),
 		forOwn(get, "/v1/console/totp", s.factor),
-		neverReplayed(forOwn(post, "/v1/console/totp", withBody(s.enrol))),
+		neverReplayed(forOwn(post, "/v1/console/totp", withBody(s.enroll))),
 		neverReplayed(forOwn(post, "/v1/console/totp/confirm", withBody(s.confirmFactor))),
 		neverReplayed(forOwn(post, "/v1/console/totp/recovery-codes", withBody(s.renewRecovery))),
 		forOwn(post, "/v1/console/totp/remove", withBody(s.removeFactor)),

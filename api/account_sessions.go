@@ -37,9 +37,9 @@ func (s *signInHandler) login(c *gin.Context) error {
 	}
 	if factor.Active {
 		if second.missing() {
-			refusal := models.Reject(models.KindUnauthorized, "code_required", "This account also needs a passkey, a code from its authenticator app, or a recovery code.")
-			refusal.Details = map[string]any{"authenticatorApp": factor.TOTP, "passkey": factor.Passkeys > 0 && s.relyingParty != nil}
-			return refusal
+			rejection := models.Reject(models.KindUnauthorized, "code_required", "This account also needs a passkey, a code from its authenticator app, or a recovery code.")
+			rejection.Details = map[string]any{"authenticatorApp": factor.TOTP, "passkey": factor.Passkeys > 0 && s.relyingParty != nil}
+			return rejection
 		}
 		if err := s.consumeSecondFactor(c, user, signInChallenge(user.ID), second); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (s *signInHandler) startSession(c *gin.Context, user *models.ConsoleUser, p
 	s.logSecurityEvent(c, "console user signed in", "user", user.ID, "secondFactor", factor, "with", signInOf(user))
 	return answer(c, http.StatusOK, gin.H{
 		"access_token": token, "token_type": "Bearer", "expires_in": int(credential.ConsoleLifetime.Seconds()),
-		"user": viewUser(user), "app": viewApp(app), "mustEnrol": s.mustEnrol(user, factor), "signIn": signInOf(user),
+		"user": viewUser(user), "app": viewApp(app), "mustEnrol": s.mustEnroll(user, factor), "signIn": signInOf(user),
 	})
 }
 
@@ -175,7 +175,7 @@ func (s *signInHandler) currentUser(c *gin.Context, app caller) error {
 		return answer(c, http.StatusOK, gin.H{"user": nil, "app": viewApp(app.App), "mustEnrol": false, "signIn": nil})
 	}
 	return answer(c, http.StatusOK, gin.H{
-		"user": viewUser(app.user), "app": viewApp(app.App), "mustEnrol": s.mustEnrol(app.user, app.factor), "signIn": signInOf(app.user),
+		"user": viewUser(app.user), "app": viewApp(app.App), "mustEnrol": s.mustEnroll(app.user, app.factor), "signIn": signInOf(app.user),
 	})
 }
 
@@ -235,7 +235,7 @@ func (s *signInHandler) endSessions(c *gin.Context, app caller, o *object) error
 // changePassword changes the user's own password and ends all other sessions.
 func (s *signInHandler) changePassword(c *gin.Context, app caller, o *object) error {
 	fresh := o.str("newPassword")
-	if err := refuseProviderAccount(app); err != nil {
+	if err := rejectProviderAccount(app); err != nil {
 		return err
 	}
 	if err := s.reauthenticate(c, app, o); err != nil {

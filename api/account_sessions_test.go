@@ -46,8 +46,8 @@ func TestSignOut_EndsTheSessionAtTheServer(t *testing.T) {
 		two := one.again()
 		require.NotEqual(t, one.token, two.token)
 		one.post("/v1/console/logout", nil).want(204)
-		one.me().refused(401, "unauthorized")
-		one.post("/v1/console/logout", nil).refused(401, "unauthorized")
+		one.me().rejected(401, "unauthorized")
+		one.post("/v1/console/logout", nil).rejected(401, "unauthorized")
 		two.me().want(200)
 		two.get("/v1/console/users").want(200)
 	})
@@ -65,8 +65,8 @@ func TestConsoleSessions_EndWhenIdle(t *testing.T) {
 		polling.me().want(200)
 		require.Len(t, busy.sessions(), 3)
 		s.clock.advance(20 * time.Minute)
-		left.me().refused(401, "unauthorized")
-		polling.me().refused(401, "unauthorized") // polling does not keep a session active
+		left.me().rejected(401, "unauthorized")
+		polling.me().rejected(401, "unauthorized") // polling does not keep a session active
 		require.Len(t, busy.sessions(), 1)
 		s.clock.advance(idle - 30*time.Minute)
 		busy.me().want(200)
@@ -96,8 +96,8 @@ func TestConsoleSessions_Own(t *testing.T) {
 		}
 		require.Equal(t, 1, current)
 		id := stranger.sessions()[0].(object)["id"]
-		one.post(end, object{"password": password, "sessionId": id}).refused(404, "not_found")
-		one.post(end, object{"password": "something else", "sessionId": id}).refused(400, "validation_error")
+		one.post(end, object{"password": password, "sessionId": id}).rejected(404, "not_found")
+		one.post(end, object{"password": "something else", "sessionId": id}).rejected(400, "validation_error")
 		var newest any
 		for _, v := range three.sessions() {
 			if v.(object)["current"].(bool) {
@@ -117,7 +117,7 @@ func TestConsoleSessions_Own(t *testing.T) {
 			last = last.again()
 		}
 		require.Len(t, last.sessions(), 20)
-		one.me().refused(401, "unauthorized") // the oldest session was ended because there were too many
+		one.me().rejected(401, "unauthorized") // the oldest session was ended because there were too many
 	})
 }
 
@@ -126,7 +126,7 @@ func TestConsoleSessions_EndedByAdministrators(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s *service) {
 		admin, user := s.person(t, models.RoleAdmin), s.person(t, models.RoleSupport)
 		at := "/v1/console/users/" + user.me().body["user"].(object)["id"].(string)
-		user.del(at+"/sessions").refused(403, "role_forbidden")
+		user.del(at+"/sessions").rejected(403, "role_forbidden")
 		admin.del(at + "/sessions").want(204)
 		user.me().want(401)
 		user = s.enters(t, object{"email": admin.email(), "password": password})
@@ -134,7 +134,7 @@ func TestConsoleSessions_EndedByAdministrators(t *testing.T) {
 		require.NoError(t, s.store.EndAllConsoleSessions(t.Context()))
 		user.me().want(401)
 		admin.me().want(401)
-		s.client(t).del("/v1/console/users/"+uuid.NewString()+"/sessions").refused(404, "not_found")
+		s.client(t).del("/v1/console/users/"+uuid.NewString()+"/sessions").rejected(404, "not_found")
 	})
 }
 
@@ -145,17 +145,17 @@ func TestChangePassword_Own(t *testing.T) {
 		c := s.person(t, models.RoleViewer)
 		other, email := c.again(), c.email()
 		long := strings.Repeat("страница ", 9) // 81 characters, but 153 bytes: longer than the bcrypt limit
-		errs := func(a *answer) object { t.Helper(); return a.refused(400, "validation_error").body["errors"].(object) }
+		errs := func(a *answer) object { t.Helper(); return a.rejected(400, "validation_error").body["errors"].(object) }
 		require.Contains(t, errs(c.post(change, object{"password": "not the password", "newPassword": long})), "password")
 		require.Contains(t, errs(c.post(change, object{"password": password, "newPassword": "short"})), "newPassword")
 		require.Contains(t, errs(c.post(change, object{"password": password, "newPassword": strings.Repeat("😀", 9)})), "newPassword") // 9 characters, but 36 bytes
 		other.me().want(200)
 		c.post(change, object{"password": password, "newPassword": long}).want(204)
 		c.me().want(200)
-		other.me().refused(401, "unauthorized")
+		other.me().rejected(401, "unauthorized")
 		nobody := &client{t: t, s: s}
 		for _, wrong := range []string{password, long[:len(long)-1], strings.ToUpper(long), " " + long} {
-			nobody.post("/v1/console/login", object{"email": email, "password": wrong}).refused(401, "invalid_credentials")
+			nobody.post("/v1/console/login", object{"email": email, "password": wrong}).rejected(401, "invalid_credentials")
 		}
 		s.enters(t, object{"email": email, "password": long})
 	})
@@ -174,9 +174,9 @@ func TestChangePassword_RejectsGuessable(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, strict.Close()) })
 	for _, p := range []string{"Password123!", "qwertyuiop", "Countersign 2026", "ada.lovelace@example.org", "leaked long ago"} {
 		_, err := strict.CreateUser(t.Context(), s.app.ID, "ada.lovelace@example.com", "Ada Lovelace", p, models.RoleViewer)
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal, p)
-		require.Contains(t, refusal.Fields, "password", p)
+		var rejection *models.Error
+		require.ErrorAs(t, err, &rejection, p)
+		require.Contains(t, rejection.Fields, "password", p)
 	}
 	_, err = strict.CreateUser(t.Context(), s.app.ID, "ada.lovelace@example.com", "Ada Lovelace", "notes on the engine", models.RoleViewer)
 	require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestChangePassword_RejectsGuessable(t *testing.T) {
 	require.ErrorContains(t, err, "leaked passwords", "what cannot be checked is not taken")
 
 	c := s.person(t, models.RoleViewer)
-	a := c.post("/v1/console/password", object{"password": password, "newPassword": "password1234"}).refused(400, "validation_error")
+	a := c.post("/v1/console/password", object{"password": password, "newPassword": "password1234"}).rejected(400, "validation_error")
 	require.Contains(t, a.body["errors"], "newPassword")
 }
 
@@ -239,7 +239,7 @@ func TestLargeBodiesOfOwnRoutes(t *testing.T) {
 	s := onSQLite(t, nil)
 	c := s.person(t, models.RoleViewer)
 	for _, path := range []string{"/sessions/end", "/password", "/totp", "/totp/confirm", "/totp/recovery-codes", "/totp/remove"} {
-		c.send(http.MethodPost, "/v1/console"+path, "application/json", make([]byte, 64<<10+1)).refused(413, "request_too_large")
+		c.send(http.MethodPost, "/v1/console"+path, "application/json", make([]byte, 64<<10+1)).rejected(413, "request_too_large")
 	}
 }
 
@@ -270,18 +270,18 @@ func TestSignIn_IsThrottled(t *testing.T) {
 		s.signIn(t, models.RoleViewer)
 		c := &client{t: t, s: s}
 		s.clock.nextMinute()
-		refused := 0
+		rejected := 0
 		for range 25 {
 			a := c.post("/v1/console/login", object{"email": "viewer@example.com", "password": "wrong"})
 			if a.status == http.StatusTooManyRequests {
-				refused++
+				rejected++
 				require.NotEmpty(t, a.header.Get("Retry-After"))
 			} else {
-				a.refused(401, "invalid_credentials")
+				a.rejected(401, "invalid_credentials")
 			}
 		}
-		require.GreaterOrEqual(t, refused, 4)
-		c.post("/v1/console/login", object{"email": "viewer@example.com", "password": "correct horse"}).refused(429, "rate_limited")
+		require.GreaterOrEqual(t, rejected, 4)
+		c.post("/v1/console/login", object{"email": "viewer@example.com", "password": "correct horse"}).rejected(429, "rate_limited")
 		s.clock.advance(time.Minute)
 		c.post("/v1/console/login", object{"email": "viewer@example.com", "password": "correct horse"}).want(200)
 	})

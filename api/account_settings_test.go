@@ -33,10 +33,10 @@ func TestSettings_TakeEffect(t *testing.T) {
 		data := contract()
 		data["expiresInDays"] = nil
 		require.Nil(t, c.draft(data).body["expiresAt"], "null is no deadline")
-		c.call(http.MethodPut, "/v1/console/settings?tenantId=acme", object{"defaultExpiryDays": 0}).refused(400, "validation_error")
+		c.call(http.MethodPut, "/v1/console/settings?tenantId=acme", object{"defaultExpiryDays": 0}).rejected(400, "validation_error")
 		limited := s.other(t, "only")
-		limited.get("/v1/console/settings?tenantId=acme").refused(403, "tenant_forbidden")
-		limited.get("/v1/console/settings").refused(403, "tenant_forbidden")
+		limited.get("/v1/console/settings?tenantId=acme").rejected(403, "tenant_forbidden")
+		limited.get("/v1/console/settings").rejected(403, "tenant_forbidden")
 		limited.get("/v1/console/settings?tenantId=only").want(200)
 	})
 }
@@ -71,7 +71,7 @@ func TestSettings_ChangeOnlyNamedMembers(t *testing.T) {
 			changed[name] = nil
 			require.Equal(t, changed, put("?tenantId=acme", object{name: nil}), name)
 		}
-		c.call(http.MethodPut, "/v1/console/settings?tenantId=acme", object{"language": "de", "replyTo": "nobody"}).refused(400, "validation_error")
+		c.call(http.MethodPut, "/v1/console/settings?tenantId=acme", object{"language": "de", "replyTo": "nobody"}).rejected(400, "validation_error")
 		require.Equal(t, changed, c.get("/v1/console/settings?tenantId=acme").want(200).body["own"], "all or nothing")
 	})
 }
@@ -94,7 +94,7 @@ func TestSettings_OfMails(t *testing.T) {
 			require.Equal(t, v, own[k], k)
 		}
 		for k, v := range map[string]any{"language": "tlh", "replyTo": "nobody", "notifyEmail": "a\u200bb@example.com"} {
-			require.Contains(t, put(object{k: v}).refused(400, "validation_error").body["errors"], k)
+			require.Contains(t, put(object{k: v}).rejected(400, "validation_error").body["errors"], k)
 		}
 		data := contract()
 		data["signers"] = []object{{"name": "Ada", "email": "ada@example.com"}}

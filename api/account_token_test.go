@@ -22,7 +22,7 @@ func TestToken_FormOrBasic_IsAccepted(t *testing.T) {
 		return nobody.with("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+pass)))
 	}
 	require.NotEmpty(t, post(basic(s.id, s.pass), "grant_type", "client_credentials").want(200).str("access_token"))
-	post(basic(s.id, "wrong"), "grant_type", "client_credentials", "client_id", s.id, "client_secret", s.pass).refused(401, "invalid_client")
+	post(basic(s.id, "wrong"), "grant_type", "client_credentials", "client_id", s.id, "client_secret", s.pass).rejected(401, "invalid_client")
 	for _, c := range []struct {
 		pairs  []string
 		member string
@@ -32,7 +32,7 @@ func TestToken_FormOrBasic_IsAccepted(t *testing.T) {
 		{[]string{"grant_type", "client_credentials", "client_secret", s.pass}, "client_id"},
 		{[]string{"grant_type", "client_credentials", "client_id", s.id}, "client_secret"},
 	} {
-		require.Contains(t, post(nobody, c.pairs...).refused(400, "validation_error").body["errors"], c.member)
+		require.Contains(t, post(nobody, c.pairs...).rejected(400, "validation_error").body["errors"], c.member)
 	}
 }
 

@@ -31,9 +31,9 @@ func (s *userHandler) listUsers(c *gin.Context, app caller) error {
 	}))
 }
 
-// refuseOwnAccount rejects administrative changes to the user's own account, so that administrators cannot lock
+// rejectOwnAccount rejects administrative changes to the user's own account, so that administrators cannot lock
 // themselves out by mistake.
-func refuseOwnAccount(app caller, user uuid.UUID, message string) error {
+func rejectOwnAccount(app caller, user uuid.UUID, message string) error {
 	if app.user != nil && app.user.ID == user {
 		return models.Reject(models.KindForbidden, "own_account", "%s", message)
 	}
@@ -58,7 +58,7 @@ func (s *userHandler) updateUser(c *gin.Context, app caller) error {
 		return err
 	}
 	if change.Role != nil && *change.Role != user.Role {
-		if err := refuseOwnAccount(app, user.ID, "Another administrator must change your role."); err != nil {
+		if err := rejectOwnAccount(app, user.ID, "Another administrator must change your role."); err != nil {
 			return err
 		}
 	}
@@ -77,7 +77,7 @@ func (s *userHandler) setUserPassword(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseOwnAccount(app, user.ID, "To change your own password, enter your current one."); err != nil {
+	if err := rejectOwnAccount(app, user.ID, "To change your own password, enter your current one."); err != nil {
 		return err
 	}
 	o, err := readObject(c, false)
@@ -126,7 +126,7 @@ func (s *userHandler) createUser(c *gin.Context, app caller, o *object) error {
 
 func (s *userHandler) disableUser(c *gin.Context, app caller) error {
 	id := checkedID(c, "id")
-	if err := refuseOwnAccount(app, id, "Another administrator must disable your account."); err != nil {
+	if err := rejectOwnAccount(app, id, "Another administrator must disable your account."); err != nil {
 		return err
 	}
 	if err := s.store.DisableUser(c.Request.Context(), app.ID, id); err != nil {

@@ -21,34 +21,34 @@ func TestConsoleUsers_ChangedByAdministrators(t *testing.T) {
 		at := "/v1/console/users/" + id
 
 		// A changed role takes effect with the next request, in the same session.
-		other.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).refused(403, "role_forbidden")
+		other.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).rejected(403, "role_forbidden")
 		changed := admin.call(http.MethodPatch, at, object{"role": "support", "name": "Grace Hopper"}).want(200)
 		require.Equal(t, "support", changed.str("role"))
 		other.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).want(200)
-		other.call(http.MethodPatch, at, object{"role": "admin"}).refused(403, "role_forbidden")
+		other.call(http.MethodPatch, at, object{"role": "admin"}).rejected(403, "role_forbidden")
 		require.Equal(t, "Grace Hopper", other.me().body["user"].(object)["name"])
 		require.Equal(t, "support", admin.call(http.MethodPatch, at, object{"name": nil, "role": nil}).want(200).str("role"), "null changes nothing")
-		admin.call(http.MethodPatch, at, object{"role": "owner"}).refused(400, "validation_error")
+		admin.call(http.MethodPatch, at, object{"role": "owner"}).rejected(400, "validation_error")
 
 		// Administrators cannot remove their own access by mistake.
-		admin.call(http.MethodPatch, "/v1/console/users/"+me, object{"role": "viewer"}).refused(403, "own_account")
+		admin.call(http.MethodPatch, "/v1/console/users/"+me, object{"role": "viewer"}).rejected(403, "own_account")
 		admin.call(http.MethodPatch, "/v1/console/users/"+me, object{"name": "Own Name", "role": "admin"}).want(200)
-		admin.del("/v1/console/users/"+me).refused(403, "own_account")
-		admin.post("/v1/console/users/"+me+"/password", object{"newPassword": "another long one"}).refused(403, "own_account")
+		admin.del("/v1/console/users/"+me).rejected(403, "own_account")
+		admin.post("/v1/console/users/"+me+"/password", object{"newPassword": "another long one"}).rejected(403, "own_account")
 
 		// If a user forgot the password, an administrator sets a new one, which also ends the user's sessions.
-		admin.post(at+"/password", object{"newPassword": "short"}).refused(400, "validation_error")
+		admin.post(at+"/password", object{"newPassword": "short"}).rejected(400, "validation_error")
 		admin.post(at+"/password", object{"newPassword": "another long one"}).want(204)
-		other.me().refused(401, "unauthorized")
+		other.me().rejected(401, "unauthorized")
 		email := named(t, list(admin.get("/v1/console/users").want(200)), "id", id)["email"]
-		(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password}).refused(401, "invalid_credentials")
+		(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password}).rejected(401, "invalid_credentials")
 		s.enters(t, object{"email": email, "password": "another long one"})
 
 		// Another app's users are not found.
 		stranger := s.other(t)
-		stranger.call(http.MethodPatch, at, object{"role": "viewer"}).refused(404, "not_found")
-		stranger.post(at+"/password", object{"newPassword": "another long one"}).refused(404, "not_found")
-		admin.call(http.MethodPatch, "/v1/console/users/"+uuid.NewString(), object{}).refused(404, "not_found")
+		stranger.call(http.MethodPatch, at, object{"role": "viewer"}).rejected(404, "not_found")
+		stranger.post(at+"/password", object{"newPassword": "another long one"}).rejected(404, "not_found")
+		admin.call(http.MethodPatch, "/v1/console/users/"+uuid.NewString(), object{}).rejected(404, "not_found")
 	})
 }
 
@@ -119,27 +119,27 @@ func TestConsoleUsersAndRoles(t *testing.T) {
 		require.Nil(t, s.client(t).get("/v1/console/me").want(200).body["user"])
 
 		viewer.get(at).want(200)
-		viewer.post(at+"/void", nil).refused(403, "role_forbidden")
-		viewer.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).refused(403, "role_forbidden")
-		support.call(http.MethodPut, "/v1/console/settings", object{}).refused(403, "role_forbidden")
+		viewer.post(at+"/void", nil).rejected(403, "role_forbidden")
+		viewer.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).rejected(403, "role_forbidden")
+		support.call(http.MethodPut, "/v1/console/settings", object{}).rejected(403, "role_forbidden")
 		voided := support.post(at+"/void", object{"reason": "typo"}).want(200)
 		log := voided.body["auditLog"].([]any)
 		require.True(t, strings.HasPrefix(log[len(log)-1].(object)["actor"].(string), "user:"), "the audit trail names the person")
 
 		// A console token is valid only for console operations.
 		admin.get("/v1/envelopes?tenantId=acme").want(200) // such as operations on envelopes; see TestEnvelopes_Roles
-		admin.get("/v1/webhooks").refused(401, "unauthorized")
+		admin.get("/v1/webhooks").rejected(401, "unauthorized")
 
 		made := admin.post("/v1/console/users", object{"email": "new@example.com", "name": "New", "password": password, "role": "viewer"}).want(201)
-		admin.post("/v1/console/users", object{"email": "NEW@example.com", "name": "New", "password": password, "role": "viewer"}).refused(409, "user_exists")
-		admin.post("/v1/console/users", object{"email": "x", "name": "", "password": "short", "role": "boss"}).refused(400, "validation_error")
+		admin.post("/v1/console/users", object{"email": "NEW@example.com", "name": "New", "password": password, "role": "viewer"}).rejected(409, "user_exists")
+		admin.post("/v1/console/users", object{"email": "x", "name": "", "password": "short", "role": "boss"}).rejected(400, "validation_error")
 		require.Equal(t, 4, strings.Count(string(admin.get("/v1/console/users").want(200).raw), `"role"`))
 		nobody := &client{t: t, s: s}
 		token := nobody.post("/v1/console/login", object{"email": "new@example.com", "password": password}).want(200).str("access_token")
 		admin.del("/v1/console/users/" + made.str("id")).want(204)
 		gone := &client{t: t, s: s, token: token}
-		gone.get("/v1/console/me").refused(401, "unauthorized")
-		nobody.post("/v1/console/login", object{"email": "new@example.com", "password": password}).refused(401, "invalid_credentials")
-		admin.del("/v1/console/users/"+made.str("id")).refused(404, "not_found")
+		gone.get("/v1/console/me").rejected(401, "unauthorized")
+		nobody.post("/v1/console/login", object{"email": "new@example.com", "password": password}).rejected(401, "invalid_credentials")
+		admin.del("/v1/console/users/"+made.str("id")).rejected(404, "not_found")
 	})
 }

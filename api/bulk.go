@@ -229,7 +229,7 @@ func (s *bulkHandler) checkBulkRows(c *gin.Context, app caller, b *models.BulkSe
 		}
 		if len(o.p) == 0 {
 			_, err = b.Envelope(act, of, r, limits.Documents)
-			if err := addRefusal(o.p, err); err != nil {
+			if err := addRejection(o.p, err); err != nil {
 				return nil, err
 			}
 		}
@@ -258,17 +258,17 @@ func (s *bulkHandler) bulkRowData(o *object, chosen models.Settings) models.Bulk
 	return d
 }
 
-// addRefusal adds the problems of a rejection to p. It returns any other error.
-func addRefusal(p models.Problems, err error) error {
-	refused, ok := errors.AsType[*models.Error](err)
+// addRejection adds the problems of a rejection to p. It returns any other error.
+func addRejection(p models.Problems, err error) error {
+	rejected, ok := errors.AsType[*models.Error](err)
 	switch {
 	case err == nil:
 	case !ok || !models.IsRejection(err):
 		return fmt.Errorf("check a row: %w", err)
-	case len(refused.Fields) == 0:
-		p.Add("", "%s", refused.Message)
+	case len(rejected.Fields) == 0:
+		p.Add("", "%s", rejected.Message)
 	default:
-		for path, texts := range refused.Fields {
+		for path, texts := range rejected.Fields {
 			p[path] = append(p[path], texts...)
 		}
 	}

@@ -337,8 +337,8 @@ func (f *bulkFaults) err(total int) error {
 	if f.total > 1 {
 		message += fmt.Sprintf(" (and %d more)", f.total-1)
 	}
-	refused := models.Reject(models.KindInvalid, "validation_error", "%s; nothing was sent", message)
-	refused.Fields = make(map[string][]string, len(f.list))
+	rejected := models.Reject(models.KindInvalid, "validation_error", "%s; nothing was sent", message)
+	rejected.Fields = make(map[string][]string, len(f.list))
 	for _, fault := range f.list {
 		path := fmt.Sprintf("rows[%d]", fault.Row-1)
 		switch {
@@ -347,10 +347,10 @@ func (f *bulkFaults) err(total int) error {
 		case fault.Column != "":
 			path += "." + fault.Column
 		}
-		refused.Fields[path] = append(refused.Fields[path], fault.Message)
+		rejected.Fields[path] = append(rejected.Fields[path], fault.Message)
 	}
-	refused.Details = map[string]any{"total": total, "faultCount": f.total, "faults": f.list}
-	return refused
+	rejected.Details = map[string]any{"total": total, "faultCount": f.total, "faults": f.list}
+	return rejected
 }
 
 // count returns a number followed by a noun, which is in the plural unless the number is 1.

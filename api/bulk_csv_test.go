@@ -52,12 +52,12 @@ func TestBulkSend_FromCSV(t *testing.T) {
 		"an empty row":               {head + "c,Ada,ada@example.com,L,l@example.com,7,S\n,,,,,,\n", []string{"2 : is empty"}},
 		"a role that is not known":   {"cook.name,cook.email\nC,c@example.com\n", []string{"1 cook: is not a role"}},
 	} {
-		faults := strings.Join(faultsOf(post("", c.body).refused(http.StatusBadRequest, "validation_error")), "\n")
+		faults := strings.Join(faultsOf(post("", c.body).rejected(http.StatusBadRequest, "validation_error")), "\n")
 		for _, want := range c.want {
 			assert.Contains(t, faults, want, what)
 		}
 	}
-	twice := faultsOf(post("", "tenant.age,tenant.age\n7,8\n").refused(http.StatusBadRequest, "validation_error"))
+	twice := faultsOf(post("", "tenant.age,tenant.age\n7,8\n").rejected(http.StatusBadRequest, "validation_error"))
 	require.Contains(t, twice[0], "is not known")
 	require.Equal(t, twice[0], twice[1], "what is wrong with each of them, not that there are two")
 	for what, c := range map[string]struct{ body, want string }{
@@ -80,14 +80,14 @@ func TestBulkSend_FromCSV(t *testing.T) {
 		"nothing":               {"", "has no header line"},
 		"a long row":            {head + strings.Repeat("x", 1<<20+8<<10) + "\n", `"rows[0]":["is larger than 1048576 bytes"]`},
 	} {
-		got := post("", c.body).refused(http.StatusBadRequest, "validation_error")
+		got := post("", c.body).rejected(http.StatusBadRequest, "validation_error")
 		assert.Contains(t, string(got.raw), c.want, what)
 	}
 	for _, query := range []string{"&perMinute=x", "&perMinute=0", "&dryRun=yes", "&dryrun=true", "&dryRun=false&dryRun=true", "&templateVersion=2", "&templateVersion=0"} {
-		post(query, head+"d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").refused(http.StatusBadRequest, "validation_error")
+		post(query, head+"d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").rejected(http.StatusBadRequest, "validation_error")
 	}
 	post("&dryRun=TRUE", "tenant.notify,"+head+"FALSE,d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").want(http.StatusOK) // as written by spreadsheets
 	dry := post("&dryRun=true", head+"d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").want(http.StatusOK)
 	assert.EqualValues(t, 1, dry.body["total"])
-	c.send(http.MethodPost, "/v1/bulk-sends", "application/pdf", kit.OnePage()).refused(http.StatusBadRequest, "content_type")
+	c.send(http.MethodPost, "/v1/bulk-sends", "application/pdf", kit.OnePage()).rejected(http.StatusBadRequest, "content_type")
 }

@@ -45,14 +45,14 @@ func TestBulkSends_AreListed(t *testing.T) {
 		assert.Empty(t, ids(s.other(t), ""))
 		assert.Equal(t, []string{third, second, first}, ids(s.signIn(t, models.RoleViewer), ""))
 		for query, name := range map[string]string{"?tenantId=": "tenantId", "?cursor=x": "cursor", "?pageSize=101": "pageSize"} {
-			assert.Contains(t, c.get(at+query).refused(http.StatusBadRequest, "validation_error").body["errors"], name)
+			assert.Contains(t, c.get(at+query).rejected(http.StatusBadRequest, "validation_error").body["errors"], name)
 		}
 
 		s.limit(t, "umbrella")
 		s.clock.advance(time.Minute) // makes the cached app expire
 		limited := s.client(t)
-		assert.Contains(t, limited.get(at).refused(http.StatusBadRequest, "validation_error").body["errors"], "tenantId")
-		limited.get(at+"?tenantId=acme").refused(http.StatusForbidden, "tenant_forbidden")
+		assert.Contains(t, limited.get(at).rejected(http.StatusBadRequest, "validation_error").body["errors"], "tenantId")
+		limited.get(at+"?tenantId=acme").rejected(http.StatusForbidden, "tenant_forbidden")
 		assert.Equal(t, []string{second}, ids(limited, "?tenantId=umbrella"))
 	})
 }

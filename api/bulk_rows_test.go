@@ -51,7 +51,7 @@ func TestBulkRecipients(t *testing.T) {
 			return row(out)
 		}
 		got := c.post("/v1/bulk-sends", bulkRequest(template, with("host", nil), with("host", object{"name": "Hal", "email": "hal"}), with("host", "Hal"),
-			with("language", "xx"), with("notify", "no"), with("kind", "viewer"), with("witnessFor", "landlord"))).refused(http.StatusBadRequest, "validation_error")
+			with("language", "xx"), with("notify", "no"), with("kind", "viewer"), with("witnessFor", "landlord"))).rejected(http.StatusBadRequest, "validation_error")
 		faults := strings.Join(faultsOf(got), "\n")
 		for _, want := range []string{
 			"1 signers[0].host: is required for kind in_person", "2 signers[0].host.email: ", "3 signers[0].host: ", "4 signers[0].language: must be a language tag",
@@ -68,7 +68,7 @@ func TestBulkRecipients(t *testing.T) {
 			"Ada,ada@example.com,,,yes,Hal,hal@example.com": "1 tenant.allowDelegation: ",
 			"Ada,ada@example.com,,,,Ada,ada@example.com":    "1 tenant.hostEmail: must differ from the signer's",
 		} {
-			assert.Contains(t, strings.Join(faultsOf(table(cells).refused(http.StatusBadRequest, "validation_error")), "\n"), want, cells)
+			assert.Contains(t, strings.Join(faultsOf(table(cells).rejected(http.StatusBadRequest, "validation_error")), "\n"), want, cells)
 		}
 	})
 }

@@ -104,8 +104,8 @@ func TestBulkSend_Lifecycle(t *testing.T) {
 			assert.Equal(t, step[1], c.post(at+"/"+step[0], nil).want(http.StatusOK).str("status"))
 		}
 		assert.Equal(t, counts(0, 0, 0, 3), c.get(at).body["counts"])
-		c.post(at+"/resume", nil).refused(http.StatusConflict, "bulk_send_cancelled")
-		c.post(at+"/retry", nil).refused(http.StatusConflict, "bulk_send_cancelled")
+		c.post(at+"/resume", nil).rejected(http.StatusConflict, "bulk_send_cancelled")
+		c.post(at+"/retry", nil).rejected(http.StatusConflict, "bulk_send_cancelled")
 
 		rows := c.get(at + "/rows?status=cancelled&pageSize=2").want(http.StatusOK)
 		assert.Len(t, rowsOf(rows), 2)
@@ -119,20 +119,20 @@ func TestBulkSend_Lifecycle(t *testing.T) {
 		lines := strings.Split(string(table.raw), "\r\n")
 		assert.Equal(t, "row,externalId,status,envelopeId,errorCode,error,settledAt", lines[0])
 		assert.True(t, strings.HasPrefix(lines[3], "3,'=c,cancelled,,,,20"), lines[3])
-		c.get(at+"/rows?status=odd").refused(http.StatusBadRequest, "validation_error")
+		c.get(at+"/rows?status=odd").rejected(http.StatusBadRequest, "validation_error")
 		c.get("/v1/envelopes?tenantId=acme&bulkSendId=" + made.str("id")).want(http.StatusOK)
-		c.get("/v1/envelopes?tenantId=acme&bulkSendId=x").refused(http.StatusBadRequest, "validation_error")
+		c.get("/v1/envelopes?tenantId=acme&bulkSendId=x").rejected(http.StatusBadRequest, "validation_error")
 
 		notFound := func(c *client) {
-			c.get(at).refused(http.StatusNotFound, "not_found")
-			c.get(at+"/rows").refused(http.StatusNotFound, "not_found")
-			c.post(at+"/pause", nil).refused(http.StatusNotFound, "not_found")
+			c.get(at).rejected(http.StatusNotFound, "not_found")
+			c.get(at+"/rows").rejected(http.StatusNotFound, "not_found")
+			c.post(at+"/pause", nil).rejected(http.StatusNotFound, "not_found")
 		}
 		notFound(s.other(t))
 		s.limit(t, "umbrella")
 		s.clock.advance(time.Minute) // makes the cached app expire
 		notFound(s.client(t))
-		s.client(t).post("/v1/bulk-sends", in).refused(http.StatusForbidden, "tenant_forbidden")
+		s.client(t).post("/v1/bulk-sends", in).rejected(http.StatusForbidden, "tenant_forbidden")
 	})
 }
 
@@ -168,7 +168,7 @@ func TestBulkSend_RejectsInvalidRows(t *testing.T) {
 			with(with(good, "externalId", "8"), "signers", []object{good["signers"].([]object)[0], good["signers"].([]object)[0], good["signers"].([]object)[1]}),
 			with(with(good, "externalId", "9"), "value", object{"flat": "7"}),
 			with(with(good, "externalId", "10"), strings.Repeat("x\u202e", 100), 1),
-		)).refused(http.StatusBadRequest, "validation_error")
+		)).rejected(http.StatusBadRequest, "validation_error")
 		faults := strings.Join(faultsOf(got), "\n")
 		for _, want := range []string{
 			"2 externalId: is also in row 1", "3 variables.street: is required", "4 values.flat: ", "4 values.roof: is not a field of the template",
@@ -183,7 +183,7 @@ func TestBulkSend_RejectsInvalidRows(t *testing.T) {
 
 		unlike := bulkRequest(template)
 		unlike["rows"] = []any{good, "a text", nil}
-		got = c.post("/v1/bulk-sends", unlike).refused(http.StatusBadRequest, "validation_error")
+		got = c.post("/v1/bulk-sends", unlike).rejected(http.StatusBadRequest, "validation_error")
 		assert.Subset(t, faultsOf(got), []string{"2 : must be an object", "3 : must be an object"})
 
 		many := bulkRequest(template)
@@ -192,7 +192,7 @@ func TestBulkSend_RejectsInvalidRows(t *testing.T) {
 			rows[i] = without(bulkRow(fmt.Sprint(i), "Ada"), "variables")
 		}
 		many["rows"] = rows
-		got = c.post("/v1/bulk-sends", many).refused(http.StatusBadRequest, "validation_error")
+		got = c.post("/v1/bulk-sends", many).rejected(http.StatusBadRequest, "validation_error")
 		assert.Len(t, faultsOf(got), 100, "the first of them")
 		assert.EqualValues(t, 150, got.body["details"].(object)["faultCount"])
 
@@ -206,16 +206,16 @@ func TestBulkSend_RejectsInvalidRows(t *testing.T) {
 			if what == "rows" {
 				in["rows"] = []object{}
 			}
-			refused := c.post("/v1/bulk-sends", in).refused(http.StatusBadRequest, "validation_error")
-			assert.Contains(t, refused.body["errors"], what)
+			rejected := c.post("/v1/bulk-sends", in).rejected(http.StatusBadRequest, "validation_error")
+			assert.Contains(t, rejected.body["errors"], what)
 		}
 		others := bulkTemplate(t, s, c, "umbrella")
-		c.post("/v1/bulk-sends", bulkRequest(others, good)).refused(http.StatusBadRequest, "validation_error")
+		c.post("/v1/bulk-sends", bulkRequest(others, good)).rejected(http.StatusBadRequest, "validation_error")
 		_, err := s.store.ArchiveTemplate(t.Context(), s.app.ID, uuid.MustParse(others), func(*models.Template) error { return nil })
 		require.NoError(t, err)
-		c.post("/v1/bulk-sends", bulkRequest(others, good)).refused(http.StatusBadRequest, "validation_error")
+		c.post("/v1/bulk-sends", bulkRequest(others, good)).rejected(http.StatusBadRequest, "validation_error")
 		over := make([]int, models.MaxBulkRows+1)
-		c.post("/v1/bulk-sends", object{"templateId": template, "tenantId": "acme", "rows": over}).refused(http.StatusBadRequest, "validation_error")
+		c.post("/v1/bulk-sends", object{"templateId": template, "tenantId": "acme", "rows": over}).rejected(http.StatusBadRequest, "validation_error")
 		for _, body := range []string{`[]`, `{"rows": [`, `{"rows": []} x`, `{"rows": 1}`, `{"rows": [], "rows": []}`, `{"dryRun": true, "dryRun": false}`, ``} {
 			c.send(http.MethodPost, "/v1/bulk-sends", "application/json", []byte(body)).want(http.StatusBadRequest)
 		}
@@ -224,7 +224,7 @@ func TestBulkSend_RejectsInvalidRows(t *testing.T) {
 			for _, r := range []*answer{
 				c.post("/v1/bulk-sends", with(bulkRequest(template, good), name, true)), c.post("/v1/bulk-sends?"+url.QueryEscape(name)+"=true", bulkRequest(template, good)),
 			} {
-				r.refused(http.StatusBadRequest, "validation_error")
+				r.rejected(http.StatusBadRequest, "validation_error")
 				assert.Contains(t, string(r.raw), "dryRun")
 				assert.Less(t, len(r.raw), 1000)
 			}
@@ -258,14 +258,14 @@ func TestBulkSend_ReservesEnvelopes(t *testing.T) {
 	for i := range rows {
 		rows[i] = bulkRow(fmt.Sprint(i), "Ada")
 	}
-	c.post("/v1/bulk-sends", bulkRequest(template, rows...)).refused(http.StatusPaymentRequired, "plan_limit_reached")
+	c.post("/v1/bulk-sends", bulkRequest(template, rows...)).rejected(http.StatusPaymentRequired, "plan_limit_reached")
 	id := uuid.MustParse(made.str("id"))
 	work, err := s.store.BulkWork(t.Context(), s.app.ID, id, 1, 1)
 	require.NoError(t, err)
 	require.NoError(t, s.store.FailBulkRow(t.Context(), s.app.ID, work.Rows[0], models.Reject(models.KindInvalid, "x", "y")))
 	assert.Equal(t, []any{0.0, 1.0}, usage())
 	c.post("/v1/bulk-sends", bulkRequest(template, rows[:len(rows)-1]...)).want(http.StatusAccepted)
-	c.post("/v1/bulk-sends/"+id.String()+"/retry", nil).refused(http.StatusPaymentRequired, "plan_limit_reached")
+	c.post("/v1/bulk-sends/"+id.String()+"/retry", nil).rejected(http.StatusPaymentRequired, "plan_limit_reached")
 	c.post("/v1/bulk-sends/"+id.String()+"/cancel", nil).want(http.StatusOK)
 	assert.Equal(t, []any{0.0, float64(len(rows) - 1)}, usage())
 }
@@ -308,10 +308,10 @@ func TestBulkSend_FailedRowsCanBeRetried(t *testing.T) {
 		told := c.get("/v1/console/webhook-deliveries/" + delivery["id"].(string)).want(http.StatusOK).body["payload"].(object)
 		assert.Equal(t, object{"bulkSendId": made.str("id"), "counts": object{"pending": 0.0, "sent": 1.0, "failed": 1.0, "cancelled": 0.0}}, told["data"])
 		for _, verb := range []string{"pause", "resume", "cancel"} {
-			c.post(at+"/"+verb, nil).refused(http.StatusConflict, "bulk_send_completed")
+			c.post(at+"/"+verb, nil).rejected(http.StatusConflict, "bulk_send_completed")
 		}
 		assert.Equal(t, "running", c.post(at+"/retry", nil).want(http.StatusOK).str("status"))
-		c.post(at+"/retry", nil).refused(http.StatusConflict, "bulk_send_no_failed_rows")
+		c.post(at+"/retry", nil).rejected(http.StatusConflict, "bulk_send_no_failed_rows")
 	})
 }
 
@@ -326,9 +326,9 @@ func TestBulkSend_Permissions(t *testing.T) {
 	made := sender.post("/v1/bulk-sends", in).want(http.StatusAccepted)
 	at := "/v1/bulk-sends/" + made.str("id")
 	for _, who := range []*client{support, viewer} {
-		who.post("/v1/bulk-sends", in).refused(http.StatusForbidden, "role_forbidden")
+		who.post("/v1/bulk-sends", in).rejected(http.StatusForbidden, "role_forbidden")
 		for _, verb := range []string{"pause", "resume", "cancel", "retry"} {
-			who.post(at+"/"+verb, nil).refused(http.StatusForbidden, "role_forbidden")
+			who.post(at+"/"+verb, nil).rejected(http.StatusForbidden, "role_forbidden")
 		}
 		who.get(at).want(http.StatusOK)
 		who.get(at + "/rows").want(http.StatusOK)

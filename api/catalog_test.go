@@ -89,8 +89,8 @@ func TestCatalogHasEveryCode(t *testing.T) {
 	}
 	require.Empty(t, missing, "codes that api/errors.yaml does not list")
 	require.Greater(t, listed, 100)
-	refused := (&client{t: t, s: s}).get("/v1/envelopes").refused(401, "unauthorized")
-	require.Equal(t, "https://sign.example.com/docs/errors#unauthorized", refused.str("type"))
+	rejected := (&client{t: t, s: s}).get("/v1/envelopes").rejected(401, "unauthorized")
+	require.Equal(t, "https://sign.example.com/docs/errors#unauthorized", rejected.str("type"))
 }
 
 // ofNoOperation contains the codes that are returned before the operation is known, or for a page of an embedded

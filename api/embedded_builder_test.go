@@ -42,7 +42,7 @@ func TestBuilderSession_PreparesItsDraft(t *testing.T) {
 		shown := nobody.get("/embed/build/" + token).want(200)
 		require.Contains(t, shown.header.Get("Content-Security-Policy"), "frame-ancestors https://app.example.com")
 		require.Contains(t, nobody.get("/embed/build/unknown").want(404).header.Get("Content-Security-Policy"), "frame-ancestors 'none'")
-		nobody.with("Referer", "https://evil.example.com/").get("/embed/build/"+token).refused(403, "origin_forbidden")
+		nobody.with("Referer", "https://evil.example.com/").get("/embed/build/"+token).rejected(403, "origin_forbidden")
 
 		// The session can use the operations of its draft, but cannot see the audit trail.
 		draft := page.get(at).want(200)
@@ -53,31 +53,31 @@ func TestBuilderSession_PreparesItsDraft(t *testing.T) {
 		page.patch(at+"/fields/"+field.str("id"), object{"x": 20}).want(200)
 		document := draft.body["documents"].([]any)[0].(object)["id"].(string)
 		page.get(at + "/documents/" + document + "/suggestions").want(200)
-		page.patch(at, object{"subject": "Mine"}).refused(403, "feature_forbidden")
-		page.post(at+"/send", nil).refused(403, "feature_forbidden")
+		page.patch(at, object{"subject": "Mine"}).rejected(403, "feature_forbidden")
+		page.post(at+"/send", nil).rejected(403, "feature_forbidden")
 		require.Contains(t, c.get(at).want(200).body["auditLog"].([]any)[0].(object)["actor"], "app:", "the application made it")
 
-		nobody.get("/v1/embedded/builders/unknown").refused(401, "session_invalid")
+		nobody.get("/v1/embedded/builders/unknown").rejected(401, "session_invalid")
 		c.del("/v1/embedded/builder-sessions/" + made.str("sessionId")).want(204)
 		c.del("/v1/embedded/builder-sessions/" + made.str("sessionId")).want(204)
-		s.other(t).del("/v1/embedded/builder-sessions/"+made.str("sessionId")).refused(404, "not_found")
-		page.get(at).refused(401, "session_invalid")
-		over := nobody.get("/v1/embedded/builders/"+token).refused(401, "session_invalid")
+		s.other(t).del("/v1/embedded/builder-sessions/"+made.str("sessionId")).rejected(404, "not_found")
+		page.get(at).rejected(401, "session_invalid")
+		over := nobody.get("/v1/embedded/builders/"+token).rejected(401, "session_invalid")
 		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "envelopeId": e.str("id")}, over.body["details"], "whom the frame tells")
 
 		made, page = c.builder(e, nil)
 		s.clock.advance(31 * time.Minute)
-		page.get(at).refused(401, "session_expired")
+		page.get(at).rejected(401, "session_expired")
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
-		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(401, "session_invalid")
+		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).rejected(401, "session_invalid")
 
 		c = s.client(t) // the previous token has expired
 		made, page = c.builder(e, nil)
 		c.post(at+"/send", nil).want(200)
-		require.Equal(t, object{"status": "sent"}, page.get(at).refused(401, "session_invalid").body["details"], "so that a page that got no answer to its sending learns of it")
-		over = nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(410, "session_completed")
+		require.Equal(t, object{"status": "sent"}, page.get(at).rejected(401, "session_invalid").body["details"], "so that a page that got no answer to its sending learns of it")
+		over = nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).rejected(410, "session_completed")
 		require.Equal(t, "sent", over.body["details"].(object)["status"])
-		c.post("/v1/embedded/builder-sessions", object{"tenantId": "acme", "envelopeId": e.str("id"), "allowedOrigin": "https://app.example.com"}).refused(409, "envelope_not_draft")
+		c.post("/v1/embedded/builder-sessions", object{"tenantId": "acme", "envelopeId": e.str("id"), "allowedOrigin": "https://app.example.com"}).rejected(409, "envelope_not_draft")
 	})
 }
 
@@ -91,9 +91,9 @@ func TestBuilderSession_TenantRestriction(t *testing.T) {
 	s.limit(t, "other")
 	s.clock.advance(2 * time.Second) // apps are cached for one second
 	in := object{"tenantId": "acme", "envelopeId": e.str("id"), "allowedOrigin": "https://app.example.com", "returnUrl": "https://app.example.com/x"}
-	c.post("/v1/embedded/builder-sessions", in).refused(403, "tenant_forbidden")
+	c.post("/v1/embedded/builder-sessions", in).rejected(403, "tenant_forbidden")
 	in["tenantId"] = "other"
-	c.post("/v1/embedded/builder-sessions", in).refused(404, "not_found")
+	c.post("/v1/embedded/builder-sessions", in).rejected(404, "not_found")
 	s.limit(t)
 	s.clock.advance(2 * time.Second)
 	in["tenantId"] = "acme"
@@ -111,7 +111,7 @@ func TestBuilderSession_FeaturesAreEnforced(t *testing.T) {
 	at := "/v1/envelopes/" + e.str("id")
 	signer, document := e.signer(0)["id"].(string), e.body["documents"].([]any)[0].(object)["id"].(string)
 	_, page := c.builder(e, object{"recipients": false, "documents": false, "send": false, "fieldTypes": []string{"signature", "text"}})
-	for name, refused := range map[string]*answer{
+	for name, rejected := range map[string]*answer{
 		"add a signer":      page.post(at+"/signers", object{"name": "Bo", "email": "bo@example.com"}),
 		"edit a signer":     page.patch(at+"/signers/"+signer, object{"name": "Bo"}),
 		"remove a signer":   page.del(at + "/signers/" + signer),
@@ -123,16 +123,16 @@ func TestBuilderSession_FeaturesAreEnforced(t *testing.T) {
 		"send":              page.post(at+"/send", nil),
 	} {
 		t.Log(name)
-		refused.refused(403, "feature_forbidden")
+		rejected.rejected(403, "feature_forbidden")
 	}
 	box := func(kind string) object {
 		return object{"signerId": signer, "type": kind, "page": 1, "x": 10, "y": 10, "w": 100, "h": 30}
 	}
-	page.post(at+"/fields", box("date")).refused(403, "feature_forbidden")
-	page.post(at+"/fields", []object{box("text"), box("date")}).refused(403, "feature_forbidden")
-	page.post(at+"/fields", box("nonsense")).refused(400, "validation_error")
+	page.post(at+"/fields", box("date")).rejected(403, "feature_forbidden")
+	page.post(at+"/fields", []object{box("text"), box("date")}).rejected(403, "feature_forbidden")
+	page.post(at+"/fields", box("nonsense")).rejected(400, "validation_error")
 	made := page.post(at+"/fields", box("text")).want(201)
-	page.patch(at+"/fields/"+made.str("id"), object{"type": "date"}).refused(403, "feature_forbidden")
+	page.patch(at+"/fields/"+made.str("id"), object{"type": "date"}).rejected(403, "feature_forbidden")
 	require.Len(t, c.get(at).want(200).body["fields"], 2, "what is refused changes nothing")
 
 	// The features also apply to fields found in tags and forms.
@@ -141,8 +141,8 @@ func TestBuilderSession_FeaturesAreEnforced(t *testing.T) {
 	_, page = c.builder(plain, object{"fieldTypes": []string{"signature"}})
 	of := "/v1/envelopes/" + plain.str("id")
 	document = plain.document(0)["id"].(string)
-	page.post(of+"/documents/"+document+"/prepare", object{"tags": "detect"}).refused(403, "feature_forbidden")
-	page.send(http.MethodPost, of+"/document?tags=detect", "application/pdf", tagged).refused(403, "feature_forbidden")
+	page.post(of+"/documents/"+document+"/prepare", object{"tags": "detect"}).rejected(403, "feature_forbidden")
+	page.send(http.MethodPost, of+"/document?tags=detect", "application/pdf", tagged).rejected(403, "feature_forbidden")
 	now := c.get(of).want(200)
 	require.Empty(t, now.body["fields"])
 	require.Len(t, now.body["documents"], 1)
@@ -155,7 +155,7 @@ func TestBuilderSession_FeaturesAreEnforced(t *testing.T) {
 	sender.patch(at, object{"subject": "Mine"}).want(200)
 	c.patch(at, object{"metadata": object{"order": "7"}}).want(200)
 	for _, metadata := range []any{object{"order": "8"}, nil} {
-		sender.patch(at, object{"subject": "Mine, too", "metadata": metadata}).refused(403, "feature_forbidden")
+		sender.patch(at, object{"subject": "Mine, too", "metadata": metadata}).rejected(403, "feature_forbidden")
 	}
 	kept := c.get(at).want(200)
 	require.Equal(t, object{"order": "7"}, kept.body["metadata"], "it is the application's")
@@ -199,7 +199,7 @@ func TestBuilderSession_HasNoOtherAccess(t *testing.T) {
 	}
 	require.Equal(t, 6, allowed, "the draft, its file, its pages with their texts and lines, and the suggestions")
 	c.get("/v1/envelopes/" + other.str("id")).want(200)
-	(&client{t: t, s: s, token: "builder_x"}).get("/v1/envelopes/"+e.str("id")).refused(401, "unauthorized")
+	(&client{t: t, s: s, token: "builder_x"}).get("/v1/envelopes/"+e.str("id")).rejected(401, "unauthorized")
 }
 
 // TestTemplateBuilderSession_EditsItsTemplate checks that a session can only edit its own template, and only until the
@@ -228,25 +228,25 @@ func TestTemplateBuilderSession_EditsItsTemplate(t *testing.T) {
 		next := page.with("If-Match", seen.header.Get("ETag")).patch(at, edit).want(200)
 		require.InDelta(t, 2, next.body["version"], 0)
 		require.True(t, strings.HasPrefix(next.body["versions"].([]any)[0].(object)["createdBy"].(string), "builder:"), "the version names the session")
-		page.with("If-Match", seen.header.Get("ETag")).patch(at, edit).refused(412, "precondition_failed")
+		page.with("If-Match", seen.header.Get("ETag")).patch(at, edit).rejected(412, "precondition_failed")
 
 		c.del("/v1/embedded/builder-sessions/" + made.str("sessionId")).want(204)
-		page.get(at).refused(401, "session_invalid")
-		over := nobody.get(session).refused(401, "session_invalid")
+		page.get(at).rejected(401, "session_invalid")
+		over := nobody.get(session).rejected(401, "session_invalid")
 		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "templateId": template.str("id")}, over.body["details"], "whom the frame tells")
 
 		made, page = c.templateBuilder(template, nil)
 		s.clock.advance(31 * time.Minute)
-		page.get(at).refused(401, "session_expired")
+		page.get(at).rejected(401, "session_expired")
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
-		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(401, "session_invalid")
+		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).rejected(401, "session_invalid")
 
 		c = s.client(t)
 		made, page = c.templateBuilder(template, nil)
 		c.del(at).want(204)
-		page.patch(at, edit).refused(401, "session_invalid")
-		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(410, "session_completed")
-		c.post("/v1/embedded/builder-sessions", object{"tenantId": "acme", "templateId": template.str("id"), "allowedOrigin": "https://app.example.com"}).refused(409, "template_archived")
+		page.patch(at, edit).rejected(401, "session_invalid")
+		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).rejected(410, "session_completed")
+		c.post("/v1/embedded/builder-sessions", object{"tenantId": "acme", "templateId": template.str("id"), "allowedOrigin": "https://app.example.com"}).rejected(409, "template_archived")
 	})
 }
 
@@ -261,25 +261,25 @@ func TestTemplateBuilderSession_HasTheTemplatesTenant(t *testing.T) {
 	shared["tenantId"] = nil
 	all := c.template(shared)
 	in := object{"tenantId": "other", "templateId": own.str("id"), "allowedOrigin": "https://app.example.com"}
-	c.post("/v1/embedded/builder-sessions", in).refused(404, "not_found")
+	c.post("/v1/embedded/builder-sessions", in).rejected(404, "not_found")
 	in["tenantId"], in["templateId"] = "acme", all.str("id")
-	c.post("/v1/embedded/builder-sessions", in).refused(404, "not_found")
+	c.post("/v1/embedded/builder-sessions", in).rejected(404, "not_found")
 	in["tenantId"] = nil
 	c.post("/v1/embedded/builder-sessions", in).want(201)
 	in["templateId"] = uuid.NewString()
-	c.post("/v1/embedded/builder-sessions", in).refused(404, "not_found")
+	c.post("/v1/embedded/builder-sessions", in).rejected(404, "not_found")
 	in["templateId"], in["envelopeId"] = all.str("id"), uuid.NewString()
-	require.Equal(t, []string{"envelopeId"}, c.post("/v1/embedded/builder-sessions", in).refused(400, "validation_error").faults())
+	require.Equal(t, []string{"envelopeId"}, c.post("/v1/embedded/builder-sessions", in).rejected(400, "validation_error").faults())
 	delete(in, "templateId")
-	require.Equal(t, []string{"tenantId"}, c.post("/v1/embedded/builder-sessions", in).refused(400, "validation_error").faults(), "a draft has a tenant")
+	require.Equal(t, []string{"tenantId"}, c.post("/v1/embedded/builder-sessions", in).rejected(400, "validation_error").faults(), "a draft has a tenant")
 	delete(in, "envelopeId")
 	in["tenantId"] = "acme"
-	require.Equal(t, []string{"envelopeId"}, c.post("/v1/embedded/builder-sessions", in).refused(400, "validation_error").faults())
+	require.Equal(t, []string{"envelopeId"}, c.post("/v1/embedded/builder-sessions", in).rejected(400, "validation_error").faults())
 
 	s.limit(t, "acme")
 	s.clock.advance(2 * time.Second) // apps are cached for one second
 	in["tenantId"], in["templateId"] = nil, all.str("id")
-	c.post("/v1/embedded/builder-sessions", in).refused(403, "tenant_forbidden")
+	c.post("/v1/embedded/builder-sessions", in).rejected(403, "tenant_forbidden")
 }
 
 // TestTemplateBuilderSession_FeaturesAreEnforced checks that the server enforces the features of a template builder
@@ -301,22 +301,22 @@ func TestTemplateBuilderSession_FeaturesAreEnforced(t *testing.T) {
 		"by whom": {"createdBy": "x"},
 	} {
 		t.Log(name)
-		page.patch(at, edit).refused(403, "feature_forbidden")
+		page.patch(at, edit).rejected(403, "feature_forbidden")
 	}
-	page.upload(http.MethodPatch, at, object{}, kit.OnePage()).refused(403, "feature_forbidden")
+	page.upload(http.MethodPatch, at, object{}, kit.OnePage()).rejected(403, "feature_forbidden")
 	other := object{"role": "tenant", "type": "date", "name": "until", "page": 1, "x": 50, "y": 250, "w": 100, "h": 20}
 	text := object{"role": "tenant", "type": "text", "page": 1, "x": 50, "y": 350, "w": 100, "h": 20}
-	page.patch(at, object{"fields": []object{kept, other}}).refused(403, "feature_forbidden")
+	page.patch(at, object{"fields": []object{kept, other}}).rejected(403, "feature_forbidden")
 	moved := object{"role": "tenant", "type": "date", "name": "from", "page": 1, "x": 60, "y": 150, "w": 100, "h": 20, "required": true}
-	page.patch(at, object{"fields": []object{moved}}).refused(403, "feature_forbidden")
-	page.patch(at, object{"fields": []object{kept, kept}}).refused(403, "feature_forbidden")
+	page.patch(at, object{"fields": []object{moved}}).rejected(403, "feature_forbidden")
+	page.patch(at, object{"fields": []object{kept, kept}}).rejected(403, "feature_forbidden")
 	require.InDelta(t, 1, c.get(at).want(200).body["version"], 0, "what is refused makes no version")
 	page.patch(at, object{"fields": []object{kept, text}}).want(200)
 	page.patch(at, object{"fields": []object{text}}).want(200) // fields that must not be added can still be removed
 
 	_, all := c.templateBuilder(template, object{"send": true})
 	all.patch(at, object{"name": "Ours", "subject": "S", "message": "M", "expiresInDays": 3, "reminderHours": 3}).want(200)
-	all.patch(at, object{"externalId": "x"}).refused(403, "feature_forbidden")
+	all.patch(at, object{"externalId": "x"}).rejected(403, "feature_forbidden")
 	all.upload(http.MethodPatch, at, object{"documents": []object{{"id": document}}}, kit.OnePage()).want(200)
 }
 
@@ -354,7 +354,7 @@ func TestTemplateBuilderSession_HasNoOtherAccess(t *testing.T) {
 		"GET /v1/templates/{id}/documents/{documentId}/pages/{page}/lines", "PATCH /v1/templates/{id}",
 	}, allowed)
 	_, draft := c.builder(e, nil)
-	draft.get("/v1/templates/"+template.str("id")).refused(401, "unauthorized")
+	draft.get("/v1/templates/"+template.str("id")).rejected(401, "unauthorized")
 	c.get("/v1/templates/" + template.str("id")).want(200)
 }
 
@@ -385,10 +385,10 @@ func TestTemplateDocuments_AreEdited(t *testing.T) {
 		require.Equal(t, "Annex.pdf", documents(e)[0]["name"])
 		require.Equal(t, documents(e)[1]["id"], e.field(0)["documentId"])
 
-		require.Equal(t, []string{"documents[0].id"}, c.patch(at, object{"documents": []object{{"id": uuid.NewString()}}}).refused(400, "validation_error").faults())
-		require.Equal(t, []string{"documents[1].id"}, c.patch(at, object{"documents": []object{{"id": first}, {"id": first}}}).refused(400, "validation_error").faults())
-		require.Equal(t, []string{"documents"}, c.patch(at, object{"documents": nil}).refused(400, "validation_error").faults())
-		require.Equal(t, []string{"documents[0].id"}, c.patch(at, object{"documents": []object{{"name": "x"}}}).refused(400, "validation_error").faults())
+		require.Equal(t, []string{"documents[0].id"}, c.patch(at, object{"documents": []object{{"id": uuid.NewString()}}}).rejected(400, "validation_error").faults())
+		require.Equal(t, []string{"documents[1].id"}, c.patch(at, object{"documents": []object{{"id": first}, {"id": first}}}).rejected(400, "validation_error").faults())
+		require.Equal(t, []string{"documents"}, c.patch(at, object{"documents": nil}).rejected(400, "validation_error").faults())
+		require.Equal(t, []string{"documents[0].id"}, c.patch(at, object{"documents": []object{{"name": "x"}}}).rejected(400, "validation_error").faults())
 
 		less := c.patch(at, object{"documents": []object{{"id": second}}}).want(200)
 		require.Len(t, documents(less), 1)

@@ -36,18 +36,18 @@ func TestEmbeddedSessions(t *testing.T) {
 		page := nobody.get("/embed/" + token).want(200)
 		require.Equal(t, "default-src 'none'; script-src 'self'; frame-ancestors https://app.example.com", page.header.Get("Content-Security-Policy"))
 		require.Empty(t, page.header.Get("X-Frame-Options"))
-		nobody.with("Referer", "https://evil.example.com/").get("/embed/"+token).refused(403, "origin_forbidden")
+		nobody.with("Referer", "https://evil.example.com/").get("/embed/"+token).rejected(403, "origin_forbidden")
 		nobody.with("Referer", "https://app.example.com/x").get("/embed/" + token).want(200)
 		unknown := nobody.get("/embed/unknown").want(404)
 		require.Contains(t, unknown.header.Get("Content-Security-Policy"), "frame-ancestors 'none'")
 		require.Contains(t, nobody.get("/sign/x").want(200).header.Get("Content-Security-Policy"), "frame-ancestors 'none'")
 
 		c.del("/v1/embedded/signing-sessions/" + made.str("sessionId")).want(204)
-		over := nobody.get("/v1/embedded/sessions/"+token).refused(401, "session_invalid")
+		over := nobody.get("/v1/embedded/sessions/"+token).rejected(401, "session_invalid")
 		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"]}, over.body["details"], "whom the frame tells")
 		require.Contains(t, nobody.get("/embed/"+token).want(200).header.Get("Content-Security-Policy"), "frame-ancestors https://app.example.com")
-		nobody.get(signing).refused(401, "session_invalid")
-		require.Empty(t, nobody.get("/v1/embedded/sessions/unknown").refused(401, "session_invalid").body["details"])
+		nobody.get(signing).rejected(401, "session_invalid")
+		require.Empty(t, nobody.get("/v1/embedded/sessions/unknown").rejected(401, "session_invalid").body["details"])
 
 		// The session of a closed envelope is rejected, but the error still contains what the embedding page needs to notify
 		// the application.
@@ -56,7 +56,7 @@ func TestEmbeddedSessions(t *testing.T) {
 		of["envelopeId"], of["signerId"] = ended.str("id"), ended.signer(0)["id"]
 		made = c.post("/v1/embedded/signing-sessions", of).want(201)
 		c.post("/v1/envelopes/"+ended.str("id")+"/void", nil).want(200)
-		over = nobody.get("/v1/embedded/sessions/"+made.str("sessionToken")).refused(401, "session_invalid")
+		over = nobody.get("/v1/embedded/sessions/"+made.str("sessionToken")).rejected(401, "session_invalid")
 		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "envelopeId": ended.str("id"), "signerId": ended.signer(0)["id"]}, over.body["details"])
 
 		// The signing token issued by a session expires with the session.
@@ -65,22 +65,22 @@ func TestEmbeddedSessions(t *testing.T) {
 		made = c.post("/v1/embedded/signing-sessions", short).want(201)
 		open = nobody.get("/v1/embedded/sessions/" + made.str("sessionToken")).want(200)
 		s.clock.advance(2 * time.Minute)
-		nobody.get("/v1/embedded/sessions/"+made.str("sessionToken")).refused(401, "session_expired")
-		nobody.get("/v1/signing/"+open.str("signingToken")).refused(401, "signing_link_expired")
+		nobody.get("/v1/embedded/sessions/"+made.str("sessionToken")).rejected(401, "session_expired")
+		nobody.get("/v1/signing/"+open.str("signingToken")).rejected(401, "signing_link_expired")
 
 		for name, v := range map[string]any{
 			"allowedOrigin": "http://app.example.com", "expiresInMinutes": 121, "returnUrl": "http://x.example.com", "signerId": "x", "theme": "dark", "tenantId": nil,
 		} {
 			bad := in()
 			bad[name] = v
-			require.Contains(t, c.post("/v1/embedded/signing-sessions", bad).refused(400, "validation_error").body["errors"], name)
+			require.Contains(t, c.post("/v1/embedded/signing-sessions", bad).rejected(400, "validation_error").body["errors"], name)
 		}
 		for _, origin := range []string{"https://app.example.com/", "https://*.example.com", "https://u:p@app.example.com", "https://a b", "null", "*", "http://localhost:3000", ""} {
 			bad := in()
 			bad["allowedOrigin"] = origin
-			require.Contains(t, c.post("/v1/embedded/signing-sessions", bad).refused(400, "validation_error").body["errors"], "allowedOrigin", origin)
+			require.Contains(t, c.post("/v1/embedded/signing-sessions", bad).rejected(400, "validation_error").body["errors"], "allowedOrigin", origin)
 			builder := object{"tenantId": "acme", "envelopeId": e.str("id"), "allowedOrigin": origin}
-			require.Contains(t, c.post("/v1/embedded/builder-sessions", builder).refused(400, "validation_error").body["errors"], "allowedOrigin", origin)
+			require.Contains(t, c.post("/v1/embedded/builder-sessions", builder).rejected(400, "validation_error").body["errors"], "allowedOrigin", origin)
 		}
 		written := in()
 		written["allowedOrigin"] = "https://BÜCHER.example:0443"
@@ -88,17 +88,17 @@ func TestEmbeddedSessions(t *testing.T) {
 		require.Equal(t, "https://xn--bcher-kva.example", nobody.get("/v1/embedded/sessions/"+session.str("sessionToken")).want(200).str("allowedOrigin"))
 		wrong := in()
 		wrong["tenantId"] = "other"
-		c.post("/v1/embedded/signing-sessions", wrong).refused(404, "not_found")
+		c.post("/v1/embedded/signing-sessions", wrong).rejected(404, "not_found")
 		wrong = in()
 		wrong["signerId"] = uuid.NewString()
-		c.post("/v1/embedded/signing-sessions", wrong).refused(404, "not_found")
-		s.other(t).post("/v1/embedded/signing-sessions", in()).refused(404, "not_found")
+		c.post("/v1/embedded/signing-sessions", wrong).rejected(404, "not_found")
+		s.other(t).post("/v1/embedded/signing-sessions", in()).rejected(404, "not_found")
 
 		last := c.post("/v1/embedded/signing-sessions", in()).want(201)
 		open = nobody.get("/v1/embedded/sessions/" + last.str("sessionToken")).want(200)
 		c.signs(e, open.str("signingToken"))
-		nobody.get("/v1/embedded/sessions/"+last.str("sessionToken")).refused(410, "session_completed")
-		c.post("/v1/embedded/signing-sessions", in()).refused(409, "envelope_closed")
+		nobody.get("/v1/embedded/sessions/"+last.str("sessionToken")).rejected(410, "session_completed")
+		c.post("/v1/embedded/signing-sessions", in()).rejected(409, "envelope_closed")
 	})
 }
 
@@ -131,8 +131,8 @@ func TestEmbeddedSession_OutlivesTheLink(t *testing.T) {
 
 		s.clock.advance(models.LinkLifetime - 29*time.Minute)
 		second := embed(1)
-		nobody.get("/v1/signing/"+old).refused(401, "signing_link_invalid")
-		nobody.get(first).refused(401, "signing_link_expired") // the session has ended
+		nobody.get("/v1/signing/"+old).rejected(401, "signing_link_invalid")
+		nobody.get(first).rejected(401, "signing_link_expired") // the session has ended
 		require.NotEqual(t, second, embed(1), "the new link lasts")
 		nobody.get(second).want(200)
 
@@ -173,7 +173,7 @@ func TestEmbeddedSession_Limits(t *testing.T) {
 	}{{nil, 30 * time.Minute}, {1, time.Minute}, {120, 2 * time.Hour}, {0, 0}, {-1, 0}, {121, 0}} {
 		a := ask("expiresInMinutes", tt.given)
 		if tt.want == 0 {
-			require.Contains(t, a.refused(400, "validation_error").body["errors"], "expiresInMinutes", "%v", tt.given)
+			require.Contains(t, a.rejected(400, "validation_error").body["errors"], "expiresInMinutes", "%v", tt.given)
 			continue
 		}
 		until, err := time.Parse(time.RFC3339Nano, a.want(201).str("expiresAt"))
@@ -183,10 +183,10 @@ func TestEmbeddedSession_Limits(t *testing.T) {
 	longest := "https://app.example.com/" + strings.Repeat("a", 2048-len("https://app.example.com/"))
 	ask("returnUrl", longest).want(201)
 	for _, bad := range []string{longest + "a", "http://app.example.com", "https://app.example.com/\x00", "app", "https://u@app.example.com", "https:///path", "https:app.example.com"} {
-		require.Contains(t, ask("returnUrl", bad).refused(400, "validation_error").body["errors"], "returnUrl", bad)
+		require.Contains(t, ask("returnUrl", bad).rejected(400, "validation_error").body["errors"], "returnUrl", bad)
 	}
 	for _, tenant := range []string{"", strings.Repeat("x", 256)} {
-		require.Contains(t, ask("tenantId", tenant).refused(400, "validation_error").body["errors"], "tenantId")
+		require.Contains(t, ask("tenantId", tenant).rejected(400, "validation_error").body["errors"], "tenantId")
 	}
-	ask("tenantId", "other").refused(404, "not_found")
+	ask("tenantId", "other").rejected(404, "not_found")
 }

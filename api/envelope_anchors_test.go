@@ -31,17 +31,17 @@ func TestAnchorProblems(t *testing.T) {
 		{&prepare.AnchorError{Field: 1}, "fields[2].anchor"},
 		{&prepare.AnchorError{Field: 2, Found: 1001}, "fields[3].anchor"},
 	} {
-		var refused *models.Error
-		require.ErrorAs(t, anchorProblem(c.err, fields, models.IndexedPath), &refused)
-		require.Contains(t, refused.Fields, c.path)
+		var rejected *models.Error
+		require.ErrorAs(t, anchorProblem(c.err, fields, models.IndexedPath), &rejected)
+		require.Contains(t, rejected.Fields, c.path)
 	}
 	for _, err := range []error{pagetext.ErrLimit, budget.ErrSpent} {
 		require.Equal(t, "anchor_too_complex", codeOf(t, anchorProblem(err, fields, models.IndexedPath)))
 	}
 	for _, damage := range []error{pdf.ErrDamaged, pdf.ErrFilter} {
-		var refused *rejection.Error
-		require.ErrorAs(t, anchorProblem(fmt.Errorf("page 1: content: %w", damage), fields, models.IndexedPath), &refused)
-		require.Equal(t, rejection.PDFNeedsRepair, refused.Code)
+		var rejected *rejection.Error
+		require.ErrorAs(t, anchorProblem(fmt.Errorf("page 1: content: %w", damage), fields, models.IndexedPath), &rejected)
+		require.Equal(t, rejection.PDFNeedsRepair, rejected.Code)
 	}
 	other := errors.New("the disk is gone")
 	require.Equal(t, other, anchorProblem(other, fields, models.IndexedPath))
@@ -80,9 +80,9 @@ func TestPlace_FieldsBeyondTheirBound_AreRejected(t *testing.T) {
 				require.Equal(t, n-1, at[n-1], name)
 				continue
 			}
-			var refused *models.Error
-			require.ErrorAs(t, err, &refused, name)
-			require.Contains(t, refused.Fields, "fields", name)
+			var rejected *models.Error
+			require.ErrorAs(t, err, &rejected, name)
+			require.Contains(t, rejected.Fields, "fields", name)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func TestConsoleEnvelopes(t *testing.T) {
 		signer := e.signer(0)["id"].(string)
 		a := c.post(at+"/signers/"+signer+"/resend", nil).want(202)
 		require.NotContains(t, string(a.raw), "signingUrl")
-		c.get("/v1/signing/"+token).refused(401, "signing_link_invalid")
+		c.get("/v1/signing/"+token).rejected(401, "signing_link_invalid")
 		rows, err := s.store.ClaimOutbox(t.Context(), 100, time.Minute)
 		require.NoError(t, err)
 		for range 3 { // rows of the same envelope are claimed one at a time
@@ -106,12 +106,12 @@ func TestConsoleEnvelopes(t *testing.T) {
 		require.Len(t, rows, 1)
 		require.Equal(t, models.OutboxReinvite, rows[0].Kind)
 		require.Equal(t, signer, rows[0].Refs.SignerID.String())
-		c.post(at+"/signers/"+uuid.NewString()+"/resend", nil).refused(404, "not_found")
+		c.post(at+"/signers/"+uuid.NewString()+"/resend", nil).rejected(404, "not_found")
 		c.get("/v1/envelopes/" + e.str("id") + "/progress").want(200)
 		full := c.get(at).want(200)
 		require.Contains(t, full.body, "mails")
 		require.Contains(t, full.body, "deliveries")
-		s.other(t).get(at).refused(404, "not_found")
+		s.other(t).get(at).rejected(404, "not_found")
 	})
 }
 
@@ -138,7 +138,7 @@ func TestSealingProblem_IsShownToTheSender(t *testing.T) {
 		require.NotEmpty(t, problem["message"])
 		require.NotEmpty(t, problem["since"])
 		require.Equal(t, "in_progress", full.str("status"))
-		c.post(at+"/void", nil).refused(400, "envelope_sealing")
+		c.post(at+"/void", nil).rejected(400, "envelope_sealing")
 		staff := s.signIn(t, models.RoleViewer)
 		require.Contains(t, staff.get("/v1/console/envelopes/"+e.str("id")).want(200).body, "sealingProblem")
 		row := staff.get("/v1/console/envelopes").want(200).body["data"].([]any)[0].(object)

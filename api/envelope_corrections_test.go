@@ -25,10 +25,10 @@ func (c *client) linkOf(e *answer, i int) string {
 	return tokenOf(c.post("/v1/envelopes/"+e.str("id")+"/signers/"+e.signer(i)["id"].(string)+"/signing-link", nil).want(200).body["signingUrl"])
 }
 
-// refusedLink checks that a signing link is rejected with the given code.
-func (c *client) refusedLink(token, code string) {
+// rejectedLink checks that a signing link is rejected with the given code.
+func (c *client) rejectedLink(token, code string) {
 	c.t.Helper()
-	c.get("/v1/signing/"+token).refused(401, code)
+	c.get("/v1/signing/"+token).rejected(401, code)
 }
 
 // TestReplaceSigner_EndsTheFormerLink checks that the new signer takes the place of the previous one, whose link
@@ -51,11 +51,11 @@ func TestReplaceSigner_EndsTheFormerLink(t *testing.T) {
 		require.Equal(t, []any{"Grace", "grace@example.com", "email_otp", "sent"}, []any{got.str("name"), got.str("email"), got.str("authMethod"), got.str("status")})
 		previous := got.body["previous"].([]any)[0].(object)
 		require.Equal(t, []any{"Ada", "ada@example.com", "On leave"}, []any{previous["name"], previous["email"], previous["reason"]})
-		nobody.refusedLink(token, "signing_link_invalid")
-		nobody.get("/v1/signing/"+token+"/document").refused(401, "signing_link_invalid")
+		nobody.rejectedLink(token, "signing_link_invalid")
+		nobody.get("/v1/signing/"+token+"/document").rejected(401, "signing_link_invalid")
 
 		for _, method := range []string{"", "fax"} {
-			faults := c.post(at+bob+"/replace", object{"name": "Rob", "email": "rob@example.com", "authMethod": method}).refused(400, "validation_error").faults()
+			faults := c.post(at+bob+"/replace", object{"name": "Rob", "email": "rob@example.com", "authMethod": method}).rejected(400, "validation_error").faults()
 			require.Equal(t, []string{"authMethod"}, faults)
 		}
 		pending := c.post(at+bob+"/replace", object{"name": "Rob", "email": "rob@example.com"}).want(200)
@@ -67,14 +67,14 @@ func TestReplaceSigner_EndsTheFormerLink(t *testing.T) {
 		code := nobody.get("/v1/signing/" + fresh).want(200)
 		require.Equal(t, false, code.body["consentGiven"], "nothing of the one before counts")
 		require.Equal(t, "Grace", code.str("signerName"))
-		nobody.post("/v1/signing/"+fresh+"/consent", nil).refused(401, "otp_required")
+		nobody.post("/v1/signing/"+fresh+"/consent", nil).rejected(401, "otp_required")
 		nobody.post("/v1/signing/"+fresh+"/otp/request", nil).want(200)
 		nobody.post("/v1/signing/"+fresh+"/otp/verify", object{"code": s.mails.code(t)}).want(200)
 		nobody.post("/v1/signing/"+fresh+"/consent", nil).want(200)
 		nobody.post("/v1/signing/"+fresh+"/sign", object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}).want(200)
-		c.post(at+ada+"/replace", object{"name": "X", "email": "x@example.com"}).refused(409, "already_signed")
-		c.post(at+uuid.NewString()+"/replace", object{"name": "X", "email": "x@example.com"}).refused(404, "not_found")
-		require.Contains(t, c.post(at+bob+"/replace", object{"name": "X", "email": "x@example.com", "authMethod": "sms_otp"}).refused(400, "validation_error").body["errors"], "phone")
+		c.post(at+ada+"/replace", object{"name": "X", "email": "x@example.com"}).rejected(409, "already_signed")
+		c.post(at+uuid.NewString()+"/replace", object{"name": "X", "email": "x@example.com"}).rejected(404, "not_found")
+		require.Contains(t, c.post(at+bob+"/replace", object{"name": "X", "email": "x@example.com", "authMethod": "sms_otp"}).rejected(400, "validation_error").body["errors"], "phone")
 
 		for _, ev := range c.get("/v1/envelopes/" + e.str("id")).want(200).body["auditLog"].([]any) {
 			if detail := ev.(object)["detail"]; ev.(object)["event"] == "signer.replaced" {
@@ -89,9 +89,9 @@ func TestReplaceSigner_EndsTheFormerLink(t *testing.T) {
 		found := c.get("/v1/envelopes?tenantId=acme&signerEmail=grace@example.com").want(200)
 		require.EqualValues(t, 1, found.body["total"])
 		draft := c.draft(contract())
-		c.post("/v1/envelopes/"+draft.str("id")+"/signers/"+draft.signer(0)["id"].(string)+"/replace", object{"name": "X", "email": "x@example.com"}).refused(409, "envelope_draft")
-		s.signIn(t, models.RoleViewer).post(at+bob+"/replace", object{"name": "X", "email": "x@example.com"}).refused(403, "role_forbidden")
-		c.with("If-Match", `"0"`).post(at+bob+"/replace", object{"name": "X", "email": "x@example.com"}).refused(412, "precondition_failed")
+		c.post("/v1/envelopes/"+draft.str("id")+"/signers/"+draft.signer(0)["id"].(string)+"/replace", object{"name": "X", "email": "x@example.com"}).rejected(409, "envelope_draft")
+		s.signIn(t, models.RoleViewer).post(at+bob+"/replace", object{"name": "X", "email": "x@example.com"}).rejected(403, "role_forbidden")
+		c.with("If-Match", `"0"`).post(at+bob+"/replace", object{"name": "X", "email": "x@example.com"}).rejected(412, "precondition_failed")
 	})
 }
 
@@ -124,18 +124,18 @@ func TestResendInvitation_IsLimited(t *testing.T) {
 	for range models.ResendLimit {
 		c.post(at, nil).want(202)
 	}
-	nobody.refusedLink(token, "signing_link_invalid")
-	refused := c.post(at, nil).refused(429, "resend_rate_limited")
-	require.NotEmpty(t, refused.header.Get("Retry-After"))
+	nobody.rejectedLink(token, "signing_link_invalid")
+	rejected := c.post(at, nil).rejected(429, "resend_rate_limited")
+	require.NotEmpty(t, rejected.header.Get("Retry-After"))
 	c.post(strings.Replace(at, e.signer(0)["id"].(string), e.signer(1)["id"].(string), 1), nil).want(202)
 	require.Equal(t, models.ResendLimit+1, s.outbox(t, e.str("id"), models.OutboxReinvite))
 	s.clock.advance(time.Hour)
 	c = s.client(t)
 	c.post(at, nil).want(202)
-	c.with("If-Match", `"0"`).post(at, nil).refused(412, "precondition_failed")
-	s.signIn(t, models.RoleViewer).post(at, nil).refused(403, "role_forbidden")
+	c.with("If-Match", `"0"`).post(at, nil).rejected(412, "precondition_failed")
+	s.signIn(t, models.RoleViewer).post(at, nil).rejected(403, "role_forbidden")
 	c.post("/v1/envelopes/"+e.str("id")+"/void", nil).want(200)
-	c.post(at, nil).refused(409, "envelope_terminal")
+	c.post(at, nil).rejected(409, "envelope_terminal")
 }
 
 // TestSigningLinks checks that the sender gets the current link, or a new one on request or if the current one has
@@ -156,12 +156,12 @@ func TestSigningLinks(t *testing.T) {
 	require.Equal(t, true, nobody.get("/v1/signing/" + token).want(200).body["consentGiven"])
 	rotated := tokenOf(c.post(at, object{"rotate": true}).want(200).body["signingUrl"])
 	require.NotEqual(t, token, rotated)
-	nobody.refusedLink(token, "signing_link_invalid")
+	nobody.rejectedLink(token, "signing_link_invalid")
 	require.Equal(t, true, nobody.get("/v1/signing/" + rotated).want(200).body["consentGiven"], "consent stays")
-	c.post(strings.Replace(at, e.signer(0)["id"].(string), e.signer(1)["id"].(string), 1), nil).refused(409, "signer_not_awaited")
+	c.post(strings.Replace(at, e.signer(0)["id"].(string), e.signer(1)["id"].(string), 1), nil).rejected(409, "signer_not_awaited")
 	s.clock.advance(models.LinkLifetime)
 	c = s.client(t)
-	nobody.refusedLink(rotated, "signing_link_expired")
+	nobody.rejectedLink(rotated, "signing_link_expired")
 	again := tokenOf(c.post(at, nil).want(200).body["signingUrl"])
 	nobody.get("/v1/signing/" + again).want(200)
 	log := c.get("/v1/envelopes/" + e.str("id")).want(200)
@@ -172,10 +172,10 @@ func TestSigningLinks(t *testing.T) {
 		}
 	}
 	require.Zero(t, s.outbox(t, e.str("id"), models.OutboxReinvite), "it is mailed to nobody")
-	c.post(strings.Replace(at, e.signer(0)["id"].(string), uuid.NewString(), 1), nil).refused(404, "not_found")
-	c.post(at, object{"rotate": "x"}).refused(400, "validation_error")
-	c.with("If-Match", `"0"`).post(at, nil).refused(412, "precondition_failed")
-	s.signIn(t, models.RoleSupport).post(at, nil).refused(403, "role_forbidden")
+	c.post(strings.Replace(at, e.signer(0)["id"].(string), uuid.NewString(), 1), nil).rejected(404, "not_found")
+	c.post(at, object{"rotate": "x"}).rejected(400, "validation_error")
+	c.with("If-Match", `"0"`).post(at, nil).rejected(412, "precondition_failed")
+	s.signIn(t, models.RoleSupport).post(at, nil).rejected(403, "role_forbidden")
 }
 
 // TestReschedule_ExtendsLinks checks that the expiry of emailed links changes with the deadline.
@@ -204,20 +204,20 @@ func TestReschedule_ExtendsLinks(t *testing.T) {
 		nobody.get("/v1/signing/" + link).want(200)
 		c.patch("/v1/envelopes/"+short.str("id"), object{"expiresAt": s.clock.now().Add(time.Minute).Format(time.RFC3339Nano)}).want(200)
 		s.clock.advance(2 * time.Minute)
-		nobody.refusedLink(link, "signing_link_expired")
-		nobody.post("/v1/signing/"+link+"/sign", object{"fields": []object{}}).refused(401, "signing_link_expired")
+		nobody.rejectedLink(link, "signing_link_expired")
+		nobody.post("/v1/signing/"+link+"/sign", object{"fields": []object{}}).rejected(401, "signing_link_expired")
 		require.Equal(t, "closed", nobody.get("/v1/signing/"+link+"/outcome").want(200).str("outcome"))
 
 		open, _ := c.sent(contract())
 		at = "/v1/envelopes/" + open.str("id")
 		require.Nil(t, c.patch(at, object{"expiresAt": nil}).want(200).body["expiresAt"], "no deadline")
 		for _, bad := range []any{s.clock.now().Add(-time.Minute).Format(time.RFC3339), "tomorrow", 5, s.clock.now().AddDate(11, 0, 0).Format(time.RFC3339)} {
-			require.Contains(t, c.patch(at, object{"expiresAt": bad}).refused(400, "validation_error").body["errors"], "expiresAt")
+			require.Contains(t, c.patch(at, object{"expiresAt": bad}).rejected(400, "validation_error").body["errors"], "expiresAt")
 		}
-		require.Contains(t, c.patch(at, object{"expiresInDays": 3}).refused(400, "validation_error").body["errors"], "expiresInDays")
+		require.Contains(t, c.patch(at, object{"expiresInDays": 3}).rejected(400, "validation_error").body["errors"], "expiresInDays")
 		s.signIn(t, models.RoleSupport).patch(at, object{"reminderHours": nil}).want(200)
 		c.post(at+"/void", nil).want(200)
-		c.patch(at, object{"expiresAt": nil}).refused(409, "envelope_terminal")
+		c.patch(at, object{"expiresAt": nil}).rejected(409, "envelope_terminal")
 	})
 }
 
@@ -244,7 +244,7 @@ func TestExtendWhileExpiring(t *testing.T) {
 			wg.Wait()
 			status := c.get(at).want(200).str("status")
 			if expired == nil {
-				extended.refused(409, "envelope_terminal")
+				extended.rejected(409, "envelope_terminal")
 				require.Equal(t, "expired", status)
 			} else {
 				require.ErrorContains(t, expired, "envelope_not_due")
@@ -277,10 +277,10 @@ func TestReplaceSigner_WhileSigning(t *testing.T) {
 			wg.Wait()
 			now := c.get(at).want(200).signer(0)
 			if signed.status == 200 {
-				replaced.refused(409, "envelope_sealing")
+				replaced.rejected(409, "envelope_sealing")
 				require.Equal(t, []any{"Ada Byron", "signed"}, []any{now["name"], now["status"]})
 			} else {
-				signed.refused(401, "signing_link_invalid")
+				signed.rejected(401, "signing_link_invalid")
 				replaced.want(200)
 				require.Equal(t, []any{"Grace", "sent"}, []any{now["name"], now["status"]})
 			}
@@ -301,17 +301,17 @@ func TestDelegation(t *testing.T) {
 		to := object{"name": "Grace", "email": "grace@example.com", "reason": "Signs for us", "authMethod": "none"}
 		at := "/v1/signing/" + token
 		require.Equal(t, true, nobody.get(at).want(200).body["mayDelegate"])
-		nobody.post(at+"/delegate", to).refused(401, "otp_required")
+		nobody.post(at+"/delegate", to).rejected(401, "otp_required")
 		confirm := func(token string) {
 			nobody.post("/v1/signing/"+token+"/otp/request", nil).want(200)
 			nobody.post("/v1/signing/"+token+"/otp/verify", object{"code": s.mails.code(t)}).want(200)
 		}
 		confirm(token)
 		for _, address := range []string{"BOB@example.com", "ada@example.com", "x"} {
-			require.Contains(t, nobody.post(at+"/delegate", with(to, "email", address)).refused(400, "validation_error").body["errors"], "email")
+			require.Contains(t, nobody.post(at+"/delegate", with(to, "email", address)).rejected(400, "validation_error").body["errors"], "email")
 		}
 		nobody.post(at+"/delegate", to).want(204)
-		nobody.refusedLink(token, "signing_link_invalid")
+		nobody.rejectedLink(token, "signing_link_invalid")
 		require.Equal(t, 1, s.outbox(t, e.str("id"), models.OutboxReinvite))
 		now := c.get("/v1/envelopes/" + e.str("id")).want(200)
 		require.Equal(t, []any{"Grace", "email_otp", "sent"}, []any{now.signer(0)["name"], now.signer(0)["authMethod"], now.signer(0)["status"]}, "the way to prove who one is stays")
@@ -319,13 +319,13 @@ func TestDelegation(t *testing.T) {
 		fresh := c.linkOf(e, 0)
 		confirm(fresh)
 		require.NotContains(t, nobody.get("/v1/signing/"+fresh).want(200).body, "mayDelegate", "once only")
-		nobody.post("/v1/signing/"+fresh+"/delegate", with(to, "email", "next@example.com")).refused(409, "delegation_exhausted")
+		nobody.post("/v1/signing/"+fresh+"/delegate", with(to, "email", "next@example.com")).rejected(409, "delegation_exhausted")
 
 		bob := tokenOf(e.signer(1)["signingUrl"])
 		require.NotContains(t, nobody.get("/v1/signing/"+bob).want(200).body, "mayDelegate")
-		nobody.post("/v1/signing/"+bob+"/delegate", to).refused(403, "delegation_not_allowed")
+		nobody.post("/v1/signing/"+bob+"/delegate", to).rejected(403, "delegation_not_allowed")
 		c.post("/v1/envelopes/"+e.str("id")+"/void", nil).want(200)
-		nobody.post("/v1/signing/"+fresh+"/delegate", to).refused(401, "signing_link_closed")
+		nobody.post("/v1/signing/"+fresh+"/delegate", to).rejected(401, "signing_link_closed")
 	})
 }
 
@@ -351,7 +351,7 @@ func TestDelegate_WhileVoiding(t *testing.T) {
 			if delegated.status == 204 {
 				require.Less(t, slices.Index(events, "signer.delegated"), slices.Index(events, "envelope.voided"))
 			} else {
-				delegated.refused(401, "signing_link_closed")
+				delegated.rejected(401, "signing_link_closed")
 				require.NotContains(t, events, "signer.delegated")
 			}
 		}
@@ -366,22 +366,22 @@ func TestResendCopies_IsLimited(t *testing.T) {
 	c := s.client(t)
 	e, token := c.sent(contract())
 	at := "/v1/envelopes/" + e.str("id") + "/copies"
-	c.post(at, object{"email": "ada@example.com"}).refused(409, "envelope_not_completed")
+	c.post(at, object{"email": "ada@example.com"}).rejected(409, "envelope_not_completed")
 	c.signs(e, token)
-	c.post(at, object{"email": "ada@example.com"}).refused(409, "envelope_not_completed")
+	c.post(at, object{"email": "ada@example.com"}).rejected(409, "envelope_not_completed")
 	s.completes(t, e.str("id"), 1)
-	require.Contains(t, c.post(at, object{"email": "eve@example.com"}).refused(400, "validation_error").body["errors"], "email")
+	require.Contains(t, c.post(at, object{"email": "eve@example.com"}).rejected(400, "validation_error").body["errors"], "email")
 	for range models.CopyLimit {
 		c.post(at, object{"email": "ADA@example.com"}).want(202)
 	}
-	c.post(at, object{"email": "ada@example.com"}).refused(429, "copies_rate_limited")
+	c.post(at, object{"email": "ada@example.com"}).rejected(429, "copies_rate_limited")
 	require.Equal(t, models.CopyLimit, s.outbox(t, e.str("id"), models.OutboxCopies))
-	s.signIn(t, models.RoleViewer).post(at, object{"email": "ada@example.com"}).refused(403, "role_forbidden")
-	c.with("If-Match", `"0"`).post(at, object{"email": "ada@example.com"}).refused(412, "precondition_failed")
+	s.signIn(t, models.RoleViewer).post(at, object{"email": "ada@example.com"}).rejected(403, "role_forbidden")
+	c.with("If-Match", `"0"`).post(at, object{"email": "ada@example.com"}).rejected(412, "precondition_failed")
 	s.clock.advance(48 * time.Hour)
 	_, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(e.str("id")), func(e *models.Envelope) error { return e.Purge(s.act("system")) })
 	require.NoError(t, err)
-	s.client(t).post(at, object{"email": "ada@example.com"}).refused(410, "document_purged")
+	s.client(t).post(at, object{"email": "ada@example.com"}).rejected(410, "document_purged")
 }
 
 // payloadOf returns the body of a webhook delivery.

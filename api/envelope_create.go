@@ -25,7 +25,7 @@ func (s *envelopeHandler) createEnvelope(c *gin.Context, app caller) error {
 		if o.get("templateId") != nil {
 			return s.fromTemplate(c, app, o)
 		}
-		o.refuse(optionsWithoutFile, "documentOptions")
+		o.reject(optionsWithoutFile, "documentOptions")
 		return s.createDraft(c, app, o, nil)
 	}
 	in, err := s.readParts(c, s.uploadLimit)
@@ -157,7 +157,7 @@ func (s *envelopeHandler) envelopeInput(c *gin.Context, app caller, o *object) (
 	}
 	in.Check(o.p)
 	o.flag("send", false)
-	o.refuse("applies only to envelopes created from a template: set templateId", "templateVersion", "values", "variables")
+	o.reject("applies only to envelopes created from a template: set templateId", "templateVersion", "values", "variables")
 	chosen := s.settings.serviceDefaults(app)
 	if len(o.p["tenantId"]) == 0 {
 		var err error

@@ -37,9 +37,9 @@ func checkTag(c *gin.Context, now, message string) error {
 			return nil
 		}
 	}
-	refused := models.Reject(models.KindPrecondition, "precondition_failed", "%s", message)
-	refused.Details = map[string]any{"etag": now}
-	return refused
+	rejected := models.Reject(models.KindPrecondition, "precondition_failed", "%s", message)
+	rejected.Details = map[string]any{"etag": now}
+	return rejected
 }
 
 // changed reads a member of an edit if it is present.
@@ -220,7 +220,7 @@ func (s *envelopeHandler) patchField(c *gin.Context, app caller) error {
 		case !edit.has("origin"):
 			o.m["origin"] = string(e.FieldOrigin)
 		}
-		o.refuse("applies only to new fields: set page, x and y", "anchor")
+		o.reject("applies only to new fields: set page, x and y", "anchor")
 		delete(o.m, "anchor")
 		in := fieldInput(o, e.FieldOrigin)
 		if err := cmp.Or(o.err(), app.allowFields(in)); err != nil {

@@ -70,14 +70,14 @@ func TestEditDraft_MergePatch(t *testing.T) {
 		require.NotContains(t, got.body, "reminderHours")
 		require.NotContains(t, got.body, "message")
 		require.NotContains(t, got.body, "metadata")
-		require.Contains(t, c.patch(at, object{"expiresAt": nil}).refused(400, "validation_error").body["errors"], "expiresAt")
+		require.Contains(t, c.patch(at, object{"expiresAt": nil}).rejected(400, "validation_error").body["errors"], "expiresAt")
 
 		ada, bob := got.signer(0)["id"].(string), got.signer(1)["id"].(string)
 		signer := c.patch(at+"/signers/"+bob, object{"email": "robert@example.com", "routingOrder": 2}).want(200)
 		require.Equal(t, "robert@example.com", signer.str("email"))
 		require.Equal(t, "Bob", signer.str("name"))
-		require.Contains(t, c.patch(at+"/signers/"+bob, object{"name": nil}).refused(400, "validation_error").body["errors"], "name")
-		require.Contains(t, c.patch(at+"/signers/"+bob, object{"authMethod": "sms_otp"}).refused(400, "validation_error").body["errors"], "phone")
+		require.Contains(t, c.patch(at+"/signers/"+bob, object{"name": nil}).rejected(400, "validation_error").body["errors"], "name")
+		require.Contains(t, c.patch(at+"/signers/"+bob, object{"authMethod": "sms_otp"}).rejected(400, "validation_error").body["errors"], "phone")
 
 		field := got.field(0)["id"].(string)
 		moved := c.patch(at+"/fields/"+field, object{"x": 60, "signerId": "robert@example.com"}).want(200)
@@ -87,9 +87,9 @@ func TestEditDraft_MergePatch(t *testing.T) {
 		bottom := c.patch(at+"/fields/"+field, object{"y": 0, "origin": "bottom-left"}).want(200)
 		require.Greater(t, bottom.body["y"], 700.0, "from the top, as it is shown")
 		require.Equal(t, bottom.body["y"], c.patch(at+"/fields/"+field, object{"required": false, "documentId": got.document(0)["id"]}).want(200).body["y"])
-		require.Contains(t, c.patch(at+"/fields/"+field, object{"x": 5000}).refused(400, "validation_error").body["errors"], "x")
+		require.Contains(t, c.patch(at+"/fields/"+field, object{"x": 5000}).rejected(400, "validation_error").body["errors"], "x")
 
-		require.Equal(t, object{"anchor": []any{"applies only to new fields: set page, x and y"}}, c.patch(at+"/fields/"+field, object{"anchor": object{"text": "Date"}}).refused(400, "validation_error").body["errors"])
+		require.Equal(t, object{"anchor": []any{"applies only to new fields: set page, x and y"}}, c.patch(at+"/fields/"+field, object{"anchor": object{"text": "Date"}}).rejected(400, "validation_error").body["errors"])
 
 		require.Equal(t, before.eventNames(), c.get(at).want(200).eventNames(), "edits are not recorded one by one")
 		c.del(at + "/signers/" + ada).want(204)
@@ -104,7 +104,7 @@ func TestEditDraft_MergePatch(t *testing.T) {
 		require.Len(t, list(added), 2)
 		require.Contains(t, c.post(at+"/fields", []object{
 			{"signerId": "0", "type": "text", "page": 1, "x": 10, "y": 10, "w": 10, "h": 10}, {"signerId": "9", "type": "text", "page": 1, "x": 10, "y": 10, "w": 10, "h": 10},
-		}).refused(400, "validation_error").body["errors"], "fields[1].signerId")
+		}).rejected(400, "validation_error").body["errors"], "fields[1].signerId")
 		c.patch(at, object{"message": "From the draft"}).want(200)
 
 		sent := c.post(at+"/send", nil).want(200)
@@ -118,8 +118,8 @@ func TestEditDraft_MergePatch(t *testing.T) {
 		require.Equal(t, fieldsDigest(t, sent), prepared["fieldsSha256"])
 
 		for path, body := range map[string]object{"": {"subject": "x"}, "/signers/" + bob: {"name": "x"}, "/fields/" + sent.field(0)["id"].(string): {"x": 1}, "/documents/" + sent.original(0)["id"].(string): {"name": "x"}} {
-			c.patch(at+path, body).refused(409, "envelope_not_draft")
-			c.del(at+path).refused(409, "envelope_not_draft")
+			c.patch(at+path, body).rejected(409, "envelope_not_draft")
+			c.del(at+path).rejected(409, "envelope_not_draft")
 		}
 		found := c.get("/v1/envelopes?tenantId=acme&signerEmail=robert@example.com").want(200)
 		require.EqualValues(t, 1, found.body["total"], "who was edited is found")
@@ -181,7 +181,7 @@ func TestDraftDocuments_AreEdited(t *testing.T) {
 		c.patch(at+"/documents/"+ids[2], object{"document_order": 3}).want(200)
 		require.Equal(t, ids, order())
 		for _, n := range []int{0, 4} {
-			require.Contains(t, c.patch(at+"/documents/"+ids[0], object{"document_order": n}).refused(400, "validation_error").body["errors"], "document_order")
+			require.Contains(t, c.patch(at+"/documents/"+ids[0], object{"document_order": n}).rejected(400, "validation_error").body["errors"], "document_order")
 		}
 		c.del(at + "/documents/" + ids[0]).want(204)
 		left := c.get(at).want(200)
@@ -193,7 +193,7 @@ func TestDraftDocuments_AreEdited(t *testing.T) {
 		c.del(at + "/documents/" + ids[1]).want(204)
 		c.del(at + "/documents/" + ids[2]).want(204)
 		require.Nil(t, c.get(at).want(200).body["documentHashOriginal"])
-		c.del(at+"/documents/"+ids[2]).refused(404, "not_found")
+		c.del(at+"/documents/"+ids[2]).rejected(404, "not_found")
 		again := c.send(http.MethodPost, at+"/document", "application/octet-stream", kit.OnePage()).want(200).str("documentId")
 		require.Equal(t, again, c.post(at+"/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}).want(201).str("documentId"))
 		files, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/")
@@ -216,11 +216,11 @@ func TestDeleteDraft_RemovesContents(t *testing.T) {
 		at := "/v1/envelopes/" + e.str("id")
 		c.del(at).want(204)
 		for _, suffix := range []string{"", "/document", "/documents.zip"} {
-			c.get(at+suffix).refused(404, "not_found")
+			c.get(at+suffix).rejected(404, "not_found")
 		}
-		c.del(at).refused(404, "not_found")
-		c.patch(at, object{"subject": "x"}).refused(404, "not_found")
-		c.post(at+"/send", nil).refused(404, "not_found")
+		c.del(at).rejected(404, "not_found")
+		c.patch(at, object{"subject": "x"}).rejected(404, "not_found")
+		c.post(at+"/send", nil).rejected(404, "not_found")
 		for _, q := range []string{"", "&status=draft", "&q=secret", "&sort=updatedAt", "&externalId=order-1"} {
 			got := c.get("/v1/envelopes?tenantId=acme" + q).want(200)
 			for _, x := range got.body["data"].([]any) {
@@ -237,7 +237,7 @@ func TestDeleteDraft_RemovesContents(t *testing.T) {
 		data["externalId"] = "order-1"
 		c.draft(data) // the external ID is available again
 		sent, _ := c.sent(contract())
-		c.del("/v1/envelopes/"+sent.str("id")).refused(409, "envelope_not_draft")
+		c.del("/v1/envelopes/"+sent.str("id")).rejected(409, "envelope_not_draft")
 	})
 }
 
@@ -254,22 +254,22 @@ func TestIfMatch(t *testing.T) {
 		require.NotEqual(t, tag, next)
 		signer, field, doc := "/signers/"+e.signer(0)["id"].(string), "/fields/"+e.field(0)["id"].(string), "/documents/"+e.original(0)["id"].(string)
 		stale := c.with("If-Match", tag)
-		stale.patch(at, object{"subject": "Two"}).refused(412, "precondition_failed")
+		stale.patch(at, object{"subject": "Two"}).rejected(412, "precondition_failed")
 		for path, body := range map[string]object{signer: {"name": "x"}, field: {"x": 1}, doc: {"name": "x"}} {
-			stale.patch(at+path, body).refused(412, "precondition_failed")
-			stale.del(at+path).refused(412, "precondition_failed")
+			stale.patch(at+path, body).rejected(412, "precondition_failed")
+			stale.del(at+path).rejected(412, "precondition_failed")
 		}
-		stale.post(at+"/signers", object{"name": "B", "email": "b@example.com"}).refused(412, "precondition_failed")
-		stale.post(at+"/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}).refused(412, "precondition_failed")
-		stale.post(at+"/void", nil).refused(412, "precondition_failed")
+		stale.post(at+"/signers", object{"name": "B", "email": "b@example.com"}).rejected(412, "precondition_failed")
+		stale.post(at+"/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}).rejected(412, "precondition_failed")
+		stale.post(at+"/void", nil).rejected(412, "precondition_failed")
 		kind, body := multipartBody(t, nil, kit.OnePage())
 		console := "/v1/console" + strings.TrimPrefix(at, "/v1") + "/documents"
-		stale.send(http.MethodPost, at+"/document", "application/pdf", kit.OnePage()).refused(412, "precondition_failed")
-		stale.send(http.MethodPost, console, kind, body).refused(412, "precondition_failed")
-		stale.post(at+doc+"/prepare", nil).refused(412, "precondition_failed")
-		refused := stale.post(at+"/send", nil).refused(412, "precondition_failed")
-		require.Equal(t, next, refused.body["details"].(object)["etag"])
-		stale.del(at).refused(412, "precondition_failed")
+		stale.send(http.MethodPost, at+"/document", "application/pdf", kit.OnePage()).rejected(412, "precondition_failed")
+		stale.send(http.MethodPost, console, kind, body).rejected(412, "precondition_failed")
+		stale.post(at+doc+"/prepare", nil).rejected(412, "precondition_failed")
+		rejected := stale.post(at+"/send", nil).rejected(412, "precondition_failed")
+		require.Equal(t, next, rejected.body["details"].(object)["etag"])
+		stale.del(at).rejected(412, "precondition_failed")
 		require.Equal(t, "One", c.get(at).want(200).str("subject"))
 		c.with("If-Match", `"x", `+next).patch(at, object{"subject": "Three"}).want(200)
 		c.with("If-Match", "*").patch(at+doc, object{"name": "x"}).want(200)
@@ -323,7 +323,7 @@ func TestEditWhileSending(t *testing.T) {
 				require.Equal(t, "Edited", now.str("subject"))
 				require.Contains(t, now.eventNames(), "draft.prepared")
 			} else {
-				edited.refused(409, "envelope_not_draft")
+				edited.rejected(409, "envelope_not_draft")
 				require.Equal(t, "Contract", now.str("subject"))
 			}
 		}

@@ -61,7 +61,7 @@ func TestDuplicateEnvelope_CreatesADraft(t *testing.T) {
 		kept, err := s.store.Unreferenced(t.Context(), source.Originals()[0].BlobKey)
 		require.NoError(t, err)
 		require.Empty(t, kept, "the file is still referenced")
-		c.post("/v1/envelopes/"+e.str("id")+"/duplicate", nil).refused(410, "document_purged")
+		c.post("/v1/envelopes/"+e.str("id")+"/duplicate", nil).rejected(410, "document_purged")
 		c.get("/v1/envelopes/" + made.str("id") + "/document").want(200)
 		c.post("/v1/envelopes/"+made.str("id")+"/send", nil).want(200)
 
@@ -70,18 +70,18 @@ func TestDuplicateEnvelope_CreatesADraft(t *testing.T) {
 		two := c.draft(contract())
 		at := "/v1/envelopes/" + two.str("id")
 		c.send(http.MethodPost, at+"/document", "application/pdf", kit.OnePage()).want(200)
-		c.with("If-Match", `"1"`).post(at+"/duplicate", nil).refused(412, "precondition_failed")
+		c.with("If-Match", `"1"`).post(at+"/duplicate", nil).rejected(412, "precondition_failed")
 		c.with("If-Match", c.get(at).want(200).header.Get("Etag")).post(at+"/duplicate", nil).want(201)
 		free := models.PlanFree
 		_, err = s.store.UpdateApp(t.Context(), s.app.ID, store.AppChange{Plan: &free})
 		require.NoError(t, err)
 		s.clock.advance(2 * time.Second) // apps are cached for one second
-		c.post(at+"/duplicate", nil).refused(402, "plan_documents")
+		c.post(at+"/duplicate", nil).rejected(402, "plan_documents")
 		c.post("/v1/envelopes/"+made.str("id")+"/duplicate", nil).want(201)
 
-		c.post("/v1/envelopes/"+newID().String()+"/duplicate", nil).refused(404, "not_found")
-		s.other(t).post("/v1/envelopes/"+made.str("id")+"/duplicate", nil).refused(404, "not_found")
-		s.signIn(t, models.RoleSupport).post("/v1/envelopes/"+made.str("id")+"/duplicate", nil).refused(403, "role_forbidden")
+		c.post("/v1/envelopes/"+newID().String()+"/duplicate", nil).rejected(404, "not_found")
+		s.other(t).post("/v1/envelopes/"+made.str("id")+"/duplicate", nil).rejected(404, "not_found")
+		s.signIn(t, models.RoleSupport).post("/v1/envelopes/"+made.str("id")+"/duplicate", nil).rejected(403, "role_forbidden")
 		s.signIn(t, models.RoleSender).post("/v1/envelopes/"+made.str("id")+"/duplicate", nil).want(201)
 	})
 }

@@ -22,7 +22,7 @@ func fieldInput(o *object, origin models.Origin) models.FieldInput {
 	if in.Anchor == nil {
 		in.Page, in.X, in.Y, in.W, in.H = o.int("page"), o.num("x"), o.num("y"), o.num("w"), o.num("h")
 	} else {
-		o.refuse("cannot be combined with anchor, whose text determines the position", "page", "x", "y")
+		o.reject("cannot be combined with anchor, whose text determines the position", "page", "x", "y")
 		in.W, in.H = o.numOr("w", in.W), o.numOr("h", in.H)
 	}
 	if n, ok := o.get("signerId").(jsonNumber); ok {

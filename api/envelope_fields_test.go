@@ -75,7 +75,7 @@ func TestCheckboxDefault(t *testing.T) {
 		require.Equal(t, fmt.Sprint(value), e.field(0)["defaultValue"])
 	}
 	for _, value := range []any{"perhaps", []string{"true"}, object{}} {
-		require.Contains(t, c.post("/v1/envelopes", with(value)).refused(400, "validation_error").body["errors"], "fields[0].defaultValue")
+		require.Contains(t, c.post("/v1/envelopes", with(value)).rejected(400, "validation_error").body["errors"], "fields[0].defaultValue")
 	}
 }
 
@@ -106,13 +106,13 @@ func TestEveryType(t *testing.T) {
 		ada.post(at+"/consent", nil).want(200)
 
 		text := func(name, value string) object { return object{"fieldId": fields[name]["id"], "textValue": value} }
-		refused := ada.post(at+"/sign", object{"fields": []object{text("radio_1", "true"), text("petName", "Tom"), text("rent", "0.623"), text("id", "x")}}).refused(400, "validation_error")
+		rejected := ada.post(at+"/sign", object{"fields": []object{text("radio_1", "true"), text("petName", "Tom"), text("rent", "0.623"), text("id", "x")}}).rejected(400, "validation_error")
 		rules := map[string]string{}
-		for _, broken := range refused.body["details"].(object)["fields"].([]any) {
+		for _, broken := range rejected.body["details"].(object)["fields"].([]any) {
 			rules[broken.(object)["name"].(string)] = broken.(object)["rule"].(string)
 		}
 		require.Equal(t, map[string]string{"petName": "condition", "rent": "format", "id": "pattern"}, rules)
-		require.Contains(t, string(refused.raw), "As on your card.")
+		require.Contains(t, string(rejected.raw), "As on your card.")
 
 		stamp := object{"fieldId": fields["stamp"]["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature())}
 		values := c.get(path + "/values").want(200)
@@ -128,7 +128,7 @@ func TestEveryType(t *testing.T) {
 		require.Equal(t, object{"pets": "cat"}, ctx.body["conditionValues"])
 		require.Len(t, ctx.body["fields"], 1)
 		nobody.post(grace+"/consent", nil).want(200)
-		nobody.post(grace+"/sign", object{"fields": []object{}}).refused(400, "validation_error")
+		nobody.post(grace+"/sign", object{"fields": []object{}}).rejected(400, "validation_error")
 		nobody.post(grace+"/sign", object{"fields": []object{{"fieldId": fields["petRules"]["id"], "textValue": "No dogs"}}}).want(200)
 
 		got := c.get(path + "/values").want(200).body
@@ -157,7 +157,7 @@ func TestEveryType(t *testing.T) {
 		require.Equal(t, []string{"name", "value"}, rows[0])
 		require.Contains(t, string(table.raw), "\r\n")
 
-		s.client(t).get("/v1/envelopes/"+newID().String()+"/values").refused(404, "not_found")
+		s.client(t).get("/v1/envelopes/"+newID().String()+"/values").rejected(404, "not_found")
 		nobody.get(path + "/values").want(401)
 	})
 }
@@ -178,8 +178,8 @@ func TestPlainEnvelope_HasOnlyOriginalMembers(t *testing.T) {
 	require.NotContains(t, ctx.body, "conditionValues")
 	require.Equal(t, []string{"documentId", "h", "id", "page", "required", "type", "w", "x", "y"}, slices.Sorted(maps.Keys(ctx.body["fields"].([]any)[0].(object))))
 	nobody.post(at+"/consent", nil).want(200)
-	refused := nobody.post(at+"/sign", object{"fields": []object{}}).refused(400, "validation_error")
-	require.Nil(t, refused.body["details"])
+	rejected := nobody.post(at+"/sign", object{"fields": []object{}}).rejected(400, "validation_error")
+	require.Nil(t, rejected.body["details"])
 	nobody.post(at+"/sign", object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}).want(200)
 	require.Equal(t, object{"text_1": "yes"}, c.get("/v1/envelopes/"+e.str("id")+"/values").want(200).body)
 }
@@ -236,21 +236,21 @@ func TestAnchors_PlaceFields(t *testing.T) {
 		{at(object{"text": "t"}, object{"page": 1}), "fields[0].page", "combined with anchor"},
 		{at(object{"text": "Contract", "at": "over", "dx": 500}, nil), "fields[0].x", "outside page 1"},
 	} {
-		refused := create(with(bad.field)).refused(400, "validation_error")
-		errors := refused.body["errors"].(object)
-		require.Contains(t, errors, bad.path, "%s", refused.raw)
+		rejected := create(with(bad.field)).rejected(400, "validation_error")
+		errors := rejected.body["errors"].(object)
+		require.Contains(t, errors, bad.path, "%s", rejected.raw)
 		require.Contains(t, errors[bad.path].([]any)[0], bad.says)
 	}
 
-	c.post("/v1/envelopes", with(at(object{"text": "Contract"}, nil))).refused(400, "anchor_needs_document")
+	c.post("/v1/envelopes", with(at(object{"text": "Contract"}, nil))).rejected(400, "anchor_needs_document")
 	empty := c.post("/v1/envelopes", with()).want(201)
 	path := "/v1/envelopes/" + empty.str("id")
-	c.post(path+"/fields", at(object{"text": "Contract"}, nil)).refused(400, "anchor_needs_document")
+	c.post(path+"/fields", at(object{"text": "Contract"}, nil)).rejected(400, "anchor_needs_document")
 	doc := c.send("POST", path+"/document", "application/octet-stream", kit.OnePage()).want(200)
 	one := c.post(path+"/fields", at(object{"text": "Contract"}, object{"documentId": doc.str("documentId"), "name": "later"})).want(201)
 	require.EqualValues(t, fields["signature_1"]["x"], one.body["x"])
 	require.Equal(t, "later", one.str("name"))
-	c.post(path+"/fields", at(object{"text": "t", "match": "all"}, nil)).refused(400, "validation_error")
+	c.post(path+"/fields", at(object{"text": "t", "match": "all"}, nil)).rejected(400, "validation_error")
 
 	// A field in a list can become several fields or none. Errors contain the index in the request.
 	added := func(fields ...object) *answer { return c.post(path+"/fields", fields) }
@@ -270,12 +270,12 @@ func TestAnchors_PlaceFields(t *testing.T) {
 		at(object{"text": "Contrakt"}, nil), at(object{"text": "Contract"}, object{"documentId": newID().String()}),
 		at(object{"text": "Contract", "at": "over", "dx": 500}, nil),
 	} {
-		refused := added(at(object{"text": "t", "match": "all"}, object{"type": "initial"}), bad).refused(400, "validation_error")
-		require.Contains(t, refused.body["errors"], []string{"fields[1].anchor", "fields[1].documentId", "fields[1].x"}[place], "%s", refused.raw)
+		rejected := added(at(object{"text": "t", "match": "all"}, object{"type": "initial"}), bad).rejected(400, "validation_error")
+		require.Contains(t, rejected.body["errors"], []string{"fields[1].anchor", "fields[1].documentId", "fields[1].x"}[place], "%s", rejected.raw)
 	}
 	require.Empty(t, list(added(at(object{"text": "Nowhere", "ifMissing": "skip"}, nil)).want(201)))
 	require.Len(t, c.get(path).want(200).body["fields"], 4, "nothing is half added")
-	c.post(path+"/fields", at(object{"text": "Nowhere", "ifMissing": "skip"}, nil)).refused(400, "validation_error")
-	c.post(path+"/fields", at(object{"text": "Nowhere"}, nil)).refused(400, "validation_error")
-	c.post(path+"/fields", at(object{"text": "Contract"}, object{"documentId": newID().String()})).refused(400, "validation_error")
+	c.post(path+"/fields", at(object{"text": "Nowhere", "ifMissing": "skip"}, nil)).rejected(400, "validation_error")
+	c.post(path+"/fields", at(object{"text": "Nowhere"}, nil)).rejected(400, "validation_error")
+	c.post(path+"/fields", at(object{"text": "Contract"}, object{"documentId": newID().String()})).rejected(400, "validation_error")
 }

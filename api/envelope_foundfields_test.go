@@ -42,7 +42,7 @@ func TestTextTags_CreateFields(t *testing.T) {
 		"{{Sign;role=Tenant;type=signature;label=x;default=y}}": "defaultValue",
 		"{{Rent;role=Guest}}":                                   "Guest",
 	} {
-		r := tagged(tag).refused(400, "text_tag_invalid")
+		r := tagged(tag).rejected(400, "text_tag_invalid")
 		message := r.str("message")
 		require.Contains(t, message, tag)
 		require.Contains(t, message, "page 1")

@@ -35,12 +35,12 @@ func TestConsoleHome_Counts(t *testing.T) {
 		}
 		require.Equal(t, []any{"acme", "beta"}, c.get("/v1/console/home").body["tenants"])
 		require.Equal(t, declined.str("id"), rowsOf(c.get("/v1/console/envelopes?inbox=action_needed"))[0].(object)["id"])
-		c.get("/v1/console/envelopes?inbox=else").refused(400, "validation_error")
+		c.get("/v1/console/envelopes?inbox=else").rejected(400, "validation_error")
 		s.limit(t, "beta")
 		s.clock.advance(time.Minute) // makes the cached app expire
 		c = s.client(t)
-		c.get("/v1/console/home").refused(400, "validation_error")
-		c.get("/v1/console/home?tenantId=acme").refused(403, "tenant_forbidden")
+		c.get("/v1/console/home").rejected(400, "validation_error")
+		c.get("/v1/console/home?tenantId=acme").rejected(403, "tenant_forbidden")
 		require.InDelta(t, 1, counts(c, "?tenantId=beta")["waiting"], 0)
 		require.Equal(t, []any{"beta"}, c.get("/v1/console/home?tenantId=beta").body["tenants"])
 	})

@@ -51,22 +51,22 @@ func TestLabels_FindEnvelopesAndTemplates(t *testing.T) {
 		require.Equal(t, before, c.get(at).want(200).eventNames())
 		require.Equal(t, []string{first.str("id")}, found("/v1/envelopes?tenantId=acme&", "Done"))
 		require.NotContains(t, c.call(http.MethodPatch, at, object{"labels": nil}).want(200).body, "labels")
-		c.call(http.MethodPatch, at, object{"labels": []string{"x"}, "subject": "y"}).refused(409, "envelope_not_draft")
+		c.call(http.MethodPatch, at, object{"labels": []string{"x"}, "subject": "y"}).rejected(409, "envelope_not_draft")
 		s.signIn(t, models.RoleSupport).call(http.MethodPatch, at, object{"labels": []string{"by support"}}).want(200)
-		s.signIn(t, models.RoleViewer).call(http.MethodPatch, at, object{"labels": []string{}}).refused(403, "role_forbidden")
+		s.signIn(t, models.RoleViewer).call(http.MethodPatch, at, object{"labels": []string{}}).rejected(403, "role_forbidden")
 
 		many := make([]string, 21)
 		for i := range many {
 			many[i] = strings.Repeat("x", i+1)
 		}
 		for _, bad := range []any{many, []string{""}, []string{strings.Repeat("é", 51)}, []string{"a", "a"}, []any{1}, "a"} {
-			problems := c.post("/v1/envelopes", with(contract(), "labels", bad)).refused(400, "validation_error").body["errors"].(object)
+			problems := c.post("/v1/envelopes", with(contract(), "labels", bad)).rejected(400, "validation_error").body["errors"].(object)
 			require.Len(t, problems, 1)
 			for path := range problems {
 				require.True(t, strings.HasPrefix(path, "labels"), path)
 			}
 		}
-		c.get("/v1/envelopes?tenantId=acme&label="+strings.Repeat("x", 51)).refused(400, "validation_error")
+		c.get("/v1/envelopes?tenantId=acme&label="+strings.Repeat("x", 51)).rejected(400, "validation_error")
 
 		// An envelope inherits the labels of its template unless the request contains others.
 		lease := c.post("/v1/templates", with(leaseTemplate(), "labels", []string{"Leases", "2026"})).want(201)

@@ -28,8 +28,8 @@ func TestExternalID(t *testing.T) {
 		data["externalId"], data["metadata"] = "order 7", object{"k": "v"}
 		first := c.draft(data)
 		require.Equal(t, "order 7", first.str("externalId"))
-		refused := c.post("/v1/envelopes", data).refused(409, "external_id_taken")
-		require.Equal(t, first.str("id"), refused.body["details"].(object)["envelopeId"])
+		rejected := c.post("/v1/envelopes", data).rejected(409, "external_id_taken")
+		require.Equal(t, first.str("id"), rejected.body["details"].(object)["envelopeId"])
 		other := clone(data)
 		other["tenantId"] = "beta"
 		c.post("/v1/envelopes", other).want(201)
@@ -44,13 +44,13 @@ func TestExternalID(t *testing.T) {
 		wg.Wait()
 		slices.Sort(status)
 		require.Equal(t, []int{201, 409, 409, 409, 409, 409}, status)
-		require.Contains(t, c.post("/v1/envelopes", with(data, "externalId", strings.Repeat("x", 201))).refused(400, "validation_error").body["errors"], "externalId")
+		require.Contains(t, c.post("/v1/envelopes", with(data, "externalId", strings.Repeat("x", 201))).rejected(400, "validation_error").body["errors"], "externalId")
 		many := object{}
 		for i := range 21 {
 			many[fmt.Sprint(i)] = "v"
 		}
 		for _, bad := range []any{many, object{"a": strings.Repeat("x", 501)}, object{strings.Repeat("x", 501): "a"}, object{"a": 1}, object{"": "x"}} {
-			require.Contains(t, c.post("/v1/envelopes", with(with(data, "externalId", "x"), "metadata", bad)).refused(400, "validation_error").body["errors"], "metadata")
+			require.Contains(t, c.post("/v1/envelopes", with(with(data, "externalId", "x"), "metadata", bad)).rejected(400, "validation_error").body["errors"], "metadata")
 		}
 
 		ct, flat := multipartBody(t, map[string]string{
@@ -111,7 +111,7 @@ func TestListEnvelopes_FiltersAndCursors(t *testing.T) {
 		third := c.get("/v1/envelopes/" + ids[3]).want(200)
 		at := url.QueryEscape(third.str("createdAt"))
 		one("&createdAfter="+at, ids[6], ids[5], ids[4], ids[3])
-		unescaped := c.get("/v1/envelopes?tenantId=acme&createdAfter=2026-01-01T00:00:00+01:00").refused(400, "validation_error")
+		unescaped := c.get("/v1/envelopes?tenantId=acme&createdAfter=2026-01-01T00:00:00+01:00").rejected(400, "validation_error")
 		require.Contains(t, unescaped.str("message"), "must be a time such as 2026-11-21T07:00:00Z; the + of a zone is written %2B")
 		one("&createdBefore="+at, ids[2], ids[1], ids[0])
 		s.clock.advance(time.Second)
@@ -144,8 +144,8 @@ func TestListEnvelopes_FiltersAndCursors(t *testing.T) {
 		}
 		_, a := get("&pageSize=3")
 		cursor := a.str("nextCursor")
-		require.Contains(t, c.get("/v1/envelopes?tenantId=acme&page=1&cursor="+cursor).refused(400, "validation_error").body["errors"], "cursor")
-		require.Contains(t, c.get("/v1/envelopes?tenantId=acme&sort=updatedAt&cursor="+cursor).refused(400, "validation_error").body["errors"], "cursor")
+		require.Contains(t, c.get("/v1/envelopes?tenantId=acme&page=1&cursor="+cursor).rejected(400, "validation_error").body["errors"], "cursor")
+		require.Contains(t, c.get("/v1/envelopes?tenantId=acme&sort=updatedAt&cursor="+cursor).rejected(400, "validation_error").body["errors"], "cursor")
 		found, _ := get("&pageSize=3&page=2")
 		require.Equal(t, []string{ids[3], ids[2], ids[1]}, found)
 		for range 2 { // new envelopes between two pages must not cause omitted or repeated items
@@ -168,7 +168,7 @@ func TestListEnvelopes_FiltersAndCursors(t *testing.T) {
 		found, _ = get("&pageSize=2" + period + "&cursor=" + foreign)
 		require.Equal(t, []string{ids[5], ids[4]}, found)
 		for query, other := range map[string]string{period: cursor, "": foreign, "&sort=updatedAt": foreign} {
-			require.Contains(t, c.get("/v1/envelopes?tenantId=acme&cursor="+other+query).refused(400, "validation_error").body["errors"], "cursor", query)
+			require.Contains(t, c.get("/v1/envelopes?tenantId=acme&cursor="+other+query).rejected(400, "validation_error").body["errors"], "cursor", query)
 		}
 	})
 }
@@ -206,22 +206,22 @@ func TestListEnvelopes_TenantRestriction(t *testing.T) {
 					a := caller.get(at).want(200)
 					require.Len(t, a.body["data"], 1, at)
 					require.Equal(t, "acme", a.body["data"].([]any)[0].(object)["tenantId"], at)
-					caller.get("/v1/console/envelopes?tenantId=globex"+one+two).refused(403, "tenant_forbidden")
-					caller.get("/v1/console/envelopes?page=1"+one+two).refused(400, "validation_error")
+					caller.get("/v1/console/envelopes?tenantId=globex"+one+two).rejected(403, "tenant_forbidden")
+					caller.get("/v1/console/envelopes?page=1"+one+two).rejected(400, "validation_error")
 				}
 			}
 			require.Empty(t, rowsOf(caller.get("/v1/console/envelopes?tenantId=acme&search="+foreign.str("id")).want(200)))
 			for _, path := range []string{"", "/document"} {
-				caller.get("/v1/console/envelopes/"+foreign.str("id")+path).refused(404, "not_found")
+				caller.get("/v1/console/envelopes/"+foreign.str("id")+path).rejected(404, "not_found")
 			}
-			caller.get("/v1/envelopes/"+foreign.str("id")+"/progress").refused(404, "not_found")
-			caller.post("/v1/console/envelopes/"+foreign.str("id")+"/void", nil).refused(404, "not_found")
-			caller.post("/v1/console/envelopes/"+foreign.str("id")+"/signers/"+foreign.signer(0)["id"].(string)+"/resend", nil).refused(404, "not_found")
+			caller.get("/v1/envelopes/"+foreign.str("id")+"/progress").rejected(404, "not_found")
+			caller.post("/v1/console/envelopes/"+foreign.str("id")+"/void", nil).rejected(404, "not_found")
+			caller.post("/v1/console/envelopes/"+foreign.str("id")+"/signers/"+foreign.signer(0)["id"].(string)+"/resend", nil).rejected(404, "not_found")
 		}
 		for _, status := range []string{"", "&status=sent"} {
 			require.EqualValues(t, 1, c.get("/v1/envelopes?tenantId=acme" + status).want(200).body["total"])
-			c.get("/v1/envelopes?tenantId=globex"+status).refused(403, "tenant_forbidden")
+			c.get("/v1/envelopes?tenantId=globex"+status).rejected(403, "tenant_forbidden")
 		}
-		c.get("/v1/envelopes/"+foreign.str("id")).refused(404, "not_found")
+		c.get("/v1/envelopes/"+foreign.str("id")).rejected(404, "not_found")
 	})
 }

@@ -240,8 +240,8 @@ func (s *pageFiles) pageText(ctx context.Context, f *blob.Content, p *store.Page
 
 // pageFails returns the client error for a page that could not be rendered.
 func pageFails(r pageRequest, err error) error {
-	if refused, ok := errors.AsType[*rejection.Error](err); ok {
-		return models.Reject(models.KindUnprocessable, refused.Code, "%s", refused.Message)
+	if rejected, ok := errors.AsType[*rejection.Error](err); ok {
+		return models.Reject(models.KindUnprocessable, rejected.Code, "%s", rejected.Message)
 	}
 	if errors.Is(err, appearance.ErrNoPage) {
 		return models.ErrNotFound

@@ -70,7 +70,7 @@ func TestPageFiles_Failures(t *testing.T) {
 		}
 	}
 	renderer.err = rejection.New(rejection.PDFTooComplex, "The page is too complex.")
-	each(func(by *client, path string) { by.get(path).refused(422, "pdf_too_complex") })
+	each(func(by *client, path string) { by.get(path).rejected(422, "pdf_too_complex") })
 
 	renderer.err = nil
 	renderer.text = &appearance.Text{Page: 1, Width: 600, Height: 800, Truncated: true, Words: []appearance.Word{{Text: "up", W: 9, H: 9, Angle: 270, Line: 1}}}
@@ -82,7 +82,7 @@ func TestPageFiles_Failures(t *testing.T) {
 		require.NoError(t, s.cfg.Blobs.Delete(t.Context(), key))
 	}
 	require.Contains(t, keys, original.Documents[0].BlobKey)
-	each(func(by *client, path string) { by.get(path).refused(503, "file_missing") })
+	each(func(by *client, path string) { by.get(path).rejected(503, "file_missing") })
 
 	for _, key := range keys {
 		s.overwrite(t, key, string(kit.OnePage()))
@@ -95,8 +95,8 @@ func TestPageFiles_Failures(t *testing.T) {
 	c.signs(e, token)
 	portal := "/v1/download/" + s.completes(t, e.str("id"), 0) + "/pages/1"
 	renderer.err = rejection.New(rejection.PDFTooComplex, "The page is too complex.")
-	nobody.get(portal).refused(422, "pdf_too_complex")
-	nobody.get(portal+"/text").refused(422, "pdf_too_complex")
+	nobody.get(portal).rejected(422, "pdf_too_complex")
+	nobody.get(portal+"/text").rejected(422, "pdf_too_complex")
 	_, err = s.store.Change(t.Context(), s.app.ID, id(e), func(e *models.Envelope) error {
 		e.SetRetention(1)
 		return nil
@@ -105,18 +105,18 @@ func TestPageFiles_Failures(t *testing.T) {
 	s.clock.advance(25 * time.Hour)
 	_, err = s.store.Change(t.Context(), s.app.ID, id(e), func(e *models.Envelope) error { return e.Purge(s.act("system")) })
 	require.NoError(t, err)
-	nobody.get(portal).refused(410, "document_purged")
-	nobody.get(portal+"/text").refused(410, "document_purged")
+	nobody.get(portal).rejected(410, "document_purged")
+	nobody.get(portal+"/text").rejected(410, "document_purged")
 	c = s.client(t)
 	c.del("/v1/templates/" + template.str("id")).want(204)
 	for page := range pages {
 		if page != "/v1/signing/"+token+document {
 			code := map[bool]string{true: "template_archived", false: "document_purged"}[page[:13] == "/v1/templates"]
-			c.get(page).refused(410, code)
-			c.get(page+"/text").refused(410, code)
-			c.get(page+"/lines").refused(410, code)
+			c.get(page).rejected(410, code)
+			c.get(page+"/text").rejected(410, code)
+			c.get(page+"/lines").rejected(410, code)
 			if code == "document_purged" {
-				c.get(page+"?entries=true").refused(410, code)
+				c.get(page+"?entries=true").rejected(410, code)
 			}
 		}
 	}

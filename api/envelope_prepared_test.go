@@ -133,18 +133,18 @@ func TestDocumentOptions_Defaults(t *testing.T) {
 	require.Contains(t, plain.document(0), "prepared")
 	require.Nil(t, plain.document(0)["prepared"])
 	require.Empty(t, plain.body["fields"])
-	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").refused(404, "not_found")
+	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").rejected(404, "not_found")
 	got := app.get("/v1/envelopes/" + plain.str("id")).want(200)
 	require.Empty(t, got.events("document.prepared"))
 	// The prepared file of the second document is not mistaken for a prepared file of the first document, which has none.
 	second := app.send(http.MethodPost, "/v1/envelopes/"+plain.str("id")+"/document", "application/pdf", preparable("Hello", script, "")).want(200).str("documentId")
 	app.get("/v1/envelopes/" + plain.str("id") + "/document?kind=prepared&documentId=" + second).want(200)
-	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").refused(404, "not_found")
+	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").rejected(404, "not_found")
 
 	file := preparable("Hello", script, "")
 	data := pairOfSigners()
 	data["documentOptions"] = object{"activeContent": "refuse"}
-	app.draftOf(data, file).refused(400, "pdf_javascript")
+	app.draftOf(data, file).rejected(400, "pdf_javascript")
 	e := app.draftOf(pairOfSigners(), file).want(201)
 	require.NotNil(t, e.document(0)["prepared"])
 }
@@ -191,18 +191,18 @@ func TestDocumentOptions_RejectsInvalid(t *testing.T) {
 	} {
 		data := pairOfSigners()
 		data["documentOptions"] = c.options
-		r := app.draftOf(data, preparable(c.text, "/AcroForm<</Fields[6 0 R]>>", "/Annots[6 0 R]", widget)).refused(400, c.code)
+		r := app.draftOf(data, preparable(c.text, "/AcroForm<</Fields[6 0 R]>>", "/Annots[6 0 R]", widget)).rejected(400, c.code)
 		require.Contains(t, string(r.raw), strings.ReplaceAll(c.says, `"`, `\"`), name)
 	}
 	e := app.post("/v1/envelopes", pairOfSigners()).want(201)
-	app.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document?tags=perhaps", "application/pdf", preparable("a", "", "")).refused(400, "validation_error")
-	app.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document?tags=detect", "application/pdf", preparable("{{a;typ=date}}", "", "")).refused(400, "text_tag_invalid")
+	app.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document?tags=perhaps", "application/pdf", preparable("a", "", "")).rejected(400, "validation_error")
+	app.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document?tags=detect", "application/pdf", preparable("{{a;typ=date}}", "", "")).rejected(400, "text_tag_invalid")
 	require.Empty(t, app.get("/v1/envelopes/" + e.str("id")).body["documents"])
 	data := pairOfSigners()
 	data["documentOptions"] = object{"tags": "detect"}
-	app.post("/v1/envelopes", data).refused(400, "validation_error")
+	app.post("/v1/envelopes", data).rejected(400, "validation_error")
 	data["documentOptions"] = "detect"
-	app.post("/v1/envelopes", data).refused(400, "validation_error")
+	app.post("/v1/envelopes", data).rejected(400, "validation_error")
 }
 
 // TestPrepareAgain_ReplacesFoundFields checks that preparing a document again replaces found fields but keeps fields
@@ -236,17 +236,17 @@ func TestPrepareAgain_ReplacesFoundFields(t *testing.T) {
 		require.Len(t, events, 3)
 		require.Equal(t, e.document(0)["sha256"], events[2]["sha256"], "the original is read again")
 
-		app.post(at+"/documents/"+document+"/prepare", object{"tags": "detect", "form": "import"}).refused(400, "validation_error")
+		app.post(at+"/documents/"+document+"/prepare", object{"tags": "detect", "form": "import"}).rejected(400, "validation_error")
 		require.Len(t, eachField(app.get(at)), 1, "nothing is half prepared")
-		app.post(at+"/documents/"+newID().String()+"/prepare", nil).refused(404, "not_found")
-		app.get(at+"/documents/"+newID().String()+"/suggestions").refused(404, "not_found")
-		s.other(t).post(at+"/documents/"+document+"/prepare", nil).refused(404, "not_found")
-		s.other(t).get(at+"/documents/"+document+"/suggestions").refused(404, "not_found")
+		app.post(at+"/documents/"+newID().String()+"/prepare", nil).rejected(404, "not_found")
+		app.get(at+"/documents/"+newID().String()+"/suggestions").rejected(404, "not_found")
+		s.other(t).post(at+"/documents/"+document+"/prepare", nil).rejected(404, "not_found")
+		s.other(t).get(at+"/documents/"+document+"/suggestions").rejected(404, "not_found")
 		app.post(at+"/documents/"+document+"/prepare", object{"tags": "detect"}).want(200)
 		told := app.post(at+"/send", nil).want(200).events("draft.prepared")
 		require.Len(t, told, 1, "fields were taken out, which no event tells one by one")
 		require.Equal(t, []any{models.AppActor(s.app.ID)}, told[0]["editors"])
-		app.post(at+"/documents/"+document+"/prepare", nil).refused(409, "envelope_not_draft")
+		app.post(at+"/documents/"+document+"/prepare", nil).rejected(409, "envelope_not_draft")
 	})
 }
 
@@ -285,9 +285,9 @@ func TestDocumentPassword_IsNotStored(t *testing.T) {
 		require.NotContains(t, string(shown), "/Encrypt")
 	}
 	data := pairOfSigners()
-	app.draftOf(data, file).refused(400, "pdf_encrypted")
+	app.draftOf(data, file).rejected(400, "pdf_encrypted")
 	data["documentOptions"] = object{"password": "guess"}
-	app.draftOf(data, file).refused(400, "pdf_password_wrong")
+	app.draftOf(data, file).rejected(400, "pdf_password_wrong")
 	data["documentOptions"] = object{"password": secret, "tags": "detect"}
 	e := app.draftOf(data, file).want(201)
 	require.Len(t, eachField(e), 1)
@@ -297,11 +297,11 @@ func TestDocumentPassword_IsNotStored(t *testing.T) {
 
 	e = app.post("/v1/envelopes", data).want(201)
 	at := "/v1/envelopes/" + e.str("id") + "/document"
-	app.send(http.MethodPost, at+"?password="+secret, "application/pdf", file).refused(400, "validation_error")
+	app.send(http.MethodPost, at+"?password="+secret, "application/pdf", file).rejected(400, "validation_error")
 	app.with("X-Document-Password", secret).send(http.MethodPost, at, "application/pdf", file).want(200)
 	check(e)
 	document := app.get("/v1/envelopes/" + e.str("id")).document(0)["id"].(string)
-	app.post(at+"s/"+document+"/prepare", object{"tags": "detect"}).refused(400, "pdf_encrypted")
+	app.post(at+"s/"+document+"/prepare", object{"tags": "detect"}).rejected(400, "pdf_encrypted")
 	app.post(at+"s/"+document+"/prepare", object{"tags": "detect", "password": secret}).want(200)
 	check(e)
 
@@ -324,7 +324,7 @@ func TestSuggestions_NameInvalidTag(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
 	e := app.draftOf(pairOfSigners(), preparable("{{a;typ=date}}", "", "")).want(201)
-	r := app.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/suggestions").refused(400, "text_tag_invalid")
+	r := app.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/suggestions").rejected(400, "text_tag_invalid")
 	require.Contains(t, r.str("message"), "{{a;typ=date}}")
 }
 
@@ -339,8 +339,8 @@ func TestPrepare_MissingFile(t *testing.T) {
 	stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
 	require.NoError(t, err)
 	require.NoError(t, files.Delete(t.Context(), stored.Originals()[0].BlobKey))
-	app.get(at+"/suggestions").refused(503, "file_missing")
-	app.post(at+"/prepare", nil).refused(503, "file_missing")
+	app.get(at+"/suggestions").rejected(503, "file_missing")
+	app.post(at+"/prepare", nil).rejected(503, "file_missing")
 
 	e, token := app.sent(contract())
 	app.signs(e, token)
@@ -349,7 +349,7 @@ func TestPrepare_MissingFile(t *testing.T) {
 	_, err = s.store.Change(t.Context(), s.app.ID, id(e), func(e *models.Envelope) error { return e.Purge(s.act("system")) })
 	require.NoError(t, err)
 	app = s.client(t)
-	app.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/suggestions").refused(410, "document_purged")
+	app.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/suggestions").rejected(410, "document_purged")
 }
 
 // TestUpload_DamagedAndSignedFiles checks that the sender and the signers can see that the file to be signed differs
@@ -367,9 +367,9 @@ func TestUpload_DamagedAndSignedFiles(t *testing.T) {
 	}{"repaired": {damaged, "pdf_needs_repair"}, "signatures_removed": {signed, "document_signed"}} {
 		data := pairOfSigners()
 		data["documentOptions"] = object{"repair": "refuse"}
-		app.draftOf(data, c.file).refused(400, c.code)
+		app.draftOf(data, c.file).rejected(400, c.code)
 		data["documentOptions"] = object{"repair": "maybe"}
-		app.draftOf(data, c.file).refused(400, "validation_error")
+		app.draftOf(data, c.file).rejected(400, "validation_error")
 		data["documentOptions"] = object{"repair": "auto", "tags": "detect"}
 		e := app.draftOf(data, c.file).want(201)
 		require.Len(t, eachField(e), 1)

@@ -202,8 +202,8 @@ func TestProblems_AreOnesOwn(t *testing.T) {
 	}
 	finishOutbox(t, s)
 	s.clock.advance(10 * time.Minute)
-	s.signIn(t, models.RoleViewer).get("/v1/console/problems").refused(403, "role_forbidden")
-	s.person(t, models.RoleViewer).post("/v1/console/envelopes/"+own+"/restart", nil).refused(403, "role_forbidden")
+	s.signIn(t, models.RoleViewer).get("/v1/console/problems").rejected(403, "role_forbidden")
+	s.person(t, models.RoleViewer).post("/v1/console/envelopes/"+own+"/restart", nil).rejected(403, "role_forbidden")
 	support := s.person(t, models.RoleSupport)
 	for _, kind := range []string{"envelopes", "mails", "deliveries"} {
 		require.ElementsMatch(t, []string{own, theirs.str("id")}, keys(problems(support, kind, "envelopeId")), kind)
@@ -214,7 +214,7 @@ func TestProblems_AreOnesOwn(t *testing.T) {
 	for _, kind := range []string{"envelopes", "mails", "deliveries"} {
 		require.Equal(t, []string{own}, keys(problems(support, kind, "envelopeId")), kind)
 	}
-	support.post("/v1/console/envelopes/"+theirs.str("id")+"/restart", nil).refused(404, "not_found")
+	support.post("/v1/console/envelopes/"+theirs.str("id")+"/restart", nil).rejected(404, "not_found")
 	support.post("/v1/console/envelopes/"+own+"/restart", nil).want(202)
 }
 
@@ -230,7 +230,7 @@ func TestRestartWorkflow_QueuesOnce(t *testing.T) {
 			s := start(t, url(t), func(cfg *api.Config) { cfg.Workflows, cfg.Log = workflows, slog.New(slog.NewTextHandler(log, nil)) })
 			c := s.client(t)
 			draft := c.draft(contract())
-			c.post("/v1/console/envelopes/"+draft.str("id")+"/restart", nil).refused(409, "envelope_draft")
+			c.post("/v1/console/envelopes/"+draft.str("id")+"/restart", nil).rejected(409, "envelope_draft")
 			e, token := c.sent(contract())
 			at := "/v1/console/envelopes/" + e.str("id") + "/restart"
 			started := func() (out []models.OutboxRow) {
@@ -243,9 +243,9 @@ func TestRestartWorkflow_QueuesOnce(t *testing.T) {
 			}
 			require.Len(t, started(), 1)
 			workflows.fail = errors.New("down")
-			require.NotEmpty(t, c.post(at, nil).refused(503, "temporal_unavailable").header.Get("Retry-After"))
+			require.NotEmpty(t, c.post(at, nil).rejected(503, "temporal_unavailable").header.Get("Retry-After"))
 			workflows.fail, workflows.running[e.str("id")] = nil, true
-			c.post(at, nil).refused(409, "workflow_running")
+			c.post(at, nil).rejected(409, "workflow_running")
 			require.Empty(t, started())
 			delete(workflows.running, e.str("id"))
 			again := c.with("Idempotency-Key", uuid.NewString())
@@ -261,8 +261,8 @@ func TestRestartWorkflow_QueuesOnce(t *testing.T) {
 			c.post(at, nil).want(202)
 			require.Len(t, started(), 1, "also while it is sealed")
 			s.completes(t, e.str("id"), 0)
-			c.post(at, nil).refused(409, "envelope_terminal")
-			s.other(t).post(at, nil).refused(404, "not_found")
+			c.post(at, nil).rejected(409, "envelope_terminal")
+			s.other(t).post(at, nil).rejected(404, "not_found")
 		})
 	}
 }

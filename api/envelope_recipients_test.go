@@ -87,8 +87,8 @@ func TestEveryKindOfRecipient(t *testing.T) {
 		doc := e.document(0)["id"]
 		ctx = nobody.get(at).want(200)
 		require.Equal(t, []any{doc}, ctx.body["documentsToOpen"])
-		refused := nobody.finishes(at).refused(409, "documents_not_opened")
-		require.Equal(t, object{"documentIds": []any{doc}}, refused.body["details"])
+		rejected := nobody.finishes(at).rejected(409, "documents_not_opened")
+		require.Equal(t, object{"documentIds": []any{doc}}, rejected.body["details"])
 		nobody.post(at+"/page-view", object{"documentId": doc, "page": 1, "dwellMs": 5}).want(204)
 		require.Equal(t, []any{}, nobody.get(at).want(200).body["documentsToOpen"])
 		nobody.post(at+"/sign", object{"fields": []object{}}).want(200)
@@ -134,7 +134,7 @@ func TestEveryKindOfRecipient(t *testing.T) {
 		require.Equal(t, object{"name": "Hal", "email": "hal@example.com"}, signers[3].(object)["host"])
 		require.Equal(t, ida["id"], signers[2].(object)["witnessFor"])
 		c.post("/v1/envelopes/"+e.str("id")+"/copies", object{"email": "Carl@example.com"}).want(202)
-		c.post("/v1/envelopes/"+e.str("id")+"/copies", object{"email": "hal@example.com"}).refused(400, "validation_error")
+		c.post("/v1/envelopes/"+e.str("id")+"/copies", object{"email": "hal@example.com"}).rejected(400, "validation_error")
 		console := s.signIn(t, models.RoleViewer)
 		require.Len(t, console.get("/v1/console/envelopes/"+e.str("id")).want(200).copies(), 2)
 		require.Len(t, console.get("/v1/console/envelopes").want(200).body["data"].([]any)[0].(object)["copies"], 2)
@@ -172,20 +172,20 @@ func TestRecipients_RejectedRequests(t *testing.T) {
 	} {
 		data := everyKind()
 		data["signers"].([]object)[tc.at][tc.member] = tc.value
-		require.Contains(t, c.create(data).refused(400, "validation_error").body["errors"], tc.path, name)
+		require.Contains(t, c.create(data).rejected(400, "validation_error").body["errors"], tc.path, name)
 	}
 	data := everyKind()
 	data["fields"].([]object)[0]["role"] = "Archive"
-	require.Contains(t, c.create(data).refused(400, "validation_error").body["errors"], "fields[0].role")
+	require.Contains(t, c.create(data).rejected(400, "validation_error").body["errors"], "fields[0].role")
 
 	only := everyKind()
 	only["signers"], only["fields"] = only["signers"].([]object)[:1], []object{}
 	e := c.create(only).want(201)
 	require.Empty(t, e.body["signers"])
-	require.Contains(t, c.post("/v1/envelopes/"+e.str("id")+"/send", nil).refused(400, "validation_error").body["errors"], "signers")
+	require.Contains(t, c.post("/v1/envelopes/"+e.str("id")+"/send", nil).rejected(400, "validation_error").body["errors"], "signers")
 	c.post("/v1/embedded/signing-sessions", object{
 		"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.copies()[0].(object)["id"], "allowedOrigin": "https://app.example.com",
-	}).refused(404, "not_found")
+	}).rejected(404, "not_found")
 }
 
 // TestEditRecipient_ChangesKind checks that PATCH can change the kind of a recipient.
@@ -200,7 +200,7 @@ func TestEditRecipient_ChangesKind(t *testing.T) {
 		require.Equal(t, []any{"approver", false, "de", 6.0}, []any{made.str("kind"), made.body["notify"], made.str("language"), made.body["routingOrder"]})
 		require.Equal(t, "copy", c.patch(at+abe, object{"kind": "copy", "language": "it", "role": "Office"}).want(200).str("kind"))
 		require.Equal(t, object{"name": "Hal", "email": "h2@example.com"}, c.patch(at+ida, object{"host": object{"name": "Hal", "email": "h2@example.com"}}).want(200).body["host"])
-		require.Contains(t, c.patch(at+ida, object{"kind": nil}).refused(400, "validation_error").body["errors"], "host")
+		require.Contains(t, c.patch(at+ida, object{"kind": nil}).rejected(400, "validation_error").body["errors"], "host")
 		require.Nil(t, c.patch(at+cora, object{"notify": nil, "language": nil}).want(200).body["language"])
 		now := c.get("/v1/envelopes/" + e.str("id")).want(200)
 		require.Len(t, now.body["signers"], 4)
@@ -209,7 +209,7 @@ func TestEditRecipient_ChangesKind(t *testing.T) {
 		require.EqualValues(t, 7, c.get("/v1/envelopes/" + e.str("id")).want(200).signer(2)["routingOrder"], "the witness stays with them")
 		witness := e.signer(2)["id"].(string)
 		require.Equal(t, "Tenant", c.patch(at+witness, object{"witnessFor": "Tenant", "language": "ja"}).want(200).str("witnessFor"))
-		require.Contains(t, c.patch(at+witness, object{"routingOrder": 2}).refused(400, "validation_error").body["errors"], "routingOrder")
+		require.Contains(t, c.patch(at+witness, object{"routingOrder": 2}).rejected(400, "validation_error").body["errors"], "routingOrder")
 		c.del(at + abe).want(204)
 		require.Len(t, c.get("/v1/envelopes/"+e.str("id")).want(200).copies(), 1)
 		added := c.post("/v1/envelopes/"+e.str("id")+"/signers", object{"name": "Zoe", "email": "zoe@example.com", "kind": "copy"}).want(201)
@@ -237,7 +237,7 @@ func TestReplaceCopyRecipient(t *testing.T) {
 		require.Equal(t, []any{ids[0].(object)["id"], "Dora", "copy", "sent"}, []any{got.str("id"), got.str("name"), got.str("kind"), got.str("status")})
 		require.Equal(t, "pending", c.post(at(1), object{"name": "Luna", "email": "luna@example.com"}).want(200).str("status"))
 		require.Equal(t, 1, s.outbox(t, e.str("id"), models.OutboxReinvite), "one is told: whose routing order was reached")
-		c.post(at(0), object{"name": "Dora", "email": "dora"}).refused(400, "validation_error")
+		c.post(at(0), object{"name": "Dora", "email": "dora"}).rejected(400, "validation_error")
 
 		shown := c.get("/v1/envelopes/" + e.str("id")).want(200)
 		dora := shown.copies()[0].(object)
@@ -257,9 +257,9 @@ func TestReplaceCopyRecipient(t *testing.T) {
 		require.Equal(t, []any{2.0, 2.0}, persons)
 		require.Empty(t, c.get("/v1/console/webhook-deliveries?webhookId=" + hook.str("id")).want(200).body["data"])
 		require.EqualValues(t, 1, c.get("/v1/envelopes?tenantId=acme&signerEmail=dora@example.com").want(200).body["total"])
-		s.signIn(t, models.RoleViewer).post(at(0), in).refused(403, "role_forbidden")
+		s.signIn(t, models.RoleViewer).post(at(0), in).rejected(403, "role_forbidden")
 		c.signs(e, token)
-		c.post(at(0), in).refused(409, "envelope_sealing")
+		c.post(at(0), in).rejected(409, "envelope_sealing")
 	})
 }
 
@@ -299,13 +299,13 @@ func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 			for token, code := range map[string]string{old: "signing_link_invalid", embedded: "session_invalid"} {
 				link := "/v1/signing/" + token
 				for _, path := range []string{"", "/document", "/attachments/" + waiting[0]} {
-					confirmed.get(link+path).refused(401, code)
+					confirmed.get(link+path).rejected(401, code)
 				}
-				confirmed.del(link+"/attachments/"+waiting[0]).refused(401, code)
-				confirmed.attach(token, required, "late.pdf", kit.OnePage()).refused(401, code)
-				confirmed.post(link+"/sign", object{"fields": []object{{"fieldId": required, "attachmentId": waiting[0]}}}).refused(401, code)
+				confirmed.del(link+"/attachments/"+waiting[0]).rejected(401, code)
+				confirmed.attach(token, required, "late.pdf", kit.OnePage()).rejected(401, code)
+				confirmed.post(link+"/sign", object{"fields": []object{{"fieldId": required, "attachmentId": waiting[0]}}}).rejected(401, code)
 			}
-			nobody.get("/v1/embedded/sessions/"+session).refused(401, "session_invalid")
+			nobody.get("/v1/embedded/sessions/"+session).rejected(401, "session_invalid")
 
 			fresh := s.linkOf(t, e.str("id"), 0)
 			link := "/v1/signing/" + fresh
@@ -318,17 +318,17 @@ func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 			require.NotContains(t, string(now.raw), "Ada")
 			require.NotContains(t, string(now.raw), "passport")
 			for _, id := range waiting {
-				successor.get(link+"/attachments/"+id).refused(404, "not_found")
-				successor.del(link+"/attachments/"+id).refused(401, "consent_required")
-				c.get("/v1/envelopes/"+e.str("id")+"/attachments/"+id).refused(404, "not_found")
+				successor.get(link+"/attachments/"+id).rejected(404, "not_found")
+				successor.del(link+"/attachments/"+id).rejected(401, "consent_required")
+				c.get("/v1/envelopes/"+e.str("id")+"/attachments/"+id).rejected(404, "not_found")
 			}
-			successor.post(link+"/sign", object{"fields": []object{{"fieldId": required, "attachmentId": waiting[0]}}}).refused(401, "consent_required")
+			successor.post(link+"/sign", object{"fields": []object{{"fieldId": required, "attachmentId": waiting[0]}}}).rejected(401, "consent_required")
 			successor.post(link+"/consent", nil).want(200)
-			successor.del(link+"/attachments/"+waiting[1]).refused(404, "not_found")
+			successor.del(link+"/attachments/"+waiting[1]).rejected(404, "not_found")
 			sign := func(id string) *answer {
 				return successor.post(link+"/sign", object{"fields": []object{{"fieldId": required, "attachmentId": id}}})
 			}
-			require.Contains(t, sign(waiting[0]).refused(400, "validation_error").body["errors"], "fields[0].attachmentId")
+			require.Contains(t, sign(waiting[0]).rejected(400, "validation_error").body["errors"], "fields[0].attachmentId")
 
 			// The previous signer's files do not count toward any limit, and the next cleanup deletes them.
 			own := successor.attach(fresh, required, "grace.pdf", kit.OnePage()).want(201).str("attachmentId")
@@ -339,7 +339,7 @@ func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 			kept, err := s.cfg.Blobs.List(t.Context(), prefix)
 			require.NoError(t, err)
 			require.Equal(t, []string{prefix + own}, kept)
-			sign(waiting[0]).refused(400, "validation_error")
+			sign(waiting[0]).rejected(400, "validation_error")
 			sign(own).want(200)
 			known, err := s.store.Attachments(t.Context(), uuid.MustParse(e.str("id")))
 			require.NoError(t, err)

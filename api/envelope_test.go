@@ -117,7 +117,7 @@ func TestArchivedEnvelope_ResponsesAreUnchanged(t *testing.T) {
 		}
 		at := "/v1/envelopes/" + e.str("id")
 		c.post("/v1/envelopes/"+voided.str("id")+"/void", nil)
-		c.post(at+"/void", nil).refused(400, "envelope_terminal")
+		c.post(at+"/void", nil).rejected(400, "envelope_terminal")
 		require.True(t, archived(id(e)), "what is refused restores nothing")
 		nobody.get("/v1/download/" + portal + "/document").want(200)
 		require.False(t, archived(id(e)), "a download is noted in the audit trail")

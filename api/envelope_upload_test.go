@@ -51,19 +51,19 @@ func TestUpload_IsScanned(t *testing.T) {
 			s := onSQLite(t, func(cfg *api.Config) { cfg.Scanner = scanner })
 			app := s.client(t)
 			e := app.post("/v1/envelopes", object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(201)
-			app.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/pdf", kit.OnePage()).refused(c.status, c.code)
+			app.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/pdf", kit.OnePage()).rejected(c.status, c.code)
 			for _, path := range []string{"/v1/console/envelopes/" + e.str("id") + "/documents", "/v1/envelopes"} {
 				ct, body := multipartBody(t, map[string]string{"data": `{"tenantId":"acme","signers":[{"name":"A","email":"a@example.com"}]}`}, kit.OnePage())
 				if path != "/v1/envelopes" {
 					ct, body = multipartBody(t, nil, kit.OnePage())
 				}
-				app.send(http.MethodPost, path, ct, body).refused(c.status, c.code)
+				app.send(http.MethodPost, path, ct, body).rejected(c.status, c.code)
 			}
-			app.upload(http.MethodPost, "/v1/templates", leaseTemplate(), kit.OnePage()).refused(c.status, c.code)
+			app.upload(http.MethodPost, "/v1/templates", leaseTemplate(), kit.OnePage()).rejected(c.status, c.code)
 			data := leaseTemplate()
 			delete(data, "fields")
 			template := app.post("/v1/templates", data).want(201)
-			app.upload(http.MethodPatch, "/v1/templates/"+template.str("id"), object{}, kit.OnePage()).refused(c.status, c.code)
+			app.upload(http.MethodPatch, "/v1/templates/"+template.str("id"), object{}, kit.OnePage()).rejected(c.status, c.code)
 			require.Empty(t, app.get("/v1/envelopes/" + e.str("id")).want(200).body["documents"])
 		})
 	}
@@ -97,7 +97,7 @@ func TestUpload_FileIsExaminedLast(t *testing.T) {
 	}
 	for _, file := range [][]byte{[]byte("no PDF at all"), kit.OnePage()} {
 		ct, body := multipartBody(t, map[string]string{"data": wrong}, file)
-		found := c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(400, "validation_error").body["errors"]
+		found := c.send(http.MethodPost, "/v1/envelopes", ct, body).rejected(400, "validation_error").body["errors"]
 		require.IsType(t, map[string]any{}, found)
 		errs, _ := found.(map[string]any)
 		require.ElementsMatch(t, want, slices.Collect(maps.Keys(errs)))
@@ -117,7 +117,7 @@ func TestUpload_FileIsExaminedLast(t *testing.T) {
 	require.Zero(t, scanner.asked.Load())
 	ct, body := multipartBody(t, map[string]string{"data": `{"tenantId":"acme","signers":[{"name":"A","email":"a@example.com"}],
 		"fields":[{"signerId":"0","type":"text","page":2,"x":1,"y":1,"w":1,"h":1}]}`}, kit.OnePage())
-	require.Contains(t, c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(400, "validation_error").body["errors"], "fields[0].page")
+	require.Contains(t, c.send(http.MethodPost, "/v1/envelopes", ct, body).rejected(400, "validation_error").body["errors"], "fields[0].page")
 	require.EqualValues(t, 1, scanner.asked.Load())
 }
 
@@ -141,9 +141,9 @@ func TestUpload_RejectedByStateBeforeExamination(t *testing.T) {
 	s := onSQLite(t, nil)
 	c := s.client(t)
 	e, _ := c.sent(contract())
-	c.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/pdf", []byte("no PDF at all")).refused(400, "envelope_not_draft")
+	c.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/pdf", []byte("no PDF at all")).rejected(400, "envelope_not_draft")
 	ct, body := multipartBody(t, nil, []byte("no PDF at all"))
-	c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", ct, body).refused(400, "envelope_not_draft")
+	c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", ct, body).rejected(400, "envelope_not_draft")
 }
 
 // BenchmarkUpload uploads a 50-page document over HTTP, alternately with and without all options. It reports the total
@@ -270,11 +270,11 @@ func TestUpload_OfPictures_BecomesADocument(t *testing.T) {
 			require.Equal(t, first["sha256"], again.str("sha256"), "the same picture is the same document")
 		}
 		draft := "/v1/envelopes/" + c.draft(data).str("id") + "/document"
-		c.send(http.MethodPost, draft, "image/png", png[:len(png)-9]).refused(400, "picture_invalid")
-		c.send(http.MethodPost, draft, "image/gif", []byte("GIF89a")).refused(400, "content_type")
+		c.send(http.MethodPost, draft, "image/png", png[:len(png)-9]).rejected(400, "picture_invalid")
+		c.send(http.MethodPost, draft, "image/gif", []byte("GIF89a")).rejected(400, "content_type")
 		large := bytes.Clone(png)
 		binary.BigEndian.PutUint32(large[16:], 60_000)
 		binary.BigEndian.PutUint32(large[29:], crc32.ChecksumIEEE(large[12:29]))
-		c.send(http.MethodPost, draft, "image/png", large).refused(400, "picture_too_large")
+		c.send(http.MethodPost, draft, "image/png", large).rejected(400, "picture_too_large")
 	})
 }

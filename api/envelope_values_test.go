@@ -33,8 +33,8 @@ func TestWebhookValues(t *testing.T) {
 		require.Equal(t, asked.body, c.get(at).want(200).body)
 		require.Equal(t, []any{"values"}, list(c.get("/v1/console/webhooks").want(200))[1].(object)["include"])
 		for _, bad := range []any{[]string{"pictures"}, []any{1}, "values", make([]string, 11)} {
-			require.Contains(t, fmt.Sprint(c.patch(at, object{"include": bad}).refused(400, "validation_error").body["errors"]), "include")
-			c.post("/v1/webhooks", object{"url": "https://example.com/bad", "events": events, "include": bad}).refused(400, "validation_error")
+			require.Contains(t, fmt.Sprint(c.patch(at, object{"include": bad}).rejected(400, "validation_error").body["errors"]), "include")
+			c.post("/v1/webhooks", object{"url": "https://example.com/bad", "events": events, "include": bad}).rejected(400, "validation_error")
 		}
 		require.Equal(t, []any{"values"}, c.patch(at, object{"url": "https://example.com/other"}).want(200).body["include"], "what is absent stays")
 
@@ -97,7 +97,7 @@ func TestWebhookValues(t *testing.T) {
 			for _, d := range c.get("/v1/console/webhook-deliveries?event=" + name + "&webhookId=" + asked.str("id")).want(200).body["data"].([]any) {
 				at := "/v1/console/webhook-deliveries/" + d.(object)["id"].(string)
 				require.Nil(t, c.get(at).want(200).body["payload"])
-				c.post(at+"/resend", nil).refused(410, "payload_purged")
+				c.post(at+"/resend", nil).rejected(410, "payload_purged")
 			}
 		}
 		for name, value := range c.get("/v1/envelopes/" + e.str("id") + "/values").want(200).body {

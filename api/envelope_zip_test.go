@@ -25,7 +25,7 @@ func TestSealedFiles_AsZIP(t *testing.T) {
 	at := "/v1/envelopes/" + e.str("id")
 	c.send(http.MethodPost, at+"/document", "application/octet-stream", kit.OnePage()).want(200)
 	sent := c.post(at+"/send", nil).want(200)
-	c.get(at+"/documents.zip").refused(409, "envelope_not_completed")
+	c.get(at+"/documents.zip").rejected(409, "envelope_not_completed")
 	c.signs(sent, strings.TrimPrefix(sent.signer(0)["signingUrl"].(string), "https://sign.example.com/sign/"))
 	s.completes(t, e.str("id"), 1)
 	got := c.get(at + "/documents.zip").want(200)
@@ -44,9 +44,9 @@ func TestSealedFiles_AsZIP(t *testing.T) {
 	}
 	require.Equal(t, []string{"Contract (1) contract.pdf", "Contract (2).pdf"}, names)
 	require.NoError(t, s.cfg.Blobs.Delete(t.Context(), "envelopes/"+e.str("id")+"/sealed/x.pdf"))
-	c.get(at+"/documents.zip").refused(503, "file_missing")
+	c.get(at+"/documents.zip").rejected(503, "file_missing")
 	s.clock.advance(48 * time.Hour)
 	_, err = s.store.Change(t.Context(), s.app.ID, uuid.MustParse(e.str("id")), func(e *models.Envelope) error { return e.Purge(s.act("system")) })
 	require.NoError(t, err)
-	s.client(t).get(at+"/documents.zip").refused(410, "document_purged")
+	s.client(t).get(at+"/documents.zip").rejected(410, "document_purged")
 }

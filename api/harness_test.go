@@ -252,7 +252,7 @@ func (a *answer) want(status int) *answer {
 	return a
 }
 
-func (a *answer) refused(status int, code string) *answer {
+func (a *answer) rejected(status int, code string) *answer {
 	a.t.Helper()
 	a.want(status)
 	require.Equal(a.t, code, a.body["error"], "%s", a.raw)

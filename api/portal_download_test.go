@@ -46,7 +46,7 @@ func TestDownloadLink_Lifetime(t *testing.T) {
 			require.NoError(t, err)
 			require.WithinDuration(t, issued.Add(credential.DownloadLifetime), shown, time.Minute)
 			s.clock.advance(300 * day)
-			nobody.get("/v1/download/"+first).refused(401, "download_link_invalid")
+			nobody.get("/v1/download/"+first).rejected(401, "download_link_invalid")
 			nobody.get("/v1/download/" + again).want(200)
 			nobody.get("/v1/download/" + again + "/document").want(200)
 			late, err := s.cfg.Tokens.IssueDownload(env, env.Sealed()[0], env.Signers[0].ID)
@@ -58,8 +58,8 @@ func TestDownloadLink_Lifetime(t *testing.T) {
 			}
 			s.clock.advance(101 * day)
 			if days > 0 {
-				nobody.get("/v1/download/"+late).refused(410, "document_purged")
-				nobody.get("/v1/download/"+late+"/document").refused(410, "document_purged")
+				nobody.get("/v1/download/"+late).rejected(410, "document_purged")
+				nobody.get("/v1/download/"+late+"/document").rejected(410, "document_purged")
 			} else {
 				nobody.get("/v1/download/" + late).want(200)
 			}
@@ -194,7 +194,7 @@ func TestDownload_MissingFile(t *testing.T) {
 		portal + "/document": nobody, "/v1/signing/" + link + "/document": nobody, "/v1/signing/" + link + "/documents/" + doc: nobody,
 		"/v1/envelopes/" + e.str("id") + "/document": c, "/v1/console/envelopes/" + e.str("id") + "/document?kind=sealed": c,
 	} {
-		caller.get(path).refused(503, "file_missing")
+		caller.get(path).rejected(503, "file_missing")
 	}
 	require.Equal(t, 6, missing)
 	require.Contains(t, log.String(), "missing from the file store")
@@ -229,7 +229,7 @@ func TestHead_EqualsGet(t *testing.T) {
 	require.Equal(t, "sent", c.get("/v1/envelopes/" + e.str("id")).want(200).body["status"], "nobody has opened the link")
 	nobody.call(http.MethodHead, "/v1/envelopes?tenantId=acme", nil).want(401)
 	nobody.call(http.MethodHead, "/v1/signing/"+token+"/sign", nil).want(405)
-	nobody.call(http.MethodPut, "/v1/signing/"+token+"/sign", object{}).refused(405, "method_not_allowed")
+	nobody.call(http.MethodPut, "/v1/signing/"+token+"/sign", object{}).rejected(405, "method_not_allowed")
 }
 
 // TestPortal_Branding checks that the holder of a download link gets the sender's branding and logo, even after the
@@ -243,27 +243,27 @@ func TestPortal_Branding(t *testing.T) {
 		c.signs(e, token)
 		link := "/v1/download/" + s.completes(t, e.str("id"), 30)
 		require.NotContains(t, nobody.get(link).want(200).body, "branding")
-		nobody.get(link+"/logo").refused(404, "not_found")
+		nobody.get(link+"/logo").rejected(404, "not_found")
 
 		const at = "/v1/tenants/acme/branding"
 		c.call(http.MethodPut, at, object{"primaryColor": "#7a1f3d", "footer": "Acme Ltd"}).want(200)
 		shown := nobody.get(link).want(200).body["branding"].(object)
 		require.Equal(t, object{"primaryColor": "#7a1f3d", "footer": "Acme Ltd", "supportUrl": nil, "logo": nil}, shown)
-		nobody.get(link+"/logo").refused(404, "not_found")
+		nobody.get(link+"/logo").rejected(404, "not_found")
 		c.call(http.MethodPut, at, object{"logo": testLogo}).want(200)
 		require.Len(t, nobody.get(link).want(200).body["branding"].(object)["logo"], 64)
 		a := nobody.get(link + "/logo").want(200)
 		require.Equal(t, "image/png", a.header.Get("Content-Type"))
 		require.NotEmpty(t, a.raw)
-		nobody.get("/v1/download/nobody/logo").refused(401, "download_link_invalid")
-		nobody.get("/v1/download/"+token+"/logo").refused(401, "download_link_invalid")
+		nobody.get("/v1/download/nobody/logo").rejected(401, "download_link_invalid")
+		nobody.get("/v1/download/"+token+"/logo").rejected(401, "download_link_invalid")
 		s.clock.advance(31 * 24 * time.Hour)
-		gone := nobody.get(link).refused(410, "document_purged").body["details"].(object)
+		gone := nobody.get(link).rejected(410, "document_purged").body["details"].(object)
 		require.Equal(t, []any{"#7a1f3d", "Acme Ltd"}, []any{gone["branding"].(object)["primaryColor"], gone["branding"].(object)["footer"]}, "the page that says so looks as the sender's do")
 		require.Equal(t, a.raw, nobody.get(link+"/logo").want(200).raw)
 		c = s.client(t)
 		c.call(http.MethodDelete, at, nil).want(204)
-		require.Nil(t, nobody.get(link).refused(410, "document_purged").body["details"])
+		require.Nil(t, nobody.get(link).rejected(410, "document_purged").body["details"])
 	})
 }
 
@@ -288,11 +288,11 @@ func TestPortal_Retention(t *testing.T) {
 		s.clock.advance(31 * 24 * time.Hour)
 		_, err = s.store.Change(t.Context(), s.app.ID, id, purge)
 		require.NoError(t, err)
-		nobody.get(portal).refused(410, "document_purged")
-		nobody.get(portal+"/document").refused(410, "document_purged")
+		nobody.get(portal).rejected(410, "document_purged")
+		nobody.get(portal+"/document").rejected(410, "document_purged")
 		c = s.client(t)
 		for _, prefix := range []string{"/v1", "/v1/console"} {
-			c.get(prefix+"/envelopes/"+e.str("id")+"/document").refused(410, "document_purged")
+			c.get(prefix+"/envelopes/"+e.str("id")+"/document").rejected(410, "document_purged")
 		}
 		full = c.get("/v1/envelopes/" + e.str("id")).want(200)
 		require.Equal(t, 2, strings.Count(string(full.raw), `"document.purged"`), "a tombstone for each file")
@@ -321,7 +321,7 @@ func TestDownload_PurgedDuringTheRequest(t *testing.T) {
 		}
 	})
 	files.purge = purge
-	s.client(t).get("/v1/envelopes/"+e.str("id")+"/document?kind=sealed").refused(410, "document_purged")
+	s.client(t).get("/v1/envelopes/"+e.str("id")+"/document?kind=sealed").rejected(410, "document_purged")
 }
 
 // TestSealedDocument_IsFoundByID checks that a sealed document is found by its own ID or the ID of its original, but
@@ -340,8 +340,8 @@ func TestSealedDocument_IsFoundByID(t *testing.T) {
 		id, _ := d.(object)["id"].(string)
 		c.get(at + "/document?kind=sealed&documentId=" + id).want(200)
 	}
-	c.get(at+"/document?kind=sealed&documentId="+newID().String()).refused(404, "not_found")
-	c.get(at+"/document?documentId="+newID().String()).refused(404, "not_found")
+	c.get(at+"/document?kind=sealed&documentId="+newID().String()).rejected(404, "not_found")
+	c.get(at+"/document?documentId="+newID().String()).rejected(404, "not_found")
 }
 
 // TestDownload_FileName checks that, for every subject, the header is valid and the file name is usable.

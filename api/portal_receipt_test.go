@@ -27,7 +27,7 @@ func TestReceipt(t *testing.T) {
 		nobody.post(at+"/consent", nil).want(200)
 		fields := object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}
 		receipt := nobody.post(at+"/sign", fields).want(200).str("receiptToken")
-		nobody.get(at).refused(410, "signing_link_used")
+		nobody.get(at).rejected(410, "signing_link_used")
 
 		waiting := nobody.get("/v1/receipts/" + receipt).want(200)
 		require.Equal(t, "in_progress", waiting.str("envelopeStatus"))
@@ -42,13 +42,13 @@ func TestReceipt(t *testing.T) {
 		require.Equal(t, copies[0].(object)["sha256"], nobody.get("/v1"+link).want(200).str("sha256"))
 
 		for _, other := range []string{token, c.token, strings.TrimPrefix(link, "/download/"), "x"} {
-			nobody.get("/v1/receipts/"+other).refused(401, "receipt_invalid")
+			nobody.get("/v1/receipts/"+other).rejected(401, "receipt_invalid")
 		}
 		require.Equal(t, 401, nobody.get("/v1/signing/"+receipt).status)
 		require.Equal(t, 401, nobody.get("/v1/download/"+receipt).status)
 		require.Equal(t, 401, (&client{t: t, s: s, token: receipt}).get("/v1/envelopes?tenantId=acme").status)
 		s.clock.advance(25 * time.Hour)
-		nobody.get("/v1/receipts/"+receipt).refused(401, "receipt_invalid")
+		nobody.get("/v1/receipts/"+receipt).rejected(401, "receipt_invalid")
 	})
 }
 
@@ -70,7 +70,7 @@ func TestReceipt_OfPurgedDocument(t *testing.T) {
 		return e.Purge(act)
 	})
 	require.NoError(t, err)
-	c.get("/v1/receipts/"+receipt).refused(410, "document_purged")
+	c.get("/v1/receipts/"+receipt).rejected(410, "document_purged")
 }
 
 // silentWorkflows simulates a Temporal server whose workers do not respond.
@@ -93,16 +93,16 @@ func TestReceipt_RequiresASignature(t *testing.T) {
 		return "/v1/receipts/" + token
 	}
 	e, token := c.sent(contract())
-	nobody.get(receipt(e)).refused(401, "receipt_invalid")
+	nobody.get(receipt(e)).rejected(401, "receipt_invalid")
 	nobody.get("/v1/signing/" + token).want(200)
-	nobody.get(receipt(e)).refused(401, "receipt_invalid")
+	nobody.get(receipt(e)).rejected(401, "receipt_invalid")
 	early := receipt(e)
 	c.signs(e, token)
 	nobody.get(early).want(200)
 
 	e, token = c.sent(contract())
 	nobody.post("/v1/signing/"+token+"/decline", nil).want(200)
-	nobody.get(receipt(e)).refused(401, "receipt_invalid")
+	nobody.get(receipt(e)).rejected(401, "receipt_invalid")
 }
 
 // signerLinkOf returns the signing link of an envelope's first signer.

@@ -97,21 +97,21 @@ func TestRateLimit_GuessesDoNotLockOut(t *testing.T) {
 		s.clock.nextMinute()
 		from("198.51.100.1", s.pass).want(200)
 		for range 20 {
-			from("203.0.113.66", "guess").refused(401, "invalid_credentials")
+			from("203.0.113.66", "guess").rejected(401, "invalid_credentials")
 		}
-		from("203.0.113.66", "guess").refused(429, "rate_limited")
-		from("203.0.113.67", "guess").refused(429, "rate_limited")
-		from("203.0.113.68", s.pass).refused(429, "rate_limited") // the limit for unknown addresses is reached
+		from("203.0.113.66", "guess").rejected(429, "rate_limited")
+		from("203.0.113.67", "guess").rejected(429, "rate_limited")
+		from("203.0.113.68", s.pass).rejected(429, "rate_limited") // the limit for unknown addresses is reached
 		for range 25 {
 			from("198.51.100.1", s.pass).want(200)
 		}
 		// A known address has a separate limit.
 		for range 20 {
-			from("198.51.100.1", "guess").refused(401, "invalid_credentials")
+			from("198.51.100.1", "guess").rejected(401, "invalid_credentials")
 		}
-		from("198.51.100.1", s.pass).refused(429, "rate_limited")
+		from("198.51.100.1", s.pass).rejected(429, "rate_limited")
 		s.clock.advance(40 * time.Second)
-		from("198.51.100.1", s.pass).refused(429, "rate_limited")
+		from("198.51.100.1", s.pass).rejected(429, "rate_limited")
 		s.clock.advance(20 * time.Second)
 		from("198.51.100.1", s.pass).want(200)
 
@@ -120,8 +120,8 @@ func TestRateLimit_GuessesDoNotLockOut(t *testing.T) {
 		s.clock.nextMinute()
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		for range 20 {
-			from("203.0.113.66", "guess").refused(401, "invalid_credentials")
+			from("203.0.113.66", "guess").rejected(401, "invalid_credentials")
 		}
-		from("198.51.100.1", s.pass).refused(429, "rate_limited")
+		from("198.51.100.1", s.pass).rejected(429, "rate_limited")
 	})
 }

@@ -58,7 +58,7 @@ func bearerToken(c *gin.Context) (string, error) {
 
 var errInvalidToken = models.Reject(models.KindUnauthorized, "unauthorized", "The access token is not valid.")
 
-func refuseToken(err error) error {
+func rejectToken(err error) error {
 	if credential.IsExpired(err) {
 		return models.Reject(models.KindUnauthorized, "token_expired", "The access token has expired; request a new one.")
 	}
@@ -73,7 +73,7 @@ func (s *shared) authenticate(c *gin.Context) (caller, error) {
 	}
 	id, err := s.tokens.VerifyAccess(token)
 	if err != nil {
-		return caller{}, refuseToken(err)
+		return caller{}, rejectToken(err)
 	}
 	return s.appCaller(c, id)
 }
@@ -101,7 +101,7 @@ func (s *shared) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	}
 	id, err := s.tokens.VerifyConsole(token)
 	if err != nil {
-		return caller{}, refuseToken(notAnApps)
+		return caller{}, rejectToken(notAnApps)
 	}
 	in, err := s.requests.ConsoleSession(c.Request.Context(), id, s.consoleIdle, c.GetHeader(backgroundHeader) == "")
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *shared) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	if err := app.require(r.role); err != nil {
 		return caller{}, err
 	}
-	if !r.allowWithoutMFA && s.mustEnrol(in.User, in.Factor) {
+	if !r.allowWithoutMFA && s.mustEnroll(in.User, in.Factor) {
 		return caller{}, models.Reject(models.KindForbidden, "second_factor_required", "This operation requires a second factor. Enroll one first: POST /v1/console/totp.")
 	}
 	return app, nil
@@ -198,9 +198,9 @@ func (s *shared) authenticateSigner(c *gin.Context, ended bool) (signerLink, err
 	return l, session.Live(s.now())
 }
 
-// mustEnrol reports whether a user lacks a required second factor. If the user signs in at the provider, the provider
+// mustEnroll reports whether a user lacks a required second factor. If the user signs in at the provider, the provider
 // is responsible for the second factor.
-func (s *shared) mustEnrol(user *models.ConsoleUser, factor bool) bool {
+func (s *shared) mustEnroll(user *models.ConsoleUser, factor bool) bool {
 	return !factor && !user.AtProvider() && s.consoleTOTP.Requires(user.Role)
 }
 

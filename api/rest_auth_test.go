@@ -125,7 +125,7 @@ func TestForgedTokens(t *testing.T) {
 	}
 	good.get("/v1/envelopes?tenantId=acme").want(200)
 	s.clock.advance(61 * time.Minute)
-	good.get("/v1/envelopes?tenantId=acme").refused(401, "token_expired")
+	good.get("/v1/envelopes?tenantId=acme").rejected(401, "token_expired")
 }
 
 // TestKeyRotation checks that tokens signed with the old key remain valid, that new tokens are signed with the new key,
@@ -194,7 +194,7 @@ func TestClientSecretRotation_BothAreValid(t *testing.T) {
 	login(s.pass).want(200)
 	login(fresh).want(200)
 	s.clock.advance(2 * time.Hour)
-	login(s.pass).refused(401, "invalid_client")
+	login(s.pass).rejected(401, "invalid_client")
 	login(fresh).want(200)
 }
 
@@ -254,8 +254,8 @@ func TestForeignIDs_AreNotFound(t *testing.T) {
 		}
 		require.Greater(t, tried, 200)
 		// IDs that belong together in the other app are not found either.
-		other.post("/v1/console/envelopes/"+foreign.str("id")+"/signers/"+ids["signer"]+"/resend", nil).refused(404, "not_found")
-		other.get("/v1/envelopes/"+foreign.str("id")+"/document?documentId="+ids["document"]).refused(404, "not_found")
+		other.post("/v1/console/envelopes/"+foreign.str("id")+"/signers/"+ids["signer"]+"/resend", nil).rejected(404, "not_found")
+		other.get("/v1/envelopes/"+foreign.str("id")+"/document?documentId="+ids["document"]).rejected(404, "not_found")
 		for _, list := range []string{"/v1/envelopes?tenantId=acme", "/v1/console/envelopes"} {
 			require.Len(t, rowsOf(other.get(list).want(200)), 1)
 		}
@@ -275,9 +275,9 @@ func TestForeignIDs_AreNotFound(t *testing.T) {
 				require.Equal(t, same, string(owner.call(method, at, nil).want(404).raw), route)
 			}
 		}
-		owner.del("/v1/embedded/signing-sessions/"+ids["session"]).refused(404, "not_found")
-		owner.get("/v1/envelopes?tenantId=acme").refused(403, "tenant_forbidden")
-		owner.get("/v1/console/envelopes").refused(400, "validation_error")
+		owner.del("/v1/embedded/signing-sessions/"+ids["session"]).rejected(404, "not_found")
+		owner.get("/v1/envelopes?tenantId=acme").rejected(403, "tenant_forbidden")
+		owner.get("/v1/console/envelopes").rejected(400, "validation_error")
 	})
 }
 
@@ -353,7 +353,7 @@ func TestRateLimit(t *testing.T) {
 				ok++
 				last = i
 			} else {
-				a.refused(429, "rate_limited")
+				a.rejected(429, "rate_limited")
 				require.NotEmpty(t, a.header.Get("Retry-After"))
 				require.Equal(t, "0", a.header.Get("X-RateLimit-Remaining"))
 			}
@@ -375,10 +375,10 @@ func TestTokenEndpoint_IsThrottled(t *testing.T) {
 			return c.send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form("grant_type", "client_credentials", "client_id", s.id, "client_secret", secret))
 		}
 		for range 20 {
-			try("guess").refused(401, "invalid_client")
+			try("guess").rejected(401, "invalid_client")
 		}
-		try("guess").refused(429, "rate_limited")
-		try(s.pass).refused(429, "rate_limited")
+		try("guess").rejected(429, "rate_limited")
+		try(s.pass).rejected(429, "rate_limited")
 		s.clock.advance(time.Minute)
 		for range 25 { // successful attempts do not count
 			require.Equal(t, "no-store", try(s.pass).want(200).header.Get("Cache-Control"))

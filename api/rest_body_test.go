@@ -41,9 +41,9 @@ func TestRepeatedFormFields(t *testing.T) {
 	require.Len(t, e.body["signers"], 2)
 	require.Len(t, e.body["fields"], 2)
 	require.Equal(t, "B", e.signer(1)["name"])
-	require.Contains(t, send("tenantId", "acme", "tenantId", "other", "signers", `{"name":"A","email":"a@example.com"}`).refused(400, "validation_error").body["errors"], "tenantId")
-	require.Contains(t, send("tenantId", "acme", "signers", `{"name":"A","email":"a@example.com"}`, "signers", `7`).refused(400, "validation_error").body["errors"], "signers")
-	require.Contains(t, send("tenantId", "acme", "signers", `7`).refused(400, "validation_error").body["errors"], "signers")
+	require.Contains(t, send("tenantId", "acme", "tenantId", "other", "signers", `{"name":"A","email":"a@example.com"}`).rejected(400, "validation_error").body["errors"], "tenantId")
+	require.Contains(t, send("tenantId", "acme", "signers", `{"name":"A","email":"a@example.com"}`, "signers", `7`).rejected(400, "validation_error").body["errors"], "signers")
+	require.Contains(t, send("tenantId", "acme", "signers", `7`).rejected(400, "validation_error").body["errors"], "signers")
 }
 
 // TestLargeBodies checks the size limit of every endpoint that accepts JSON, including JSON in multipart bodies, and
@@ -62,7 +62,7 @@ func TestLargeBodies(t *testing.T) {
 		case strings.HasSuffix(path, "/sign"), strings.HasSuffix(path, "/finished"):
 			limit = 90 << 10 // the limit for a signer with one text field
 		case strings.HasSuffix(path, "/bulk-sends"): // each value has its own limit
-			c.raw(method, at, bytes.Repeat([]byte(" "), limit+1)).refused(413, "request_too_large")
+			c.raw(method, at, bytes.Repeat([]byte(" "), limit+1)).rejected(413, "request_too_large")
 			return
 		case op.RequestBody.Value.Content["multipart/form-data"] != nil:
 			limit = 1 << 20
@@ -72,8 +72,8 @@ func TestLargeBodies(t *testing.T) {
 			require.NoError(t, err)
 			return slices.Concat([]byte(strings.Repeat(" ", size-len(b))), b)
 		}
-		c.raw(method, at, padded(limit+1)).refused(413, "request_too_large")
-		c.with("Idempotency-Key", "large").raw(method, at, padded(limit+1)).refused(413, "request_too_large")
+		c.raw(method, at, padded(limit+1)).rejected(413, "request_too_large")
+		c.with("Idempotency-Key", "large").raw(method, at, padded(limit+1)).rejected(413, "request_too_large")
 		a := c.raw(method, at, padded(limit))
 		require.NotEqual(t, 413, a.status, "%s %s: %s", method, path, a.raw)
 		require.NotContains(t, a.str("error"), "json", "%s %s: %s", method, path, a.raw)
@@ -81,10 +81,10 @@ func TestLargeBodies(t *testing.T) {
 	c := s.client(t)
 	for name := range map[string]bool{"data": true, "subject": true, "unknown": true} {
 		ct, body := multipartBody(t, map[string]string{name: strings.Repeat("x", 1<<20+1)}, kit.OnePage())
-		c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(413, "request_too_large")
+		c.send(http.MethodPost, "/v1/envelopes", ct, body).rejected(413, "request_too_large")
 	}
 	ct, body := multipartBody(t, map[string]string{"a": strings.Repeat("x", 1<<20), "b": strings.Repeat("x", 1<<20)}, kit.OnePage())
-	c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(413, "request_too_large")
+	c.send(http.MethodPost, "/v1/envelopes", ct, body).rejected(413, "request_too_large")
 }
 
 // TestBadForms applies the mutations of TestBadInput to a multipart body, once in the part data and once as flat
@@ -113,7 +113,7 @@ func TestBadForms(t *testing.T) {
 			}
 			require.Equal(t, 400, a.status, "%s at %q was taken: %s", m.name, m.path, a.raw)
 			if m.path != "" && a.str("error") != "invalid_json" {
-				a.refused(400, "validation_error")
+				a.rejected(400, "validation_error")
 				require.True(t, names(a.body["errors"].(object), m.path), "%s at %s is not named: %s", m.name, m.path, a.raw)
 			}
 		}
@@ -157,7 +157,7 @@ func TestBadParts(t *testing.T) {
 	}
 	named := func(a *answer, field string) {
 		t.Helper()
-		require.Contains(t, a.refused(400, "validation_error").body["errors"], field)
+		require.Contains(t, a.rejected(400, "validation_error").body["errors"], field)
 	}
 	envelope := part{"data", "", string(data)}
 	e := post("/v1/envelopes", envelope, pdf).want(201)
@@ -171,7 +171,7 @@ func TestBadParts(t *testing.T) {
 	post("/v1/envelopes", slices.Repeat([]part{{"x", "", ""}}, 21)...).want(400)
 	post("/v1/envelopes", envelope, part{"file", "a.pdf", ""}).want(400)
 	post("/v1/envelopes", envelope, part{"file", "a.pdf", "no PDF"}).want(400)
-	post("/v1/envelopes", envelope, part{"file", "a.pdf", strings.Repeat("x", 1<<20+1)}).refused(413, "file_too_large")
+	post("/v1/envelopes", envelope, part{"file", "a.pdf", strings.Repeat("x", 1<<20+1)}).rejected(413, "file_too_large")
 	documents := "/v1/console/envelopes/" + e.str("id") + "/documents"
 	named(post(documents), "file")
 	named(post(documents, part{"document", "a.pdf", string(kit.OnePage())}), "file")
@@ -199,15 +199,15 @@ func TestManyValues_AreRejected(t *testing.T) {
 	at := "/v1/envelopes/" + c.draft(contract()).str("id")
 	many := func(n int) []byte { return []byte(`{"reason":"no","unknown":[` + strings.Repeat("0,", n-6) + "0]}") }
 	for _, tt := range []struct{ method, path string }{{http.MethodPost, "/v1/envelopes"}, {http.MethodPatch, at}, {http.MethodPost, at + "/void"}, {http.MethodPost, "/v1/webhooks"}} {
-		a := c.raw(tt.method, tt.path, many(100_001)).refused(400, "invalid_json")
+		a := c.raw(tt.method, tt.path, many(100_001)).rejected(400, "invalid_json")
 		require.Contains(t, a.str("message"), "more than 100000 values and names", tt.path)
 	}
 	for _, shape := range []string{"[],", `{},`, `"",`, "1,", "null,"} {
 		body := []byte(`{"a":[` + strings.Repeat(shape, 100_000) + "0]}")
-		require.Contains(t, c.raw(http.MethodPost, "/v1/envelopes", body).refused(400, "invalid_json").str("message"), "100000", shape)
+		require.Contains(t, c.raw(http.MethodPost, "/v1/envelopes", body).rejected(400, "invalid_json").str("message"), "100000", shape)
 	}
 	ct, body := multipartBody(t, map[string]string{"data": string(many(100_001))}, kit.OnePage())
-	require.Contains(t, c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(400, "invalid_json").str("message"), "100000")
+	require.Contains(t, c.send(http.MethodPost, "/v1/envelopes", ct, body).rejected(400, "invalid_json").str("message"), "100000")
 	c.raw(http.MethodPost, at+"/void", many(100_000)).want(200)
 }
 
@@ -221,13 +221,13 @@ func TestManyPairs_AreRejected(t *testing.T) {
 	}
 	nobody := &client{t: t, s: s}
 	nobody.send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form(50)).want(200)
-	nobody.send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form(51)).refused(400, "invalid_request")
+	nobody.send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form(51)).rejected(400, "invalid_request")
 	query := "/v1/envelopes?tenantId=acme"
 	for i := range 49 {
 		query += fmt.Sprintf("&a%d=b", i)
 	}
 	c.get(query).want(200)
-	require.Contains(t, c.get(query+"&b=c").refused(400, "validation_error").body["errors"], "query")
+	require.Contains(t, c.get(query+"&b=c").rejected(400, "validation_error").body["errors"], "query")
 }
 
 // TestPartHeaders_AreBounded checks that the size of a part's headers is limited for any content, even if an
@@ -239,8 +239,8 @@ func TestPartHeaders_AreBounded(t *testing.T) {
 		return []byte("--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\n" + strings.Repeat("A: b\r\n", n/6) + "\r\n" + string(kit.OnePage()) + "\r\n--b--\r\n")
 	}
 	for i, c := range []*client{s.client(t), s.client(t).with("Idempotency-Key", "headers")} {
-		c.send(http.MethodPost, "/v1/envelopes", "multipart/form-data; boundary=b", body(20<<10)).refused(400, "part_headers_too_large")
-		a := c.send(http.MethodPost, "/v1/envelopes", "multipart/form-data; boundary=b", body(2<<10)).refused(400, "validation_error")
+		c.send(http.MethodPost, "/v1/envelopes", "multipart/form-data; boundary=b", body(20<<10)).rejected(400, "part_headers_too_large")
+		a := c.send(http.MethodPost, "/v1/envelopes", "multipart/form-data; boundary=b", body(2<<10)).rejected(400, "validation_error")
 		require.Contains(t, a.body["errors"], "signers", i)
 		require.NotContains(t, a.body["errors"], "file", i)
 	}

@@ -17,13 +17,13 @@ const builderTokenPrefix = "builder_"
 
 // withDetails adds details to a copy of a models.Error, and returns any other error unchanged.
 func withDetails(err error, details map[string]any) error {
-	refusal, ok := errors.AsType[*models.Error](err)
+	rejection, ok := errors.AsType[*models.Error](err)
 	if !ok {
 		return err
 	}
-	told := *refusal
+	told := *rejection
 	told.Details = map[string]any{}
-	maps.Copy(told.Details, refusal.Details)
+	maps.Copy(told.Details, rejection.Details)
 	maps.Copy(told.Details, details)
 	return &told
 }

@@ -92,17 +92,17 @@ func TestCursorLists_WalkWhileRowsAreAdded(t *testing.T) {
 				if a := c.get(list.path + "&cursor=" + cursors[i]); list.kind == from.kind {
 					a.want(http.StatusOK)
 				} else {
-					assert.Contains(t, a.refused(http.StatusBadRequest, "validation_error").body["errors"], "cursor", "%s in %s", from, list)
+					assert.Contains(t, a.rejected(http.StatusBadRequest, "validation_error").body["errors"], "cursor", "%s in %s", from, list)
 				}
 			}
 			altered := []byte(cursors[i])
 			altered[3] ^= 1
 			for _, bad := range []string{string(altered), "", "x"} {
-				a := c.get(from.path+"&cursor="+bad).refused(http.StatusBadRequest, "validation_error")
+				a := c.get(from.path+"&cursor="+bad).rejected(http.StatusBadRequest, "validation_error")
 				assert.Contains(t, a.str("message"), "must be the nextCursor of a page of this list")
 			}
 			if !strings.Contains(from.path, "/rows") { // not for rows, because another app's bulk send is not found
-				s.other(t).get(from.path+"&cursor="+cursors[i]).refused(http.StatusBadRequest, "validation_error")
+				s.other(t).get(from.path+"&cursor="+cursors[i]).rejected(http.StatusBadRequest, "validation_error")
 			}
 		}
 	})

@@ -55,7 +55,7 @@ func (s *shared) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 		}
 	}
 	if err != nil {
-		return nil, s.refuseFile(ctx, err, "a document", e.ID, d.ID, d.BlobKey)
+		return nil, s.rejectFile(ctx, err, "a document", e.ID, d.ID, d.BlobKey)
 	}
 	return f, nil
 }
@@ -70,9 +70,9 @@ func isUnavailable(err error) bool {
 	return ok && e.Kind == models.KindUnavailable
 }
 
-// refuseFile returns the error for a file that cannot be opened, and logs the cause for the operator. The parameter
+// rejectFile returns the error for a file that cannot be opened, and logs the cause for the operator. The parameter
 // what is either "a document" or "an attachment".
-func (s *shared) refuseFile(ctx context.Context, err error, what string, envelope, id uuid.UUID, key string) error {
+func (s *shared) rejectFile(ctx context.Context, err error, what string, envelope, id uuid.UUID, key string) error {
 	_, kind, _ := strings.Cut(what, " ")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -142,16 +142,16 @@ func (s *shared) serveContent(c *gin.Context, mimeType, disposition, tag string,
 	w := s.newFileWriter(c)
 	defer w.end()
 	http.ServeContent(w, c.Request, "", modified, content)
-	if w.refused != 0 {
+	if w.rejected != 0 {
 		for _, name := range []string{"Content-Type", "Content-Disposition", "ETag", "Last-Modified", "Accept-Ranges"} { // headers that describe the content
 			h.Del(name)
 		}
 		h.Set("Cache-Control", "no-store") // net/http removed it
-		refused := models.Reject(models.KindInvalid, "range_not_satisfiable", "The requested range is outside the file.")
-		if w.refused == http.StatusPreconditionFailed {
-			refused = models.Reject(models.KindPrecondition, "precondition_failed", "The file does not match If-Match or If-Unmodified-Since.")
+		rejected := models.Reject(models.KindInvalid, "range_not_satisfiable", "The requested range is outside the file.")
+		if w.rejected == http.StatusPreconditionFailed {
+			rejected = models.Reject(models.KindPrecondition, "precondition_failed", "The file does not match If-Match or If-Unmodified-Since.")
 		}
-		s.write(c, w.refused, refused)
+		s.write(c, w.rejected, rejected)
 	}
 	return nil
 }

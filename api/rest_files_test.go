@@ -72,7 +72,7 @@ func TestRejectedUpload_IsRemoved(t *testing.T) {
 	kept := files()
 	require.Len(t, kept, 1)
 	ct, body := multipartBody(t, map[string]string{"data": `{"tenantId":"acme","externalId":"case 7","signers":[{"name":"A","email":"a@example.com"}]}`}, kit.OnePage())
-	c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(409, "external_id_taken")
+	c.send(http.MethodPost, "/v1/envelopes", ct, body).rejected(409, "external_id_taken")
 	require.Equal(t, kept, files())
 
 	large := preparable(strings.Repeat("word ", 80_000), "", "") // larger than the buffer in memory
@@ -108,7 +108,7 @@ func TestFileStoreFailure_IsNoFileError(t *testing.T) {
 	c.get(at).want(200)
 	c.post(at+"/consent", nil).want(200)
 	files.now = true
-	c.attach(token, e.field(0)["id"], "a.pdf", kit.OnePage()).refused(503, "unavailable")
+	c.attach(token, e.field(0)["id"], "a.pdf", kit.OnePage()).rejected(503, "unavailable")
 	files.now = false
 	c.attach(token, e.field(0)["id"], "a.pdf", kit.OnePage()).want(201)
 }
@@ -127,7 +127,7 @@ func TestUnresponsiveFileStore(t *testing.T) {
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Blobs = failingOpen{cfg.Blobs} })
 	c := s.client(t)
 	e := c.draft(contract())
-	a := c.get("/v1/envelopes/"+e.str("id")+"/document").refused(503, "files_unavailable")
+	a := c.get("/v1/envelopes/"+e.str("id")+"/document").rejected(503, "files_unavailable")
 	require.NotContains(t, string(a.raw), "bucket")
 }
 
@@ -160,10 +160,10 @@ func TestReadingCopies(t *testing.T) {
 
 	link = s.link(t, sent, 1)
 	for _, document := range []string{first, second} {
-		nobody.get(link+"/documents/"+document+"?entries=true").refused(401, "otp_required")
+		nobody.get(link+"/documents/"+document+"?entries=true").rejected(401, "otp_required")
 		require.NotContains(t, pdfText(t, nobody.get(link+"/documents/"+document).want(200).raw), "Elephant")
 	}
-	nobody.get(link+"/document?entries=true").refused(401, "otp_required")
+	nobody.get(link+"/document?entries=true").rejected(401, "otp_required")
 	grace := nobody.binds(link)
 	for document, shown := range map[string][2]string{first: {"Elephant", "Giraffe"}, second: {"Giraffe", "Elephant"}} {
 		text := pdfText(t, grace.get(link+"/documents/"+document+"?entries=true").want(200).raw)
@@ -183,13 +183,13 @@ func TestReplaceSigner_InvalidMember(t *testing.T) {
 	for member, value := range map[string]any{"phone": 5, "reason": 5, "authMethod": "telepathy", "name": nil} {
 		in := object{"name": "Grace", "email": "grace@example.com"}
 		in[member] = value
-		require.Contains(t, c.post(at+"/replace", in).refused(400, "validation_error").body["errors"], member)
+		require.Contains(t, c.post(at+"/replace", in).rejected(400, "validation_error").body["errors"], member)
 	}
-	require.Contains(t, c.post(at+"/signing-link", object{"rotate": "yes"}).refused(400, "validation_error").body["errors"], "rotate")
+	require.Contains(t, c.post(at+"/signing-link", object{"rotate": "yes"}).rejected(400, "validation_error").body["errors"], "rotate")
 	require.Equal(t, "Ada Byron", c.get("/v1/envelopes/" + e.str("id")).want(200).signer(0)["name"])
 	c.signs(e, token)
 	s.completes(t, e.str("id"), 0)
-	require.Contains(t, c.post("/v1/envelopes/"+e.str("id")+"/copies", object{"email": 5}).refused(400, "validation_error").body["errors"], "email")
+	require.Contains(t, c.post("/v1/envelopes/"+e.str("id")+"/copies", object{"email": 5}).rejected(400, "validation_error").body["errors"], "email")
 }
 
 // TestAlteredFile_IsNotDelivered checks that a file that was replaced in the file store is never delivered, whether or
@@ -230,7 +230,7 @@ func TestAlteredFile_IsNotDelivered(t *testing.T) {
 			require.NoError(t, err)
 			s.Config.Handler = fresh
 			if encrypted {
-				nobody.get(doc).refused(503, "document_unavailable")
+				nobody.get(doc).rejected(503, "document_unavailable")
 			} else {
 				nobody.get(doc).want(200)
 			}
@@ -240,10 +240,10 @@ func TestAlteredFile_IsNotDelivered(t *testing.T) {
 				fresh, err := api.New(s.cfg)
 				require.NoError(t, err)
 				s.Config.Handler = fresh
-				nobody.get(at+"/document").refused(503, "document_unavailable")
-				nobody.get(doc).refused(503, "document_unavailable")
-				c.get(own).refused(503, "document_unavailable")
-				c.get("/v1/console/envelopes/"+e.str("id")+"/document").refused(503, "document_unavailable")
+				nobody.get(at+"/document").rejected(503, "document_unavailable")
+				nobody.get(doc).rejected(503, "document_unavailable")
+				c.get(own).rejected(503, "document_unavailable")
+				c.get("/v1/console/envelopes/"+e.str("id")+"/document").rejected(503, "document_unavailable")
 			}
 			put(s.cfg.Blobs, d.BlobKey, kit.OnePage())
 			nobody.get(doc).want(200)
@@ -254,7 +254,7 @@ func TestAlteredFile_IsNotDelivered(t *testing.T) {
 			fresh, err = api.New(s.cfg)
 			require.NoError(t, err)
 			s.Config.Handler = fresh
-			nobody.get(portal).refused(503, "document_unavailable")
+			nobody.get(portal).rejected(503, "document_unavailable")
 		})
 	}
 }
@@ -321,7 +321,7 @@ func TestDamagedArchive_Is503(t *testing.T) {
 				told := missing.Load()
 				answers := needing()
 				for _, a := range answers {
-					a.refused(503, "file_missing")
+					a.rejected(503, "file_missing")
 				}
 				require.Equal(t, told+int64(len(answers)), missing.Load())
 				require.Contains(t, log.String(), problem)
@@ -336,7 +336,7 @@ func TestDamagedArchive_Is503(t *testing.T) {
 			told := missing.Load()
 			s.store.UseArchives(failingOpen{s.cfg.Blobs})
 			for _, a := range needing() {
-				a.refused(503, "files_unavailable")
+				a.rejected(503, "files_unavailable")
 				require.NotContains(t, string(a.raw), "bucket")
 			}
 			require.Equal(t, told, missing.Load(), "nothing is missing")

@@ -21,7 +21,7 @@ type fileWriter struct {
 	now   func() time.Time
 	stall time.Duration
 
-	refused int // the status of a range or precondition error from net/http, whose body is not sent; 0 if there is none
+	rejected int // the status of a range or precondition error from net/http, whose body is not sent; 0 if there is none
 }
 
 // newFileWriter returns a writer that sends a file. The caller must call end.
@@ -32,7 +32,7 @@ func (s *shared) newFileWriter(c *gin.Context) *fileWriter {
 // WriteHeader implements http.ResponseWriter.
 func (w *fileWriter) WriteHeader(status int) {
 	if status == http.StatusRequestedRangeNotSatisfiable || status == http.StatusPreconditionFailed {
-		w.refused = status
+		w.rejected = status
 		return
 	}
 	w.ResponseWriter.WriteHeader(status)
@@ -40,7 +40,7 @@ func (w *fileWriter) WriteHeader(status int) {
 
 // Write implements io.Writer.
 func (w *fileWriter) Write(b []byte) (int, error) {
-	if w.refused != 0 {
+	if w.rejected != 0 {
 		return len(b), nil
 	}
 	if err := w.extend(); err != nil {

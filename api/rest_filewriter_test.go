@@ -179,7 +179,7 @@ func TestConcurrencyLimit_RejectsAfterWaiting(t *testing.T) {
 		nobody.send(http.MethodPost, "/v1/verify", "application/pdf", kit.OnePage()),
 		c.post("/v1/bulk-sends", bulkRequest(uuid.NewString(), bulkRow("a", "Ada"))),
 	} {
-		a.refused(503, "busy")
+		a.rejected(503, "busy")
 		require.NotEmpty(t, a.header.Get("Retry-After"))
 	}
 }

@@ -101,9 +101,9 @@ func (s *shared) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duratio
 	}()
 	unknown := false // set if it is unknown whether the request took effect
 	if err := fn(); err != nil {
-		_, refused := errors.AsType[*models.Error](err)
-		_, rejected := errors.AsType[*rejection.Error](err)
-		unknown = !refused && !rejected
+		_, rejected := errors.AsType[*models.Error](err)
+		_, unusable := errors.AsType[*rejection.Error](err)
+		unknown = !rejected && !unusable
 		s.fail(c, err)
 	}
 	answered = true
@@ -162,7 +162,7 @@ const maxBodyInMemory = 16 << 10
 func (s *shared) fingerprint(c *gin.Context, file int64) (sum []byte, discard func(), err error) {
 	body, _, discard, err := s.spool(c.Request.Body, maxBodyInMemory)
 	if err != nil {
-		if refused, ok := errors.AsType[*models.Error](err); ok && refused.Kind == models.KindTooLarge && file > 0 && c.ContentType() != "application/json" {
+		if rejected, ok := errors.AsType[*models.Error](err); ok && rejected.Kind == models.KindTooLarge && file > 0 && c.ContentType() != "application/json" {
 			err = fileTooLarge(file) // the same error as for a request without a key
 		}
 		return nil, nil, err

@@ -85,7 +85,7 @@ func TestIdempotencyRules(t *testing.T) {
 		require.Equal(t, first.header.Get("Content-Type"), again.header.Get("Content-Type"))
 
 		// Reusing the key with another body or path is rejected. Another app can use the same key.
-		key.post("/v1/webhooks", object{"url": "https://example.com/b", "events": []string{"envelope.sent"}}).refused(422, "idempotency_key_reused")
+		key.post("/v1/webhooks", object{"url": "https://example.com/b", "events": []string{"envelope.sent"}}).rejected(422, "idempotency_key_reused")
 		key.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).want(200)
 		other := s.other(t).with("Idempotency-Key", "k").post("/v1/webhooks", hook).want(201)
 		require.NotEqual(t, first.str("id"), other.str("id"))
@@ -106,7 +106,7 @@ func TestIdempotencyRules(t *testing.T) {
 		}
 		doc := up(kit.OnePage()).want(200)
 		require.Equal(t, doc.raw, up(kit.OnePage()).want(200).raw)
-		up(append(kit.OnePage(), '\n')).refused(422, "idempotency_key_reused")
+		up(append(kit.OnePage(), '\n')).rejected(422, "idempotency_key_reused")
 		require.Len(t, c.get("/v1/envelopes/" + e.str("id")).body["documents"], 1)
 
 		// After 24 hours the key can be used again.
@@ -138,7 +138,7 @@ func TestIdempotencyForSignersAndTokens(t *testing.T) {
 	}
 	first := login(s.pass).want(200)
 	require.Equal(t, first.str("access_token"), login(s.pass).want(200).str("access_token"))
-	login("guess").refused(422, "idempotency_key_reused")
+	login("guess").rejected(422, "idempotency_key_reused")
 	s.clock.advance(31 * time.Minute)
 	require.NotEqual(t, first.str("access_token"), login(s.pass).want(200).str("access_token"), "a token that would soon expire is not repeated")
 }
@@ -341,12 +341,12 @@ func TestIdempotency_SameRequest(t *testing.T) {
 		"another name":      {with(data, func(p *part) { p.name = "dates" }), file},
 		"another data":      {with(data, func(p *part) { p.content += " " }), file},
 	} {
-		require.Equal(t, "idempotency_key_reused", send("first", parts...).refused(422, "idempotency_key_reused").str("error"), name)
+		require.Equal(t, "idempotency_key_reused", send("first", parts...).rejected(422, "idempotency_key_reused").str("error"), name)
 	}
 	ct, body := partsBody(t, "first", data, file)
-	c.send(http.MethodPost, "/v1/envelopes?x=1", ct, body).refused(422, "idempotency_key_reused")
-	c.send(http.MethodPost, "/v1/envelopes", "application/json", body).refused(422, "idempotency_key_reused")
-	c.send(http.MethodPost, "/v1/envelopes", strings.Replace(ct, "first", "second", 1), body).refused(422, "idempotency_key_reused")
+	c.send(http.MethodPost, "/v1/envelopes?x=1", ct, body).rejected(422, "idempotency_key_reused")
+	c.send(http.MethodPost, "/v1/envelopes", "application/json", body).rejected(422, "idempotency_key_reused")
+	c.send(http.MethodPost, "/v1/envelopes", strings.Replace(ct, "first", "second", 1), body).rejected(422, "idempotency_key_reused")
 }
 
 // TestIdempotency_InvalidKeys checks that invalid keys are rejected by every operation whose description in the
@@ -364,7 +364,7 @@ func TestIdempotency_InvalidKeys(t *testing.T) {
 			c = s.person(t, models.RoleAdmin)
 		}
 		for _, key := range []string{strings.Repeat("k", 256), "schlüssel", "a\tb", "\xff"} {
-			a := c.with("Idempotency-Key", key).call(method, at.Replace(path), nil).refused(400, "validation_error")
+			a := c.with("Idempotency-Key", key).call(method, at.Replace(path), nil).rejected(400, "validation_error")
 			require.Contains(t, a.body["errors"], "Idempotency-Key", "%s %s", method, path)
 			tried++
 		}
@@ -431,7 +431,7 @@ func TestIdempotency_QueryIsPartOfTheRequest(t *testing.T) {
 	c := s.client(t).with("Idempotency-Key", "k")
 	hook := object{"url": "https://example.com/a", "events": []string{"envelope.sent"}}
 	first := c.post("/v1/webhooks", hook).want(201)
-	c.post("/v1/webhooks?x=1", hook).refused(422, "idempotency_key_reused")
+	c.post("/v1/webhooks?x=1", hook).rejected(422, "idempotency_key_reused")
 	require.Equal(t, first.raw, c.post("/v1/webhooks", hook).want(201).raw)
 }
 
@@ -449,7 +449,7 @@ func TestIdempotency_RateLimitIsNotStored(t *testing.T) {
 		require.Contains(t, s.mails.mails[len(s.mails.mails)-1].Text, "10 minutes", "how long a code is good")
 		s.mails.mu.Unlock()
 		keyed := nobody.with("Idempotency-Key", "k")
-		require.NotEmpty(t, keyed.post(at, nil).refused(http.StatusTooManyRequests, "otp_rate_limited").header.Get("Retry-After"))
+		require.NotEmpty(t, keyed.post(at, nil).rejected(http.StatusTooManyRequests, "otp_rate_limited").header.Get("Retry-After"))
 		s.clock.advance(models.OTPRequestWindow)
 		done := keyed.post(at, nil).want(200)
 		require.Empty(t, done.header.Get("Idempotency-Replayed"))

@@ -44,7 +44,7 @@ func TestBodies_WaitForMemory(t *testing.T) {
 		release, err := busy.api.AcquireBodyMemory(t.Context())
 		require.NoError(t, err)
 		defer release()
-		a := c.call(method, at, body).refused(503, "busy")
+		a := c.call(method, at, body).rejected(503, "busy")
 		require.NotEmpty(t, a.header.Get("Retry-After"), "%s %s", method, path)
 		tried++
 	})

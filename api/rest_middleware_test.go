@@ -54,11 +54,11 @@ func TestRequests_AreTracedAndLogged(t *testing.T) {
 	require.Len(t, rows, 1)
 	require.Contains(t, rows[0].Refs.Trace, sent.SpanContext.TraceID().String(), "the workflow belongs to the request")
 
-	refused := c.get("/v1/envelopes/"+e.str("id")+"/progress").refused(500, "internal_error")
-	require.NotContains(t, string(refused.raw), "4711")
+	rejected := c.get("/v1/envelopes/"+e.str("id")+"/progress").rejected(500, "internal_error")
+	require.NotContains(t, string(rejected.raw), "4711")
 	require.Equal(t, codes.Error, last().Status.Code)
-	require.Equal(t, 1, lines.CountLines("a secret: 4711", "level=ERROR", "request="+refused.header.Get("X-Request-Id")))
-	c.get("/v1/envelopes/"+uuid.NewString()).refused(404, "not_found")
+	require.Equal(t, 1, lines.CountLines("a secret: 4711", "level=ERROR", "request="+rejected.header.Get("X-Request-Id")))
+	c.get("/v1/envelopes/"+uuid.NewString()).rejected(404, "not_found")
 	require.Equal(t, codes.Unset, last().Status.Code, "a refusal is no fault of the service")
 
 	admin, other := s.person(t, models.RoleAdmin), s.person(t, models.RoleViewer)
@@ -80,13 +80,13 @@ func TestUnknownPaths(t *testing.T) {
 	s := onSQLite(t, nil)
 	nobody := &client{t: t, s: s}
 	for _, path := range []string{"/v1/nothing", "/oauth/nothing", "/.well-known/nothing"} {
-		nobody.get(path).refused(404, "not_found")
-		nobody.post(path, nil).refused(404, "not_found")
+		nobody.get(path).rejected(404, "not_found")
+		nobody.post(path, nil).rejected(404, "not_found")
 	}
 	for _, path := range []string{"/nothing", "/sign/x", "/v1"} {
 		require.Contains(t, string(nobody.get(path).want(200).raw), "<!doctype html>")
 		nobody.call(http.MethodHead, path, nil).want(200)
-		nobody.post(path, nil).refused(404, "not_found")
+		nobody.post(path, nil).rejected(404, "not_found")
 	}
 	// An idempotency key affects only POST requests.
 	c := s.client(t).with("Idempotency-Key", "k")
@@ -97,5 +97,5 @@ func TestUnknownPaths(t *testing.T) {
 	again := c.get(at).want(200)
 	require.Equal(t, "voided", again.str("status"))
 	require.Empty(t, again.header.Get("Idempotency-Replayed"))
-	c.with("Idempotency-Key", "a\tb").post(at+"/void", nil).refused(400, "validation_error")
+	c.with("Idempotency-Key", "a\tb").post(at+"/void", nil).rejected(400, "validation_error")
 }

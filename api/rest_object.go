@@ -306,8 +306,8 @@ func (o *object) badUnder(name string) bool {
 	return false
 }
 
-// refuse records a problem for each named member that is present and not null.
-func (o *object) refuse(problem string, names ...string) {
+// reject records a problem for each named member that is present and not null.
+func (o *object) reject(problem string, names ...string) {
 	for _, name := range names {
 		if o.get(name) != nil {
 			o.bad(name, "%s", problem)

@@ -31,9 +31,9 @@ func request(method, target, contentType, body string) (*gin.Context, *httptest.
 
 func codeOf(t *testing.T, err error) string {
 	t.Helper()
-	var refused *models.Error
-	require.ErrorAs(t, err, &refused)
-	return refused.Code
+	var rejected *models.Error
+	require.ErrorAs(t, err, &rejected)
+	return rejected.Code
 }
 
 // objectOf parses an object that must be valid.
@@ -306,10 +306,10 @@ func TestQueryStrings(t *testing.T) {
 			require.NoError(t, err, raw)
 			continue
 		}
-		var refused *models.Error
-		require.ErrorAs(t, err, &refused, raw)
+		var rejected *models.Error
+		require.ErrorAs(t, err, &rejected, raw)
 		var got []string
-		for name := range refused.Fields {
+		for name := range rejected.Fields {
 			got = append(got, name)
 		}
 		require.ElementsMatch(t, names, got, raw)

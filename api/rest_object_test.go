@@ -475,7 +475,7 @@ func TestTexts_AreOneLine(t *testing.T) {
 			if field == "signers[0].email" && strings.TrimSpace(v) == "a@example.com" {
 				continue // surrounding white space is removed from an address
 			}
-			require.Contains(t, a.refused(400, "validation_error").body["errors"], field, "%q", v)
+			require.Contains(t, a.rejected(400, "validation_error").body["errors"], field, "%q", v)
 		}
 	}
 	// RFC 6266: every name is sent in ASCII, and also in UTF-8 if it contains other characters.
@@ -509,13 +509,13 @@ func TestTexts_InvisibleCharacters(t *testing.T) {
 	require.Equal(t, "declined", declined.str("status"))
 
 	data["signers"] = []object{{"name": "\u200b\ufeff", "email": "ada@example.com"}}
-	require.Contains(t, c.post("/v1/envelopes", data).refused(400, "validation_error").body["errors"], "signers[0].name", "a name of nothing")
+	require.Contains(t, c.post("/v1/envelopes", data).rejected(400, "validation_error").body["errors"], "signers[0].name", "a name of nothing")
 	for _, of := range []object{{"tenantId": "ac\u200bme"}, {"signers": []object{{"name": "Ada", "email": "a\u200bda@example.com"}}}} {
 		bad := contract()
 		for k, v := range of {
 			bad[k] = v
 		}
-		c.post("/v1/envelopes", bad).refused(400, "validation_error") // identifiers are rejected rather than changed silently
+		c.post("/v1/envelopes", bad).rejected(400, "validation_error") // identifiers are rejected rather than changed silently
 	}
 	require.Equal(t, "Ada", c.post("/v1/console/contacts", object{"name": "A\u200bda", "email": "ada@example.com"}).want(200).str("name"))
 }

@@ -49,30 +49,30 @@ var statusOf = map[models.Kind]int{
 // fail responds with err. An error without a kind results in a 500 response that contains only the request ID. The log
 // contains the details and the same ID.
 func (s *shared) fail(c *gin.Context, err error) {
-	refused, ok := errors.AsType[*models.Error](err)
-	rejected, of := errors.AsType[*rejection.Error](err)
+	rejected, ok := errors.AsType[*models.Error](err)
+	unusable, isFile := errors.AsType[*rejection.Error](err)
 	switch {
 	case ok:
-	case of:
-		refused = models.Reject(models.KindInvalid, rejected.Code, "%s", rejected.Message)
+	case isFile:
+		rejected = models.Reject(models.KindInvalid, unusable.Code, "%s", unusable.Message)
 	case c.Request.Context().Err() != nil:
 		c.Abort() // the client has disconnected
 		return
 	default:
-		refused, _ = errors.AsType[*models.Error](s.archiveFails(c, err))
+		rejected, _ = errors.AsType[*models.Error](s.archiveFails(c, err))
 	}
-	if refused == nil && (store.Unavailable(err) || errors.Is(err, appearance.ErrNotReady)) {
+	if rejected == nil && (store.Unavailable(err) || errors.Is(err, appearance.ErrNotReady)) {
 		s.log.WarnContext(c.Request.Context(), "request failed temporarily", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(envelopeKey), "error", err)
-		refused = errUnavailable
+		rejected = errUnavailable
 	}
-	if refused == nil {
+	if rejected == nil {
 		s.log.ErrorContext(c.Request.Context(), "request failed", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(envelopeKey), "error", err)
 		s.write(c, http.StatusInternalServerError, &models.Error{
 			Code: "internal_error", Message: "Something went wrong on our side. Please quote request " + requestID(c) + ".",
 		})
 		return
 	}
-	s.write(c, statusOf[refused.Kind], refused)
+	s.write(c, statusOf[rejected.Kind], rejected)
 }
 
 // unavailableDelay is the delay before clients should retry a request that failed because a dependency of the service
@@ -139,10 +139,10 @@ func utcPtr(t *time.Time) *time.Time {
 
 func isNotFound(err error) bool { return errors.Is(err, models.ErrNotFound) }
 
-// notFoundAs returns refused if err is a not-found error, and err otherwise.
-func notFoundAs(refused, err error) error {
+// notFoundAs returns rejected if err is a not-found error, and err otherwise.
+func notFoundAs(rejected, err error) error {
 	if isNotFound(err) {
-		return refused
+		return rejected
 	}
 	return err
 }

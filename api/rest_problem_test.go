@@ -24,7 +24,7 @@ func TestFailures_AreLogged(t *testing.T) {
 	var log kit.Buffer
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	c := s.client(t)
-	c.post("/v1/embedded/builder-sessions", object{}).refused(400, "validation_error")
+	c.post("/v1/embedded/builder-sessions", object{}).rejected(400, "validation_error")
 	require.NotContains(t, log.String(), "level=ERROR")
 	require.NoError(t, s.store.Close())
 	c.get("/v1/webhooks").want(500)
@@ -38,7 +38,7 @@ func TestDatabaseFailure_HasNoDetails(t *testing.T) {
 	each := requestOfEach(t, s)
 	require.NoError(t, s.store.Close())
 	each(func(name string, a *answer) {
-		a.refused(500, "internal_error")
+		a.rejected(500, "internal_error")
 		require.Empty(t, a.body["errors"], name)
 		require.Nil(t, a.body["details"], name)
 		require.NotContains(t, string(a.raw), "sql", name)
@@ -55,7 +55,7 @@ func TestUnresponsiveDatabase_Is503(t *testing.T) {
 	each := requestOfEach(t, s)
 	cut()
 	each(func(name string, a *answer) {
-		a.refused(503, "unavailable")
+		a.rejected(503, "unavailable")
 		require.NotEmpty(t, a.header.Get("Retry-After"), name)
 	})
 }

@@ -103,8 +103,8 @@ func TestBadQueries(t *testing.T) {
 				if p.In != "query" {
 					continue
 				}
-				refused := func(q string) {
-					a := ask(q).refused(400, "validation_error")
+				rejected := func(q string) {
+					a := ask(q).rejected(400, "validation_error")
 					require.Contains(t, a.body["errors"], p.Name, "%s %s?%q", method, path, q)
 					tried++
 				}
@@ -128,22 +128,22 @@ func TestBadQueries(t *testing.T) {
 							require.NotContains(t, a.body["errors"], p.Name, "%s %s %s=%q is allowed: %s", method, path, p.Name, v, a.raw)
 						}
 					} else {
-						refused(with(v))
+						rejected(with(v))
 					}
 				}
 				for _, v := range []string{"\x00", "\xff", "\xc3\x28", "a\r\nb", "a\x1bb", "\ufffd"} {
-					refused(with(v))
+					rejected(with(v))
 				}
-				refused(with("1", "1"))
+				rejected(with("1", "1"))
 				if p.Required {
-					refused("")
+					rejected("")
 				}
 			}
 			if len(*op.Security) > 0 || strings.HasPrefix(path, "/v1/signing/") {
 				if a := ask("a=%zz"); a.status == http.StatusForbidden && a.str("error") == "user_required" {
 					c = s.person(t, models.RoleAdmin)
 				}
-				require.Contains(t, ask("a=%zz").refused(400, "validation_error").body["errors"], "query")
+				require.Contains(t, ask("a=%zz").rejected(400, "validation_error").body["errors"], "query")
 				if method == http.MethodGet && slices.ContainsFunc(op.Parameters, func(r *openapi3.ParameterRef) bool { return r.Value.In == "query" }) {
 					require.Equal(t, 200, ask(required.Encode()+"&unheard=of").status, "%s: what is not known is ignored", path)
 				}

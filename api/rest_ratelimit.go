@@ -114,7 +114,7 @@ func (s *shared) limitAddress(c *gin.Context) {
 // countRejected counts a request whose bearer token was rejected toward the limit of its address. It returns the rate
 // limit error if the limit is exceeded, and otherwise err.
 func (s *shared) countRejected(c *gin.Context, err error) error {
-	if refused, ok := errors.AsType[*models.Error](err); ok && refused.Kind == models.KindUnauthorized && hasBearer(c) {
+	if rejected, ok := errors.AsType[*models.Error](err); ok && rejected.Kind == models.KindUnauthorized && hasBearer(c) {
 		return cmp.Or(s.limit(c, addressKey(c)), err)
 	}
 	return err

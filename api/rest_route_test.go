@@ -351,9 +351,9 @@ func TestPost_CanBeRepeated(t *testing.T) {
 				return caller.with("Idempotency-Key", key).send(http.MethodPost, r.path, contentType, body)
 			}
 			if r.bad != nil {
-				refused := do("k", r.bad)
-				require.GreaterOrEqual(t, refused.status, 400, "%s", refused.raw)
-				require.Less(t, refused.status, 500, "%s", refused.raw)
+				rejected := do("k", r.bad)
+				require.GreaterOrEqual(t, rejected.status, 400, "%s", rejected.raw)
+				require.Less(t, rejected.status, 500, "%s", rejected.raw)
 			}
 			first := do("k", r.body)
 			require.Less(t, first.status, 300, "%s", first.raw)
@@ -366,7 +366,7 @@ func TestPost_CanBeRepeated(t *testing.T) {
 				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM idempotency_keys WHERE path = ? AND status <> 0", r.path).Scan(&kept))
 				require.Zero(t, kept, "nothing of the answer is kept")
 			case path == "/v1/console/logout":
-				again.refused(401, "unauthorized") // the session has ended, which is checked first
+				again.rejected(401, "unauthorized") // the session has ended, which is checked first
 				// Simulate a request of another process that is still in progress.
 				var fingerprint []byte
 				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT fingerprint FROM idempotency_keys WHERE path = ?", r.path).Scan(&fingerprint))
@@ -379,8 +379,8 @@ func TestPost_CanBeRepeated(t *testing.T) {
 					}, time.Hour)
 					require.NoError(t, err)
 				}
-				do("same", nil).refused(409, "idempotency_in_flight")
-				do("other", nil).refused(422, "idempotency_key_reused")
+				do("same", nil).rejected(409, "idempotency_in_flight")
+				do("other", nil).rejected(422, "idempotency_key_reused")
 				return
 			default:
 				again.want(first.status)
@@ -393,16 +393,16 @@ func TestPost_CanBeRepeated(t *testing.T) {
 				if strings.HasPrefix(r.contentType, "multipart") { // only the parts matter, not the bytes between them
 					other = bytes.Replace(r.body, []byte("contract.pdf"), []byte("another.pdf"), 1)
 				}
-				do("k", other).refused(422, "idempotency_key_reused")
+				do("k", other).rejected(422, "idempotency_key_reused")
 				exec("UPDATE idempotency_keys SET status = 0")
-				do("k", r.body).refused(409, "idempotency_in_flight")
+				do("k", r.body).rejected(409, "idempotency_in_flight")
 			}
 			if r.anew { // simulate that the first request is still running
 				exec("CREATE TRIGGER stays BEFORE DELETE ON idempotency_keys BEGIN SELECT RAISE(IGNORE); END")
 				defer exec("DROP TRIGGER stays")
 				do("busy", r.body)
-				do("busy", r.body).refused(409, "idempotency_in_flight")
-				do("busy", append(append([]byte{}, r.body...), '\n')).refused(422, "idempotency_key_reused")
+				do("busy", r.body).rejected(409, "idempotency_in_flight")
+				do("busy", append(append([]byte{}, r.body...), '\n')).rejected(422, "idempotency_key_reused")
 			}
 		})
 	}

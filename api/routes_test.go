@@ -37,29 +37,29 @@ func TestOperations_RequireCredentialAndRole(t *testing.T) {
 			return
 		}
 		for _, token := range []string{"", "x", "a.b.c"} {
-			(&client{t: t, s: s, token: token}).call(method, at.Replace(path), nil).refused(401, "unauthorized")
+			(&client{t: t, s: s, token: token}).call(method, at.Replace(path), nil).rejected(401, "unauthorized")
 		}
 		basic := (&client{t: t, s: s}).with("Authorization", "Basic YTpi")
-		basic.call(method, at.Replace(path), nil).refused(401, "unauthorized")
+		basic.call(method, at.Replace(path), nil).rejected(401, "unauthorized")
 		if isOwn(op) {
-			c.call(method, path, nil).refused(403, "user_required")
+			c.call(method, path, nil).rejected(403, "user_required")
 		} else if method != http.MethodGet && strings.HasPrefix(path, "/v1/console/") {
-			viewer.call(method, at.Replace(path), nil).refused(403, "role_forbidden")
+			viewer.call(method, at.Replace(path), nil).rejected(403, "role_forbidden")
 		}
 	})
-	viewer.get("/v1/console/users").refused(403, "role_forbidden")
+	viewer.get("/v1/console/users").rejected(403, "role_forbidden")
 	s.limit(t, "acme")
 	s.clock.advance(2 * time.Second) // a change to an app takes effect after a second
 	c := s.client(t)
-	c.post("/v1/envelopes", object{"tenantId": "other", "signers": []object{{"name": "A", "email": "a@example.com"}}}).refused(403, "tenant_forbidden")
-	c.get("/v1/envelopes?tenantId=other").refused(403, "tenant_forbidden")
-	c.get("/v1/console/envelopes?tenantId=other").refused(403, "tenant_forbidden")
-	c.get("/v1/console/settings?tenantId=other").refused(403, "tenant_forbidden")
-	c.call(http.MethodPut, "/v1/console/settings?tenantId=other", object{}).refused(403, "tenant_forbidden")
+	c.post("/v1/envelopes", object{"tenantId": "other", "signers": []object{{"name": "A", "email": "a@example.com"}}}).rejected(403, "tenant_forbidden")
+	c.get("/v1/envelopes?tenantId=other").rejected(403, "tenant_forbidden")
+	c.get("/v1/console/envelopes?tenantId=other").rejected(403, "tenant_forbidden")
+	c.get("/v1/console/settings?tenantId=other").rejected(403, "tenant_forbidden")
+	c.call(http.MethodPut, "/v1/console/settings?tenantId=other", object{}).rejected(403, "tenant_forbidden")
 	e, _ := c.sent(contract())
 	c.post("/v1/embedded/signing-sessions", object{
 		"tenantId": "other", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
-	}).refused(403, "tenant_forbidden")
+	}).rejected(403, "tenant_forbidden")
 }
 
 // TestOperations_AreRateLimited checks that every operation except the probes rejects requests once the limit is
@@ -90,7 +90,7 @@ func TestOperations_AreRateLimited(t *testing.T) {
 		if a.status != http.StatusTooManyRequests && exhausted(c) {
 			a = c.call(method, at.Replace(path), nil) // the minute ended in the meantime
 		}
-		a.refused(429, "rate_limited")
+		a.rejected(429, "rate_limited")
 		require.NotEmpty(t, a.header.Get("Retry-After"), "%s %s", method, path)
 		require.Equal(t, "0", a.header.Get("X-RateLimit-Remaining"), "%s %s", method, path)
 	})
@@ -108,24 +108,24 @@ func TestPlanLimits_OnEveryRoute(t *testing.T) {
 	require.EqualValues(t, 5, c.get("/v1/console/usage").want(200).body["envelopesLimit"])
 	e := c.draft(contract())
 	at := "/v1/envelopes/" + e.str("id")
-	c.send(http.MethodPost, at+"/document", "application/pdf", kit.OnePage()).refused(402, "plan_documents")
+	c.send(http.MethodPost, at+"/document", "application/pdf", kit.OnePage()).rejected(402, "plan_documents")
 	ct, body := multipartBody(t, nil, kit.OnePage())
-	c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", ct, body).refused(402, "plan_documents")
+	c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", ct, body).rejected(402, "plan_documents")
 	for range 5 {
 		c.sent(contract())
 	}
-	c.post(at+"/send", nil).refused(402, "plan_limit_reached")
+	c.post(at+"/send", nil).rejected(402, "plan_limit_reached")
 	empty := "/" + c.post("/v1/envelopes", object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(201).str("id")
-	c.send(http.MethodPost, "/v1/envelopes"+empty+"/document", "application/pdf", make([]byte, 1<<20+1)).refused(413, "file_too_large")
-	c.send(http.MethodPost, "/v1/verify", "application/pdf", make([]byte, 116<<20+1)).refused(413, "file_too_large")
+	c.send(http.MethodPost, "/v1/envelopes"+empty+"/document", "application/pdf", make([]byte, 1<<20+1)).rejected(413, "file_too_large")
+	c.send(http.MethodPost, "/v1/verify", "application/pdf", make([]byte, 116<<20+1)).rejected(413, "file_too_large")
 	ct, body = multipartBody(t, nil, make([]byte, 1<<20+1))
-	c.send(http.MethodPost, "/v1/console/envelopes"+empty+"/documents", ct, body).refused(413, "file_too_large")
-	(&client{t: t, s: s}).send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form("a", strings.Repeat("x", 64<<10))).refused(413, "request_too_large")
+	c.send(http.MethodPost, "/v1/console/envelopes"+empty+"/documents", ct, body).rejected(413, "file_too_large")
+	(&client{t: t, s: s}).send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form("a", strings.Repeat("x", 64<<10))).rejected(413, "request_too_large")
 	for _, prefix := range []string{"/v1", "/v1/console"} {
-		c.get(prefix+"/envelopes/"+e.str("id")+"/document?kind=sealed").refused(409, "envelope_not_completed")
+		c.get(prefix+"/envelopes/"+e.str("id")+"/document?kind=sealed").rejected(409, "envelope_not_completed")
 	}
-	c.get("/v1/envelopes/"+e.str("id")+"/progress").refused(409, "envelope_draft")
-	c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).refused(409, "envelope_draft")
+	c.get("/v1/envelopes/"+e.str("id")+"/progress").rejected(409, "envelope_draft")
+	c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).rejected(409, "envelope_draft")
 }
 
 // TestDependenciesUnavailable checks the responses while Temporal and the mail server are unavailable.
@@ -139,7 +139,7 @@ func TestDependenciesUnavailable(t *testing.T) {
 	require.Equal(t, "database", c.get("/v1/envelopes/"+e.str("id")+"/progress").want(200).str("answeredBy"))
 	s.mails.fail = errors.New("down")
 	nobody := &client{t: t, s: s}
-	require.NotEmpty(t, nobody.post("/v1/signing/"+link+"/otp/request", nil).refused(503, "otp_not_sent").header.Get("Retry-After"))
+	require.NotEmpty(t, nobody.post("/v1/signing/"+link+"/otp/request", nil).rejected(503, "otp_not_sent").header.Get("Retry-After"))
 	a := nobody.get("/readyz").want(503)
 	require.Equal(t, "down", a.str("temporal"))
 	require.Equal(t, "ok", a.str("database"))
@@ -171,19 +171,19 @@ func TestEnvelopes_Roles(t *testing.T) {
 		c.get(at + "/document").want(200)
 		c.get(at + "/values").want(200)
 		require.Equal(t, kit.OnePage(), c.get("/v1/envelopes/"+attached.str("id")+"/attachments/"+file).want(200).raw)
-		c.post("/v1/envelopes", contract()).refused(403, "role_forbidden")
-		c.post(at+"/send", nil).refused(403, "role_forbidden")
-		c.post(at+"/signers", object{"name": "B", "email": "b@example.com"}).refused(403, "role_forbidden")
-		c.post(at+"/fields", object{}).refused(403, "role_forbidden")
-		c.send(http.MethodPost, at+"/document", "application/octet-stream", nil).refused(403, "role_forbidden")
+		c.post("/v1/envelopes", contract()).rejected(403, "role_forbidden")
+		c.post(at+"/send", nil).rejected(403, "role_forbidden")
+		c.post(at+"/signers", object{"name": "B", "email": "b@example.com"}).rejected(403, "role_forbidden")
+		c.post(at+"/fields", object{}).rejected(403, "role_forbidden")
+		c.send(http.MethodPost, at+"/document", "application/octet-stream", nil).rejected(403, "role_forbidden")
 		kind, body := multipartBody(t, nil, kit.OnePage())
-		c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).refused(403, "role_forbidden")
+		c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).rejected(403, "role_forbidden")
 		for _, part := range []string{"", signer, field, doc} {
-			c.patch(at+part, object{}).refused(403, "role_forbidden")
-			c.del(at+part).refused(403, "role_forbidden")
+			c.patch(at+part, object{}).rejected(403, "role_forbidden")
+			c.del(at+part).rejected(403, "role_forbidden")
 		}
 	}
-	by[models.RoleViewer].post(at+"/void", nil).refused(403, "role_forbidden")
+	by[models.RoleViewer].post(at+"/void", nil).rejected(403, "role_forbidden")
 	by[models.RoleSender].patch(at, object{"subject": "Mine"}).want(200)
 	kind, body := multipartBody(t, nil, kit.OnePage())
 	by[models.RoleSender].send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).want(201)
@@ -193,7 +193,7 @@ func TestEnvelopes_Roles(t *testing.T) {
 	by[models.RoleSupport].post(at+"/void", nil).want(200)
 	own := by[models.RoleSender].draft(contract())
 	by[models.RoleSender].del("/v1/envelopes/" + own.str("id")).want(204)
-	by[models.RoleSender].get("/v1/console/users").refused(403, "role_forbidden")
+	by[models.RoleSender].get("/v1/console/users").rejected(403, "role_forbidden")
 }
 
 // TestOperations_RequireSecondFactor checks that a console user who must still enroll a second factor can use only the
@@ -203,15 +203,15 @@ func TestOperations_RequireSecondFactor(t *testing.T) {
 	s := onSQLite(t, func(cfg *api.Config) { cfg.ConsoleTOTP = models.SecondFactorAdmins })
 	at := places(t, s)
 	admin := s.person(t, models.RoleAdmin)
-	refused := 0
+	rejected := 0
 	eachOperation(t, s, func(_ *client, method, path string, op *openapi3.Operation) {
 		forbidden := op.Responses.Status(http.StatusForbidden)
 		if forbidden != nil && slices.Contains(forbidden.Value.Content["application/json"].Schema.Value.Properties["error"].Value.Enum, any("second_factor_required")) {
-			admin.call(method, at.Replace(path), nil).refused(403, "second_factor_required")
-			refused++
+			admin.call(method, at.Replace(path), nil).rejected(403, "second_factor_required")
+			rejected++
 		}
 	})
-	require.Greater(t, refused, 80)
+	require.Greater(t, rejected, 80)
 }
 
 // TestOperations_BodiesAreBounded checks that the size limit applies even to a body that the operation ignores but that
@@ -229,7 +229,7 @@ func TestOperations_BodiesAreBounded(t *testing.T) {
 		if a := c.call(method, at.Replace(path)+"?a=%zz", nil); a.status == http.StatusForbidden {
 			c = s.person(t, models.RoleAdmin)
 		}
-		c.with("Idempotency-Key", "k").send(method, at.Replace(path), "", large).refused(413, "request_too_large")
+		c.with("Idempotency-Key", "k").send(method, at.Replace(path), "", large).rejected(413, "request_too_large")
 		tried++
 	})
 	require.Greater(t, tried, 10)

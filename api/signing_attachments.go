@@ -238,7 +238,7 @@ func (s *signingHandler) sendAttachment(c *gin.Context, e *models.Envelope, show
 	case errors.Is(err, fs.ErrNotExist) && !a.Used:
 		return models.ErrNotFound // it was removed concurrently
 	case err != nil:
-		return s.refuseFile(ctx, err, "an attachment", e.ID, a.ID, a.BlobKey)
+		return s.rejectFile(ctx, err, "an attachment", e.ID, a.ID, a.BlobKey)
 	}
 	defer func() { _ = f.Close() }() // opened only for reading
 	return s.serveContent(c, a.MimeType, contentDisposition("attachment", a.Name), a.SHA256, a.CreatedAt, f)

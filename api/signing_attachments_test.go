@@ -150,7 +150,7 @@ func TestAttachments(t *testing.T) {
 		at := "/v1/signing/" + token
 		required, optional := e.field(0)["id"], e.field(1)["id"]
 		c.get(at).want(200)
-		c.attach(token, required, "passport.pdf", kit.OnePage()).refused(401, "consent_required")
+		c.attach(token, required, "passport.pdf", kit.OnePage()).rejected(401, "consent_required")
 		c.post(at+"/consent", nil).want(200)
 
 		pdf := c.attach(token, required, "my passport.PDF", kit.OnePage()).want(201)
@@ -173,19 +173,19 @@ func TestAttachments(t *testing.T) {
 		require.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
 
 		owner := "/v1/envelopes/" + e.str("id") + "/attachments/"
-		c.get(owner+pdf.str("attachmentId")).refused(404, "not_found")
+		c.get(owner+pdf.str("attachmentId")).rejected(404, "not_found")
 		sign := func(fields ...object) *answer { return c.post(at+"/sign", object{"fields": fields}) }
-		sign(object{"fieldId": optional, "attachmentId": pic.str("attachmentId")}).refused(400, "validation_error")
-		sign(object{"fieldId": required, "attachmentId": pic.str("attachmentId")}).refused(400, "validation_error")
-		sign(object{"fieldId": required, "attachmentId": newID().String()}).refused(400, "validation_error")
-		sign(object{"fieldId": required, "attachmentId": pdf.str("attachmentId"), "textValue": "x"}).refused(400, "validation_error")
-		sign(object{"fieldId": required, "attachmentId": pdf.str("attachmentId")}, object{"fieldId": e.field(3)["id"], "attachmentId": pic.str("attachmentId")}).refused(400, "validation_error")
+		sign(object{"fieldId": optional, "attachmentId": pic.str("attachmentId")}).rejected(400, "validation_error")
+		sign(object{"fieldId": required, "attachmentId": pic.str("attachmentId")}).rejected(400, "validation_error")
+		sign(object{"fieldId": required, "attachmentId": newID().String()}).rejected(400, "validation_error")
+		sign(object{"fieldId": required, "attachmentId": pdf.str("attachmentId"), "textValue": "x"}).rejected(400, "validation_error")
+		sign(object{"fieldId": required, "attachmentId": pdf.str("attachmentId")}, object{"fieldId": e.field(3)["id"], "attachmentId": pic.str("attachmentId")}).rejected(400, "validation_error")
 		sign(object{"fieldId": required, "attachmentId": pdf.str("attachmentId")}).want(200)
-		c.attach(token, optional, "late.pdf", kit.OnePage()).refused(409, "already_signed")
+		c.attach(token, optional, "late.pdf", kit.OnePage()).rejected(409, "already_signed")
 
 		require.Equal(t, kit.OnePage(), c.get(owner+pdf.str("attachmentId")).want(200).raw)
-		c.get(owner+pic.str("attachmentId")).refused(404, "not_found")
-		s.other(t).get(owner+pdf.str("attachmentId")).refused(404, "not_found")
+		c.get(owner+pic.str("attachmentId")).rejected(404, "not_found")
+		s.other(t).get(owner+pdf.str("attachmentId")).rejected(404, "not_found")
 
 		later := s.linkOf(t, e.str("id"), 1)
 		filled := c.get("/v1/signing/" + later).want(200).body["filled"].([]any)
@@ -195,12 +195,12 @@ func TestAttachments(t *testing.T) {
 		require.Equal(t, pdf.str("attachmentId"), entry["attachment"].(object)["attachmentId"])
 		require.Nil(t, entry["picture"])
 		require.Equal(t, kit.OnePage(), c.get("/v1/signing/"+later+"/attachments/"+pdf.str("attachmentId")).want(200).raw)
-		c.get("/v1/signing/"+later+"/attachments/"+pic.str("attachmentId")).refused(404, "not_found")
-		c.del("/v1/signing/"+later+"/attachments/"+pdf.str("attachmentId")).refused(401, "consent_required")
+		c.get("/v1/signing/"+later+"/attachments/"+pic.str("attachmentId")).rejected(404, "not_found")
+		c.del("/v1/signing/"+later+"/attachments/"+pdf.str("attachmentId")).rejected(401, "consent_required")
 		c.post("/v1/signing/"+later+"/consent", nil).want(200)
-		c.del("/v1/signing/"+later+"/attachments/"+pdf.str("attachmentId")).refused(404, "not_found")
+		c.del("/v1/signing/"+later+"/attachments/"+pdf.str("attachmentId")).rejected(404, "not_found")
 
-		c.del(at+"/attachments/"+pic.str("attachmentId")).refused(409, "already_signed")
+		c.del(at+"/attachments/"+pic.str("attachmentId")).rejected(409, "already_signed")
 
 		// A missing file is logged for the operator. A purged file is permanently unavailable.
 		other, waiting := c.sent(attaching())
@@ -209,10 +209,10 @@ func TestAttachments(t *testing.T) {
 		lost := c.attach(waiting, other.field(0)["id"], "a.pdf", kit.OnePage()).want(201).str("attachmentId")
 		c.post("/v1/signing/"+waiting+"/sign", object{"fields": []object{{"fieldId": other.field(0)["id"], "attachmentId": lost}}}).want(200)
 		require.NoError(t, s.cfg.Blobs.Delete(t.Context(), "envelopes/"+other.str("id")+"/attachments/"+lost))
-		c.get("/v1/envelopes/"+other.str("id")+"/attachments/"+lost).refused(503, "file_missing")
-		c.get("/v1/signing/"+s.linkOf(t, other.str("id"), 1)+"/attachments/"+lost).refused(503, "file_missing")
+		c.get("/v1/envelopes/"+other.str("id")+"/attachments/"+lost).rejected(503, "file_missing")
+		c.get("/v1/signing/"+s.linkOf(t, other.str("id"), 1)+"/attachments/"+lost).rejected(503, "file_missing")
 		require.NoError(t, s.store.PurgeAttachments(t.Context(), uuid.MustParse(other.str("id")), s.clock.now()))
-		c.get("/v1/envelopes/"+other.str("id")+"/attachments/"+lost).refused(410, "document_purged")
+		c.get("/v1/envelopes/"+other.str("id")+"/attachments/"+lost).rejected(410, "document_purged")
 
 		// Attachments that are not part of a signature are deleted after a day, together with their files. All others remain.
 		kept, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/attachments/")
@@ -247,25 +247,25 @@ func TestAttachments_AreBounded(t *testing.T) {
 	_, plain := c.sent(contract())
 	c.get("/v1/signing/" + plain).want(200)
 	c.post("/v1/signing/"+plain+"/consent", nil).want(200)
-	c.attach(plain, field, "a.pdf", kit.OnePage()).refused(400, "validation_error")
+	c.attach(plain, field, "a.pdf", kit.OnePage()).rejected(400, "validation_error")
 
-	c.attach(token, nil, "a.pdf", kit.OnePage()).refused(400, "validation_error")
-	c.attach(token, field, "", nil).refused(400, "validation_error")
-	c.attach(token, field, "a.pdf", []byte{}).refused(400, "validation_error")
-	c.attach(token, e.field(3)["id"], "a.pdf", kit.OnePage()).refused(400, "validation_error")
-	c.attach(token, e.field(2)["id"], "a.pdf", kit.OnePage()).refused(400, "validation_error")
-	c.attach(token, field, "a.pdf", []byte("<html>no</html>")).refused(400, "attachment_type")
-	c.attach(token, field, "a.gif", []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;")).refused(400, "attachment_type")
-	c.attach(token, field, "a.svg", []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`)).refused(400, "attachment_type")
-	c.attach(token, field, "a.jpg", photo(t, 1)[:60]).refused(400, "picture_invalid")
+	c.attach(token, nil, "a.pdf", kit.OnePage()).rejected(400, "validation_error")
+	c.attach(token, field, "", nil).rejected(400, "validation_error")
+	c.attach(token, field, "a.pdf", []byte{}).rejected(400, "validation_error")
+	c.attach(token, e.field(3)["id"], "a.pdf", kit.OnePage()).rejected(400, "validation_error")
+	c.attach(token, e.field(2)["id"], "a.pdf", kit.OnePage()).rejected(400, "validation_error")
+	c.attach(token, field, "a.pdf", []byte("<html>no</html>")).rejected(400, "attachment_type")
+	c.attach(token, field, "a.gif", []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;")).rejected(400, "attachment_type")
+	c.attach(token, field, "a.svg", []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`)).rejected(400, "attachment_type")
+	c.attach(token, field, "a.jpg", photo(t, 1)[:60]).rejected(400, "picture_invalid")
 	huge := inPNG(t, noise(t, 8))
 	binary.BigEndian.PutUint32(huge[16:], 60_000)
 	c.attach(token, field, "a.png", huge).want(400)
-	c.attach(token, field, "a.pdf", append(kit.OnePage(), make([]byte, 10<<20)...)).refused(413, "file_too_large")
+	c.attach(token, field, "a.pdf", append(kit.OnePage(), make([]byte, 10<<20)...)).rejected(413, "file_too_large")
 	c.attach(token, field, "a.pdf", kit.OnePage()[:200]).want(400)
 	grows := noiseOfTwoChannels(t, 1700)
 	require.Less(t, len(grows), 6<<20)
-	require.Contains(t, c.attach(token, field, "a.png", grows).refused(413, "file_too_large").str("message"), "re-encoded", "four channels take twice the bytes")
+	require.Contains(t, c.attach(token, field, "a.png", grows).rejected(413, "file_too_large").str("message"), "re-encoded", "four channels take twice the bytes")
 	kept, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/attachments/")
 	require.NoError(t, err)
 	require.Empty(t, kept)
@@ -277,19 +277,19 @@ func TestAttachments_AreBounded(t *testing.T) {
 			first = a.str("attachmentId")
 		}
 	}
-	c.attach(token, field, "4.pdf", kit.OnePage()).refused(400, "too_many_attachments")
+	c.attach(token, field, "4.pdf", kit.OnePage()).rejected(400, "too_many_attachments")
 	c.del(at + "/attachments/" + first).want(204)
-	c.del(at+"/attachments/"+first).refused(404, "not_found")
+	c.del(at+"/attachments/"+first).rejected(404, "not_found")
 	c.attach(token, field, "4.pdf", kit.OnePage()).want(201)
 
 	big := inPNG(t, noise(t, 1500)) // 9 MB
 	require.Greater(t, len(big), 8<<20)
 	c.attach(token, other, "big.png", big).want(201)
 	c.attach(token, other, "big.png", big).want(201)
-	c.attach(token, other, "big.png", big).refused(413, "attachments_too_large")
+	c.attach(token, other, "big.png", big).rejected(413, "attachments_too_large")
 
 	s.clock.advance(40 * 24 * time.Hour)
-	c.attach(token, field, "a.pdf", kit.OnePage()).refused(401, "signing_link_expired")
+	c.attach(token, field, "a.pdf", kit.OnePage()).rejected(401, "signing_link_expired")
 }
 
 // TestRemoveAttachment_WhileSigning checks that if an attachment is removed while the signer signs, only one of the two
@@ -312,14 +312,14 @@ func TestRemoveAttachment_WhileSigning(t *testing.T) {
 	}
 	at, id, _, blobs := prepared()
 	s.during(t, "UPDATE attachments SET used = true WHERE id = $1", id, "DELETE%attachments%", func() {
-		c.del(at+"/attachments/"+id).refused(404, "not_found")
+		c.del(at+"/attachments/"+id).rejected(404, "not_found")
 	})
 	require.Len(t, blobs(), 1, "it was signed with")
 
 	at, id, field, _ := prepared()
 	s.during(t, "DELETE FROM attachments WHERE id = $1", id, "%FROM attachments%UPDATE%", func() {
-		refused := c.post(at+"/sign", object{"fields": []object{{"fieldId": field, "attachmentId": id}}}).refused(400, "validation_error")
-		require.Contains(t, refused.body["errors"], "fields[0].attachmentId")
+		rejected := c.post(at+"/sign", object{"fields": []object{{"fieldId": field, "attachmentId": id}}}).rejected(400, "validation_error")
+		require.Contains(t, rejected.body["errors"], "fields[0].attachmentId")
 	})
 	again := object{"fieldId": field, "attachmentId": c.attach(strings.TrimPrefix(at, "/v1/signing/"), field, "passport.pdf", kit.OnePage()).want(201).str("attachmentId")}
 	c.post(at+"/sign", object{"fields": []object{again}}).want(200)
@@ -363,9 +363,9 @@ func TestAttachments_AreScanned(t *testing.T) {
 	files := [][]byte{kit.OnePage(), photo(t, 1), inPNG(t, noise(t, 8))}
 	for _, file := range files {
 		scanner.set("Eicar", nil)
-		c.attach(token, e.field(0)["id"], "a", file).refused(400, "file_malware")
+		c.attach(token, e.field(0)["id"], "a", file).rejected(400, "file_malware")
 		scanner.set("", errors.New("down"))
-		c.attach(token, e.field(0)["id"], "a", file).refused(503, "scanner_unavailable")
+		c.attach(token, e.field(0)["id"], "a", file).rejected(503, "scanner_unavailable")
 	}
 	scanner.set("", nil)
 	for _, file := range files {

@@ -40,9 +40,9 @@ func (s *signingHandler) requestCode(c *gin.Context, l signerLink) error {
 	defer cancel()
 	if err := s.sendCode(ctx, e, signer, code); err != nil {
 		s.log.ErrorContext(c.Request.Context(), "one-time code not sent", "envelope", e.ID, "signer", signer.ID, "error", err)
-		refused := models.Reject(models.KindUnavailable, "otp_not_sent", "The code could not be sent. Please try again in a moment.")
-		refused.RetryAfter = 30 * time.Second
-		return refused
+		rejected := models.Reject(models.KindUnavailable, "otp_not_sent", "The code could not be sent. Please try again in a moment.")
+		rejected.RetryAfter = 30 * time.Second
+		return rejected
 	}
 	out := gin.H{"maskedEmail": signer.MaskedEmail(), "code": viewCode(signer.CodeState(s.now()))}
 	if signer.AuthMethod.ByPhone() {
@@ -129,11 +129,11 @@ func (s *signingHandler) verifyCode(c *gin.Context, l signerLink, o *object) err
 	}
 	signer := out.envelope.Signer(l.SignerID)
 	if !out.result {
-		refused := models.Reject(models.KindInvalid, "otp_incorrect", "The code is wrong or has expired.")
+		rejected := models.Reject(models.KindInvalid, "otp_incorrect", "The code is wrong or has expired.")
 		if st := signer.CodeState(act.At); st != nil {
-			refused.Details = map[string]any{"triesLeft": models.Deref(st.TriesLeft, 0), "liveUntil": utcPtr(st.LiveUntil)}
+			rejected.Details = map[string]any{"triesLeft": models.Deref(st.TriesLeft, 0), "liveUntil": utcPtr(st.LiveUntil)}
 		}
-		return refused
+		return rejected
 	}
 	if bind {
 		until := signer.SessionExpiry(act.At)

@@ -36,8 +36,8 @@ func (s *service) stranger(t *testing.T) *client {
 func needCode(t *testing.T, c *client, at string) {
 	t.Helper()
 	require.Equal(t, false, c.get(at).want(200).body["otpVerified"])
-	c.post(at+"/consent", nil).refused(401, "otp_required")
-	c.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
+	c.post(at+"/consent", nil).rejected(401, "otp_required")
+	c.post(at+"/sign", object{"fields": []object{}}).rejected(401, "otp_required")
 }
 
 // boundClient checks that if the code was confirmed with bind, only the session, sent as a cookie or in a header,
@@ -59,9 +59,9 @@ func boundClient(t *testing.T, s *service) {
 	require.Len(t, token, 43, "256 bits")
 	for _, c := range []*client{nobody, stranger} { // the same address and user agent are not sufficient
 		needCode(t, c, at)
-		c.post(at+"/decline", nil).refused(401, "otp_required")
+		c.post(at+"/decline", nil).rejected(401, "otp_required")
 	}
-	nobody.with("X-Signer-Session", strings.Repeat("x", 43)).post(at+"/consent", nil).refused(401, "otp_required")
+	nobody.with("X-Signer-Session", strings.Repeat("x", 43)).post(at+"/consent", nil).rejected(401, "otp_required")
 	pair, _, _ := strings.Cut(cookie, ";")
 	byCookie, byHeader := stranger.with("Cookie", pair), stranger.with("X-Signer-Session", token)
 	for _, c := range []*client{byCookie, byHeader} {
@@ -106,7 +106,7 @@ func unboundClient(t *testing.T, s *service) {
 	needCode(t, nobody, at)
 	nobody.post(at+"/otp/verify", object{"code": nobody.code(at)}).want(200)
 	nobody.post(at+"/consent", nil).want(200)
-	stranger.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
+	stranger.post(at+"/sign", object{"fields": []object{}}).rejected(401, "otp_required")
 	nobody.post(at+"/sign", object{"fields": []object{}}).want(200)
 }
 
@@ -118,7 +118,7 @@ func newLink(t *testing.T, s *service) {
 	at := s.link(t, e, 0)
 	bound := nobody.binds(at)
 	c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).want(202)
-	bound.get(at).refused(401, "signing_link_invalid")
+	bound.get(at).rejected(401, "signing_link_invalid")
 	fresh := s.link(t, e, 0)
 	needSession(t, bound, fresh)
 }
@@ -132,7 +132,7 @@ func repeatedCode(t *testing.T, s *service) {
 	body := object{"code": nobody.code(at), "bind": true}
 	keyed := nobody.with("Idempotency-Key", "k")
 	token := keyed.post(at+"/otp/verify", body).want(200).str("sessionToken")
-	again := keyed.post(at+"/otp/verify", body).refused(400, "otp_incorrect")
+	again := keyed.post(at+"/otp/verify", body).rejected(400, "otp_incorrect")
 	require.NotContains(t, string(again.raw), token, "the session is given once")
 }
 
@@ -142,7 +142,7 @@ func needSession(t *testing.T, c *client, at string) {
 	ctx := c.get(at).want(200)
 	require.Equal(t, false, ctx.body["otpVerified"])
 	require.Nil(t, ctx.body["shown"])
-	c.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
+	c.post(at+"/sign", object{"fields": []object{}}).rejected(401, "otp_required")
 }
 
 // TestEmbeddedSessionCookie checks that the session cookie is partitioned if the signer signs in a frame on another
@@ -183,7 +183,7 @@ func TestCodeState_SurvivesReload(t *testing.T) {
 	if right == wrong {
 		wrong = "111111"
 	}
-	details := nobody.post(at+"/otp/verify", object{"code": wrong}).refused(400, "otp_incorrect").body["details"].(object)
+	details := nobody.post(at+"/otp/verify", object{"code": wrong}).rejected(400, "otp_incorrect").body["details"].(object)
 	require.EqualValues(t, 2, details["triesLeft"])
 	require.EqualValues(t, 2, state()["triesLeft"])
 	s.clock.advance(time.Minute)
@@ -196,9 +196,9 @@ func TestCodeState_SurvivesReload(t *testing.T) {
 	free, err := time.Parse(time.RFC3339, state()["requestableAt"].(string))
 	require.NoError(t, err)
 	require.WithinDuration(t, s.clock.now().Add(9*time.Minute), free, 15*time.Second, "after five in ten minutes")
-	nobody.post(at+"/otp/request", nil).refused(429, "otp_rate_limited")
+	nobody.post(at+"/otp/request", nil).rejected(429, "otp_rate_limited")
 	for range 3 {
-		nobody.post(at+"/otp/verify", object{"code": "abcdef"}).refused(400, "otp_incorrect")
+		nobody.post(at+"/otp/verify", object{"code": "abcdef"}).rejected(400, "otp_incorrect")
 	}
 	require.Nil(t, state()["liveUntil"], "burnt")
 	data := contract()
@@ -218,15 +218,15 @@ func TestCodeSettings(t *testing.T) {
 	require.Equal(t, false, ctx.body["readBeforeCode"])
 	doc := ctx.body["documents"].([]any)[0].(object)["documentId"].(string)
 	for _, path := range []string{"/document", "/documents/" + doc} {
-		nobody.get(at+path).refused(401, "otp_required")
+		nobody.get(at+path).rejected(401, "otp_required")
 	}
-	nobody.post(at+"/decline", nil).refused(401, "otp_required")
+	nobody.post(at+"/decline", nil).rejected(401, "otp_required")
 	confirmed := nobody.binds(at)
 	confirmed.get(at + "/document").want(200)
 	confirmed.get(at + "/documents/" + doc).want(200)
 	confirmed.post(at+"/decline", nil).want(200)
-	confirmed.post(at+"/decline", nil).refused(409, "already_signed_or_declined")
-	nobody.post(at+"/decline", nil).refused(409, "already_signed_or_declined")
+	confirmed.post(at+"/decline", nil).rejected(409, "already_signed_or_declined")
+	nobody.post(at+"/decline", nil).rejected(409, "already_signed_or_declined")
 	_, token := c.sent(contract())
 	nobody.get("/v1/signing/" + token + "/document").want(200)
 	nobody.post("/v1/signing/"+token+"/decline", nil).want(200)
@@ -257,6 +257,6 @@ func TestCode_WithoutSMSService(t *testing.T) {
 	require.NoError(t, err)
 	s.Config.Handler = h
 	s.clock.advance(time.Minute)
-	refused := s.browser(t).post(at+"/otp/request", nil).refused(503, "otp_not_sent")
+	refused := s.browser(t).post(at+"/otp/request", nil).rejected(503, "otp_not_sent")
 	require.Equal(t, "30", refused.header.Get("Retry-After"))
 }

@@ -94,11 +94,11 @@ func TestSigner_FillsOnlyOwnFields(t *testing.T) {
 		got = append(got, f.(object)["id"])
 	}
 	require.Equal(t, []any{e.field(0)["id"], e.field(2)["id"]}, got)
-	c.post(at+"/sign", object{"fields": []object{entry(e, 0, "a"), entry(e, 2, "b")}}).refused(401, "consent_required")
+	c.post(at+"/sign", object{"fields": []object{entry(e, 0, "a"), entry(e, 2, "b")}}).rejected(401, "consent_required")
 	c.post(at+"/consent", nil).want(200)
-	refused := c.post(at+"/sign", object{"fields": []object{entry(e, 0, "a"), entry(e, 1, "hers"), entry(e, 2, "b")}}).refused(400, "validation_error")
-	require.Len(t, refused.body["errors"], 1)
-	require.Contains(t, refused.body["errors"], "fields[1].fieldId")
+	rejected := c.post(at+"/sign", object{"fields": []object{entry(e, 0, "a"), entry(e, 1, "hers"), entry(e, 2, "b")}}).rejected(400, "validation_error")
+	require.Len(t, rejected.body["errors"], 1)
+	require.Contains(t, rejected.body["errors"], "fields[1].fieldId")
 	c.post(at+"/sign", object{"fields": []object{entry(e, 0, "a"), entry(e, 2, "b")}}).want(200)
 }
 

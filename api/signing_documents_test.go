@@ -150,11 +150,11 @@ func TestWhichDocument(t *testing.T) {
 	e, token := c.sent(contract())
 	at := "/v1/envelopes/" + e.str("id") + "/document"
 	original := e.document(0)["id"].(string)
-	c.get(at+"?kind=sealed").refused(409, "envelope_not_completed")
+	c.get(at+"?kind=sealed").rejected(409, "envelope_not_completed")
 	c.get(at + "?documentId=" + original).want(200)
-	c.get(at+"?documentId="+e.str("id")).refused(404, "not_found")
-	require.Contains(t, c.get(at+"?kind=other").refused(400, "validation_error").body["errors"], "kind")
-	require.Contains(t, c.get(at+"?documentId=1").refused(400, "validation_error").body["errors"], "documentId")
+	c.get(at+"?documentId="+e.str("id")).rejected(404, "not_found")
+	require.Contains(t, c.get(at+"?kind=other").rejected(400, "validation_error").body["errors"], "kind")
+	require.Contains(t, c.get(at+"?documentId=1").rejected(400, "validation_error").body["errors"], "documentId")
 	c.signs(e, token)
 	s.completes(t, e.str("id"), 0)
 	done := c.get("/v1/envelopes/" + e.str("id")).want(200)
@@ -162,8 +162,8 @@ func TestWhichDocument(t *testing.T) {
 	for _, query := range []string{"?kind=sealed", "?kind=sealed&documentId=" + original, "?kind=sealed&documentId=" + sealed, "?documentId=" + sealed} {
 		c.get(at + query).want(200)
 	}
-	c.get(at+"?kind=original&documentId="+sealed).refused(404, "not_found")
-	c.get(at+"?kind=sealed&documentId="+e.str("id")).refused(404, "not_found")
+	c.get(at+"?kind=original&documentId="+sealed).rejected(404, "not_found")
+	c.get(at+"?kind=sealed&documentId="+e.str("id")).rejected(404, "not_found")
 	nobody := &client{t: t, s: s}
 	_, token = c.sent(contract())
 	link := "/v1/signing/" + token

@@ -39,8 +39,8 @@ func TestFinishedPage_ShownBeforeSigning_IsRecorded(t *testing.T) {
 		ada := nobody.binds(s.link(t, e, 0))
 		at := s.link(t, e, 0)
 		values := object{"fields": []object{entry(e, 0, "999,999"), entry(e, 2, "true")}}
-		nobody.post(at+finished, values).refused(401, "otp_required")
-		ada.post(at+finished, values).refused(401, "consent_required")
+		nobody.post(at+finished, values).rejected(401, "otp_required")
+		ada.post(at+finished, values).rejected(401, "consent_required")
 		ada.get(at).want(200)
 		ada.post(at+"/consent", nil).want(200)
 		first := ada.post(at+finished+"?level=1", values).want(200)
@@ -55,17 +55,17 @@ func TestFinishedPage_ShownBeforeSigning_IsRecorded(t *testing.T) {
 		second := ada.post(at+finished, values).want(200)
 
 		// Invalid values, pages, documents and levels are rejected.
-		ada.post(at+finished, object{"fields": []object{entry(e, 3, "of another")}}).refused(400, "validation_error")
-		ada.post(at+finished, object{}).refused(400, "validation_error")
-		ada.post(at+finished+"?level=3", values).refused(400, "validation_error")
-		ada.post(at+"/documents/"+document+"/pages/2/finished", values).refused(404, "not_found")
-		ada.post(at+"/documents/"+uuid.NewString()+"/pages/1/finished", values).refused(404, "not_found")
+		ada.post(at+finished, object{"fields": []object{entry(e, 3, "of another")}}).rejected(400, "validation_error")
+		ada.post(at+finished, object{}).rejected(400, "validation_error")
+		ada.post(at+finished+"?level=3", values).rejected(400, "validation_error")
+		ada.post(at+"/documents/"+document+"/pages/2/finished", values).rejected(404, "not_found")
+		ada.post(at+"/documents/"+uuid.NewString()+"/pages/1/finished", values).rejected(404, "not_found")
 		values["shown"] = hex.EncodeToString(make([]byte, 32))
-		ada.post(at+finished, values).refused(409, "values_changed")
+		ada.post(at+finished, values).rejected(409, "values_changed")
 		delete(values, "shown")
 
 		ada.post(at+"/sign", values).want(200)
-		ada.post(at+finished, values).refused(409, "already_signed")
+		ada.post(at+finished, values).rejected(409, "already_signed")
 		lines := fmt.Sprintf("%s 1 1 %s\n%s 1 2 %s\n", document, appearanceOf(t, first.raw), document, appearanceOf(t, second.raw))
 		sum := sha256.Sum256([]byte(lines))
 		detail := signedEvent(c, e, e.signer(0)["id"].(string))
@@ -78,8 +78,8 @@ func TestFinishedPage_ShownBeforeSigning_IsRecorded(t *testing.T) {
 		require.NotEqual(t, c.get(picture+"?level=1").want(200).raw, entered.raw)
 		require.NotEqual(t, first.raw, entered.raw, "without the line at the foot")
 		c.with("If-None-Match", entered.header.Get("ETag")).get(picture + "?entries=true&level=1").want(304)
-		c.get(picture+"?entries=x").refused(400, "validation_error")
-		s.other(t).get(picture+"?entries=true").refused(404, "not_found")
+		c.get(picture+"?entries=x").rejected(400, "validation_error")
+		s.other(t).get(picture+"?entries=true").rejected(404, "not_found")
 
 		grace := nobody.binds(s.link(t, e, 1))
 		at = s.link(t, e, 1)
@@ -114,11 +114,11 @@ func TestSealedPages_AreShownToSenderAndRecipients(t *testing.T) {
 		}
 		require.Equal(t, c.get(sealed+"1").want(200).raw, c.get(sealed+"1?entries=true").want(200).raw)
 		for _, page := range []string{"0", "2", "x", "2/text"} {
-			nobody.get(portal+page).refused(404, "not_found")
-			c.get(sealed+page).refused(404, "not_found")
+			nobody.get(portal+page).rejected(404, "not_found")
+			c.get(sealed+page).rejected(404, "not_found")
 		}
-		nobody.get(portal+"1?level=3").refused(400, "validation_error")
-		nobody.get("/v1/download/x/pages/1").refused(401, "download_link_invalid")
+		nobody.get(portal+"1?level=3").rejected(400, "validation_error")
+		nobody.get("/v1/download/x/pages/1").rejected(401, "download_link_invalid")
 		require.Zero(t, countEvents(c, e, "document.downloaded"))
 	})
 }

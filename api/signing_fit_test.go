@@ -32,11 +32,11 @@ func TestTextsThatDoNotFit_AreRejected(t *testing.T) {
 		require.Empty(t, nobody.post(at+"/fit", object{"fields": []object{{"fieldId": id(0), "textValue": long[:length]}}}).want(200).body["misfits"])
 		nobody.post(at+"/fit", object{"fields": []object{{"fieldId": id(0), "textValue": strings.Repeat("w", 2001)}}}).want(400)
 
-		refused := nobody.post(at+"/sign", object{"fields": []object{{"fieldId": id(0), "textValue": long}, {"fieldId": id(1), "textValue": long}}}).want(400)
-		require.Equal(t, "validation_error", refused.str("error"))
-		messages := refused.body["errors"].(object)["fields[0].textValue"].([]any)
+		rejected := nobody.post(at+"/sign", object{"fields": []object{{"fieldId": id(0), "textValue": long}, {"fieldId": id(1), "textValue": long}}}).want(400)
+		require.Equal(t, "validation_error", rejected.str("error"))
+		messages := rejected.body["errors"].(object)["fields[0].textValue"].([]any)
 		require.Contains(t, messages[0], "field note: does not fit into the field in a legible size: it has 300 characters, of which the first")
-		require.NotContains(t, refused.body["errors"], "fields[1].textValue")
+		require.NotContains(t, rejected.body["errors"], "fields[1].textValue")
 		nobody.post(at+"/sign", object{"fields": []object{{"fieldId": id(0), "textValue": long[:length]}, {"fieldId": id(1), "textValue": long}}}).want(200) // field 1 accepts the text because the service prefilled it
 	})
 }

@@ -114,26 +114,26 @@ func TestPages_OfOthers_AreNotFound(t *testing.T) {
 		c.get(envelope + suffix).want(200)
 		nobody.get(at + "/documents/" + document + "/pages/1" + suffix).want(200)
 		// Requests for other envelopes, documents, pages and levels are rejected.
-		other.get(envelope+suffix).refused(404, "not_found")
+		other.get(envelope+suffix).rejected(404, "not_found")
 		nobody.get(envelope + suffix).want(401)
-		nobody.get(s.link(t, o, 0)+"/documents/"+document+"/pages/1"+suffix).refused(404, "not_found")
-		c.get("/v1/envelopes/"+o.str("id")+"/documents/"+document+"/pages/1"+suffix).refused(404, "not_found")
-		nobody.get(at+"/documents/"+uuid.NewString()+"/pages/1"+suffix).refused(404, "not_found")
-		nobody.get(at+"/documents/x/pages/1"+suffix).refused(404, "not_found")
+		nobody.get(s.link(t, o, 0)+"/documents/"+document+"/pages/1"+suffix).rejected(404, "not_found")
+		c.get("/v1/envelopes/"+o.str("id")+"/documents/"+document+"/pages/1"+suffix).rejected(404, "not_found")
+		nobody.get(at+"/documents/"+uuid.NewString()+"/pages/1"+suffix).rejected(404, "not_found")
+		nobody.get(at+"/documents/x/pages/1"+suffix).rejected(404, "not_found")
 		for _, page := range []string{"0", "2", "-1", "x", "99999999999999999999"} {
-			nobody.get(at+"/documents/"+document+"/pages/"+page+suffix).refused(404, "not_found")
-			c.get("/v1/envelopes/"+e.str("id")+"/documents/"+document+"/pages/"+page+suffix).refused(404, "not_found")
+			nobody.get(at+"/documents/"+document+"/pages/"+page+suffix).rejected(404, "not_found")
+			c.get("/v1/envelopes/"+e.str("id")+"/documents/"+document+"/pages/"+page+suffix).rejected(404, "not_found")
 		}
 	}
 	for _, level := range []string{"0", "3", "8", "-1", "x", ""} {
-		nobody.get(at+"/documents/"+document+"/pages/1?level="+level).refused(400, "validation_error")
+		nobody.get(at+"/documents/"+document+"/pages/1?level="+level).rejected(400, "validation_error")
 	}
 	entries := "/v1/envelopes/" + e.str("id") + "/documents/" + document + "/pages/1?entries=true"
-	other.get(entries).refused(404, "not_found")
+	other.get(entries).rejected(404, "not_found")
 	nobody.get(entries).want(401)
 	nobody.get(envelope + "/lines").want(401)
-	other.get(envelope+"/lines").refused(404, "not_found")
-	nobody.post(at+"/documents/"+o.document(0)["id"].(string)+"/pages/1/finished", object{"fields": []object{}}).refused(404, "not_found")
+	other.get(envelope+"/lines").rejected(404, "not_found")
+	nobody.post(at+"/documents/"+o.document(0)["id"].(string)+"/pages/1/finished", object{"fields": []object{}}).rejected(404, "not_found")
 
 	// The sender can still read a voided envelope, but holders of its links cannot.
 	c.post("/v1/envelopes/"+e.str("id")+"/void", nil).want(200)
@@ -156,7 +156,7 @@ func TestPage_RenderedWhileItsFileIsRemoved_IsNotKept(t *testing.T) {
 			c := s.client(t)
 			e := c.draft(twoSigners())
 			renderer.before = func() { c.del("/v1/envelopes/" + e.str("id")).want(204) }
-			c.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/pages/1").refused(410, "document_purged")
+			c.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/pages/1").rejected(410, "document_purged")
 			kept, err := s.cfg.Blobs.List(t.Context(), "")
 			require.NoError(t, err)
 			require.Empty(t, kept)
@@ -207,8 +207,8 @@ func TestPages_NeedTheCode_WhereDocumentsDo(t *testing.T) {
 	e, _ := c.sent(twoSigners())
 	at := s.link(t, e, 0)
 	page := at + "/documents/" + e.document(0)["id"].(string) + "/pages/1"
-	nobody.get(page).refused(401, "otp_required")
-	nobody.get(page+"/text").refused(401, "otp_required")
+	nobody.get(page).rejected(401, "otp_required")
+	nobody.get(page+"/text").rejected(401, "otp_required")
 	nobody.binds(at).get(page).want(200)
 }
 
@@ -236,12 +236,12 @@ func TestPages_OfAlteredFiles_AreMadeAgainOrNotShown(t *testing.T) {
 	_, err = db.ExecContext(t.Context(), "UPDATE page_files SET appearance = '"+strings.Repeat("0", 64)+"'")
 	require.NoError(t, err)
 	require.NoError(t, s.cfg.Blobs.Delete(t.Context(), recorded.Key()))
-	c.get(page).refused(503, "appearance_changed")
+	c.get(page).rejected(503, "appearance_changed")
 
 	// An envelope that was sent with another profile cannot be rendered.
 	_, err = db.ExecContext(t.Context(), "UPDATE envelopes SET appearance_profile = 99")
 	require.NoError(t, err)
-	c.get(page).refused(503, "profile_unavailable")
+	c.get(page).rejected(503, "profile_unavailable")
 }
 
 // overwrite replaces the content of a stored file.
@@ -284,14 +284,14 @@ func countRows(t *testing.T, st *store.Store, table string) (n int, err error) {
 	return n, err
 }
 
-// TestUpload_PageTooLargeToDisplay_IsRefused checks that an upload is rejected if one of its pages is too large to be
+// TestUpload_PageTooLargeToDisplay_IsRejected checks that an upload is rejected if one of its pages is too large to be
 // displayed as an image.
-func TestUpload_PageTooLargeToDisplay_IsRefused(t *testing.T) {
+func TestUpload_PageTooLargeToDisplay_IsRejected(t *testing.T) {
 	t.Parallel()
 	c := onSQLite(t, nil).client(t)
 	data := contract()
 	data["fields"] = nil
-	c.upload(http.MethodPost, "/v1/envelopes", data, preparable("Large", "", "/UserUnit 30")).refused(400, "page_too_large")
+	c.upload(http.MethodPost, "/v1/envelopes", data, preparable("Large", "", "/UserUnit 30")).rejected(400, "page_too_large")
 }
 
 // TestTemplatePages checks that the pages of a template's documents can be requested.
@@ -309,10 +309,10 @@ func TestTemplatePages(t *testing.T) {
 	require.Equal(t, want.header.Get("X-Appearance-SHA256"), got.header.Get("X-Appearance-SHA256"))
 	require.InDelta(t, 595, c.get(at + "/lines").want(200).body["width"], 0)
 	require.Equal(t, "Contract", c.get(at + "/text").want(200).body["words"].([]any)[0].(object)["text"])
-	s.other(t).get(at).refused(404, "not_found")
-	c.get("/v1/templates/"+template.str("id")+"/documents/"+uuid.NewString()+"/pages/1").refused(404, "not_found")
+	s.other(t).get(at).rejected(404, "not_found")
+	c.get("/v1/templates/"+template.str("id")+"/documents/"+uuid.NewString()+"/pages/1").rejected(404, "not_found")
 	c.del("/v1/templates/" + template.str("id")).want(204)
-	c.get(at).refused(410, "template_archived")
+	c.get(at).rejected(410, "template_archived")
 }
 
 // TestPageLines checks the positions of the lines and images on a page, and that the response for a page with too many

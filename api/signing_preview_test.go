@@ -43,13 +43,13 @@ func TestSigningPreview(t *testing.T) {
 		require.Equal(t, "Bob", ada.body["later"].([]any)[0].(object)["signerName"])
 		bob := c.get(of(1)).want(200)
 		require.Equal(t, []any{"Bob", false}, values(bob, "signerName", "requiresOtpVerification"))
-		reader.get(of(0)+"?language="+strings.Repeat("x", 101)).refused(400, "validation_error")
+		reader.get(of(0)+"?language="+strings.Repeat("x", 101)).rejected(400, "validation_error")
 
 		// Nothing can be changed with the console's token, or by using the preview's path as a link.
 		for _, tail := range []string{"", "/sign", "/consent", "/decline", "/delegate", "/otp/request", "/otp/verify", "/page-view", "/attachments"} {
 			require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, c.post(of(0)+tail, object{}).status, tail)
 			if tail != "" {
-				(&client{t: t, s: s}).post("/v1/signing/preview"+tail, object{}).refused(401, "signing_link_invalid")
+				(&client{t: t, s: s}).post("/v1/signing/preview"+tail, object{}).rejected(401, "signing_link_invalid")
 			}
 		}
 		require.Equal(t, before.raw, stored().raw, "the audit trail and the recipients are unchanged")
@@ -59,18 +59,18 @@ func TestSigningPreview(t *testing.T) {
 
 		// Other callers have no access to the preview.
 		foreign := s.other(t)
-		foreign.get(of(0)).refused(404, "not_found")
-		(&client{t: t, s: s}).get(of(0)).refused(401, "unauthorized")
+		foreign.get(of(0)).rejected(404, "not_found")
+		(&client{t: t, s: s}).get(of(0)).rejected(401, "unauthorized")
 		s.limit(t, "globex")
 		s.clock.advance(2 * time.Second) // the cached app has expired
-		c.get(of(0)).refused(404, "not_found")
+		c.get(of(0)).rejected(404, "not_found")
 		s.limit(t)
 		s.clock.advance(2 * time.Second)
-		c.get(at+"/signers/"+uuid.NewString()+"/preview").refused(404, "not_found")
+		c.get(at+"/signers/"+uuid.NewString()+"/preview").rejected(404, "not_found")
 
 		// After sending, the recipient's context matches the preview.
 		sent := c.post("/v1/envelopes/"+e.str("id")+"/send", nil).want(200)
-		c.get(of(0)).refused(409, "envelope_not_draft")
+		c.get(of(0)).rejected(409, "envelope_not_draft")
 		link := sent.signer(0)["signingUrl"].(string)
 		opened := (&client{t: t, s: s}).binds("/v1/signing/" + link[strings.LastIndex(link, "/")+1:]).get("/v1/signing/" + link[strings.LastIndex(link, "/")+1:]).want(200)
 		for _, member := range []string{"documents", "fields", "later", "consent", "maskedEmail", "senderName", "subject", "message", "filled", "branding"} {

@@ -25,9 +25,9 @@ func TestShortLink_EqualsToken(t *testing.T) {
 		require.Equal(t, true, bound.get(s.link(t, e, 0)).want(200).body["otpVerified"], "it is the same link")
 		flipped := map[bool]string{true: "B", false: "A"}[short[32] == 'A']
 		for _, bad := range []string{short[:32] + flipped, strings.Repeat("A", 33), s.store.ShortLink(newID()), strings.Repeat("!", 33)} {
-			nobody.get("/v1/signing/"+bad).refused(401, "signing_link_invalid")
+			nobody.get("/v1/signing/"+bad).rejected(401, "signing_link_invalid")
 		}
 		c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).want(202)
-		nobody.get(at).refused(401, "signing_link_invalid")
+		nobody.get(at).rejected(401, "signing_link_invalid")
 	})
 }

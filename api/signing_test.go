@@ -82,7 +82,7 @@ func TestConsent_RecordsTheDisclosure(t *testing.T) {
 		require.Equal(t, language, shown["language"])
 		want := new(models.Signer).Disclosure(language)
 		require.Equal(t, want.Text, shown["text"])
-		c.post(at+"/consent", object{"version": "2000-01-en"}).refused(400, "validation_error")
+		c.post(at+"/consent", object{"version": "2000-01-en"}).rejected(400, "validation_error")
 		c.post(at+"/consent", object{"version": shown["version"]}).want(200)
 		log := c.get("/v1/envelopes/" + e.str("id")).want(200).body["auditLog"].([]any)
 		detail := log[len(log)-1].(object)["detail"].(object)

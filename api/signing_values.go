@@ -106,9 +106,9 @@ func (s *signingHandler) changedValues(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	refused := *models.ErrValuesChanged
-	refused.Details = map[string]any{"filled": filled, "shown": e.Signer(l.SignerID).Shown}
-	return &refused
+	rejected := *models.ErrValuesChanged
+	rejected.Details = map[string]any{"filled": filled, "shown": e.Signer(l.SignerID).Shown}
+	return &rejected
 }
 
 // shown responds with the digest of the current values, a cheap way for a client to detect that another signer has

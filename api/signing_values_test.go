@@ -116,7 +116,7 @@ func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 			require.NotContains(t, string(a.raw), "999,999")
 		}
 		require.Nil(t, nobody.get(grace).want(200).body["draftKey"])
-		nobody.get(grace+"/document?entries=true").refused(401, "otp_required")
+		nobody.get(grace+"/document?entries=true").rejected(401, "otp_required")
 		second := nobody.binds(grace)
 		ctx := second.get(grace).want(200)
 		filled := ctx.body["filled"].([]any)
@@ -137,11 +137,11 @@ func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 		require.Equal(t, `"`+drawn["picture"].(string)+`"`, got.header.Get("ETag"))
 		sum := sha256.Sum256(got.raw)
 		require.Equal(t, drawn["picture"], hex.EncodeToString(sum[:]))
-		nobody.get(path).refused(401, "otp_required")
-		second.get(grace+"/pictures/"+strings.Repeat("0", 64)).refused(404, "not_found")
+		nobody.get(path).rejected(401, "otp_required")
+		second.get(grace+"/pictures/"+strings.Repeat("0", 64)).rejected(404, "not_found")
 		otherEnvelope, _ := c.sent(twoSigners())
 		other := s.link(t, otherEnvelope, 0)
-		nobody.binds(other).get(other+"/pictures/"+drawn["picture"].(string)).refused(404, "not_found")
+		nobody.binds(other).get(other+"/pictures/"+drawn["picture"].(string)).rejected(404, "not_found")
 
 		require.Equal(t, kit.OnePage(), second.get(grace+"/document").want(200).raw, "as it was uploaded")
 		doc := ctx.body["documents"].([]any)[0].(object)["documentId"].(string)
@@ -159,10 +159,10 @@ func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 		second.post(grace+"/consent", nil).want(200)
 		sign := object{"shown": ctx.str("shown"), "fields": []object{entry(e, 3, "yes")}}
 		keyed := second.with("Idempotency-Key", "k")
-		refused := keyed.post(grace+"/sign", sign).refused(409, "values_changed")
-		details := refused.body["details"].(object)
+		rejected := keyed.post(grace+"/sign", sign).rejected(409, "values_changed")
+		details := rejected.body["details"].(object)
 		require.Len(t, details["filled"], 4)
-		require.Contains(t, string(refused.raw), "Only on Sundays")
+		require.Contains(t, string(rejected.raw), "Only on Sundays")
 		sign["shown"] = details["shown"]
 		second.post(grace+"/sign", sign).want(200)
 

@@ -29,15 +29,15 @@ func TestTemplateSuggestions(t *testing.T) {
 	require.Equal(t, []any{"tag", "signature", "tenant"}, []any{found[0].(object)["source"], found[0].(object)["type"], found[0].(object)["role"]})
 	require.Equal(t, object{"source": "form", "type": "text", "name": "a", "role": nil, "page": 1.0, "x": 100.0, "y": 280.0, "w": 100.0, "h": 20.0}, found[1])
 	require.InDelta(t, 1, c.get("/v1/templates/" + template.str("id")).want(200).body["version"], 0, "nothing is changed")
-	s.other(t).get(at).refused(404, "not_found")
+	s.other(t).get(at).rejected(404, "not_found")
 
 	other, _ := of(preparable("Sign here", "", ""))
 	path := "/v1/templates/" + template.str("id") + "/documents/"
-	c.get(path+other.document(0)["id"].(string)+"/suggestions").refused(404, "not_found")
-	c.get(path+"x/suggestions").refused(404, "not_found")
+	c.get(path+other.document(0)["id"].(string)+"/suggestions").rejected(404, "not_found")
+	c.get(path+"x/suggestions").rejected(404, "not_found")
 
 	_, wrong := of(preparable("{{a;typ=date}}", "", ""))
-	require.Contains(t, c.get(wrong).refused(400, "text_tag_invalid").str("message"), "{{a;typ=date}}")
+	require.Contains(t, c.get(wrong).rejected(400, "text_tag_invalid").str("message"), "{{a;typ=date}}")
 
 	lost, gone := of(preparable("Sign here, please", "", ""))
 	keys, err := files.List(t.Context(), "templates/")
@@ -46,9 +46,9 @@ func TestTemplateSuggestions(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, keys, stored.Documents[0].BlobKey)
 	require.NoError(t, files.Delete(t.Context(), stored.Documents[0].BlobKey))
-	c.get(gone).refused(503, "file_missing")
-	c.get("/v1/templates/"+lost.str("id")+"/document").refused(503, "file_missing")
+	c.get(gone).rejected(503, "file_missing")
+	c.get("/v1/templates/"+lost.str("id")+"/document").rejected(503, "file_missing")
 
 	c.del("/v1/templates/" + template.str("id")).want(204)
-	c.get(at).refused(410, "template_archived")
+	c.get(at).rejected(410, "template_archived")
 }

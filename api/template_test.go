@@ -94,8 +94,8 @@ func TestTemplates(t *testing.T) {
 
 		renamed := c.patch(at, object{"name": "Lease 2"}).want(200)
 		require.EqualValues(t, 1, renamed.body["version"], "the name is no content")
-		c.with("If-Match", made.header.Get("ETag")).patch(at, object{"subject": "x"}).refused(412, "precondition_failed")
-		c.with("If-Match", made.header.Get("ETag")).del(at).refused(412, "precondition_failed")
+		c.with("If-Match", made.header.Get("ETag")).patch(at, object{"subject": "x"}).rejected(412, "precondition_failed")
+		c.with("If-Match", made.header.Get("ETag")).del(at).rejected(412, "precondition_failed")
 		second := c.with("If-Match", renamed.header.Get("ETag")).patch(at, object{"subject": nil, "expiresInDays": nil, "message": "For {{who}}"}).want(200)
 		require.EqualValues(t, 2, second.body["version"])
 		require.Equal(t, []any{nil, nil, []any{"who"}, "Lease 2"}, []any{second.body["subject"], second.body["expiresInDays"], second.body["variables"], second.body["name"]})
@@ -108,7 +108,7 @@ func TestTemplates(t *testing.T) {
 		}}).want(200)
 		require.Len(t, third.body["fields"], 1)
 		require.NotZero(t, third.field(0)["x"])
-		c.patch(at, object{"roles": []object{{"role": "guest"}}}).refused(400, "validation_error")
+		c.patch(at, object{"roles": []object{{"role": "guest"}}}).rejected(400, "validation_error")
 		fourth := c.upload(http.MethodPatch, at, object{}, threePages()).want(200)
 		require.EqualValues(t, 3, fourth.document(0)["pageCount"])
 		require.Equal(t, fourth.document(0)["id"], fourth.field(0)["documentId"], "the fields stand on the new file")
@@ -118,19 +118,19 @@ func TestTemplates(t *testing.T) {
 		for _, name := range []string{"subject", "fields", "roles", "documents", "expiresInDays", "message"} {
 			require.Equal(t, made.body[name], first.body[name])
 		}
-		c.get(at+"?version=5").refused(404, "not_found")
-		c.get(at+"?version=x").refused(400, "validation_error")
-		c.get(at+"/document?kind=sealed").refused(400, "validation_error")
-		c.get(at+"/document?kind=prepared").refused(404, "not_found")
+		c.get(at+"?version=5").rejected(404, "not_found")
+		c.get(at+"?version=x").rejected(400, "validation_error")
+		c.get(at+"/document?kind=sealed").rejected(400, "validation_error")
+		c.get(at+"/document?kind=prepared").rejected(404, "not_found")
 
 		require.Len(t, s.files(t), 2)
 		c.del(at).want(204)
 		c.del(at).want(204)
 		require.Empty(t, s.files(t), "no envelope names a file")
 		require.NotNil(t, c.get(at).want(200).body["archivedAt"])
-		c.get(at+"/document").refused(410, "template_archived")
-		c.patch(at, object{"name": "x"}).refused(409, "template_archived")
-		require.Equal(t, []string{"templateId"}, c.post("/v1/envelopes", leaseUse(made)).refused(400, "validation_error").faults())
+		c.get(at+"/document").rejected(410, "template_archived")
+		c.patch(at, object{"name": "x"}).rejected(409, "template_archived")
+		require.Equal(t, []string{"templateId"}, c.post("/v1/envelopes", leaseUse(made)).rejected(400, "validation_error").faults())
 	})
 }
 
@@ -173,7 +173,7 @@ func TestTemplate_FromEnvelope(t *testing.T) {
 		} {
 			request := clone(from)
 			bad.change(request)
-			require.Equal(t, bad.paths, c.post("/v1/templates", request).refused(400, "validation_error").faults())
+			require.Equal(t, bad.paths, c.post("/v1/templates", request).rejected(400, "validation_error").faults())
 		}
 		all := clone(from)
 		all["fromEnvelope"], all["tenantId"] = sent.str("id"), nil
@@ -213,15 +213,15 @@ func TestTemplate_RejectedRequests(t *testing.T) {
 	} {
 		data := leaseTemplate()
 		bad.change(data)
-		require.Equal(t, bad.paths, c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).refused(400, "validation_error").faults(), name)
+		require.Equal(t, bad.paths, c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).rejected(400, "validation_error").faults(), name)
 	}
 	c.upload(http.MethodPost, "/v1/templates", leaseTemplate(), []byte("no PDF")).want(400)
 	data := leaseTemplate()
 	data["fields"] = []object{{"role": "tenant", "type": "text", "anchor": object{"text": "x"}}}
-	c.post("/v1/templates", data).refused(400, "anchor_needs_document")
+	c.post("/v1/templates", data).rejected(400, "anchor_needs_document")
 	data = leaseTemplate()
 	data["documentOptions"] = object{"tags": "detect"}
-	require.Equal(t, []string{"documentOptions"}, c.post("/v1/templates", data).refused(400, "validation_error").faults())
+	require.Equal(t, []string{"documentOptions"}, c.post("/v1/templates", data).rejected(400, "validation_error").faults())
 	require.Empty(t, s.files(t))
 
 	template := c.template(leaseTemplate())
@@ -245,9 +245,9 @@ func TestTemplate_RejectedRequests(t *testing.T) {
 	} {
 		data := leaseUse(template)
 		bad.change(data)
-		require.Equal(t, bad.paths, c.post("/v1/envelopes", data).refused(400, "validation_error").faults(), name)
+		require.Equal(t, bad.paths, c.post("/v1/envelopes", data).rejected(400, "validation_error").faults(), name)
 	}
-	require.Equal(t, []string{"templateId"}, c.upload(http.MethodPost, "/v1/envelopes", leaseUse(template), kit.OnePage()).refused(400, "validation_error").faults())
+	require.Equal(t, []string{"templateId"}, c.upload(http.MethodPost, "/v1/envelopes", leaseUse(template), kit.OnePage()).rejected(400, "validation_error").faults())
 	plan := models.PlanFree
 	_, err := s.store.UpdateApp(t.Context(), s.app.ID, store.AppChange{Plan: &plan})
 	require.NoError(t, err)
@@ -257,7 +257,7 @@ func TestTemplate_RejectedRequests(t *testing.T) {
 	for range most {
 		c.post("/v1/envelopes", data).want(201)
 	}
-	c.post("/v1/envelopes", data).refused(402, "plan_limit_reached")
+	c.post("/v1/envelopes", data).rejected(402, "plan_limit_reached")
 	require.EqualValues(t, most, c.get("/v1/envelopes?tenantId=acme").want(200).body["total"])
 }
 
@@ -272,8 +272,8 @@ func TestTemplates_TenantAccess(t *testing.T) {
 		others := c.template(data)
 		data["tenantId"] = nil
 		all := c.template(data)
-		s.other(t).get("/v1/templates/"+own.str("id")).refused(404, "not_found")
-		require.Equal(t, []string{"templateId"}, s.other(t).post("/v1/envelopes", leaseUse(own)).refused(400, "validation_error").faults())
+		s.other(t).get("/v1/templates/"+own.str("id")).rejected(404, "not_found")
+		require.Equal(t, []string{"templateId"}, s.other(t).post("/v1/envelopes", leaseUse(own)).rejected(400, "validation_error").faults())
 		ids := func(query string) (out []string) {
 			for _, v := range c.get("/v1/templates" + query).want(200).body["data"].([]any) {
 				out = append(out, v.(object)["id"].(string))
@@ -284,18 +284,18 @@ func TestTemplates_TenantAccess(t *testing.T) {
 		s.limit(t, "acme")
 		s.clock.advance(2 * time.Second) // apps are cached for one second
 		require.Equal(t, []string{all.str("id"), own.str("id")}, ids("?tenantId=acme"))
-		c.get("/v1/templates").refused(400, "validation_error")
-		c.get("/v1/templates?tenantId=other").refused(403, "tenant_forbidden")
-		c.get("/v1/templates/"+others.str("id")).refused(404, "not_found")
-		c.get("/v1/templates/"+others.str("id")+"/document").refused(404, "not_found")
-		c.patch("/v1/templates/"+others.str("id"), object{"name": "x"}).refused(404, "not_found")
-		c.del("/v1/templates/"+others.str("id")).refused(404, "not_found")
+		c.get("/v1/templates").rejected(400, "validation_error")
+		c.get("/v1/templates?tenantId=other").rejected(403, "tenant_forbidden")
+		c.get("/v1/templates/"+others.str("id")).rejected(404, "not_found")
+		c.get("/v1/templates/"+others.str("id")+"/document").rejected(404, "not_found")
+		c.patch("/v1/templates/"+others.str("id"), object{"name": "x"}).rejected(404, "not_found")
+		c.del("/v1/templates/"+others.str("id")).rejected(404, "not_found")
 		c.get("/v1/templates/" + all.str("id")).want(200)
-		c.patch("/v1/templates/"+all.str("id"), object{"name": "x"}).refused(403, "tenant_forbidden")
-		c.del("/v1/templates/"+all.str("id")).refused(403, "tenant_forbidden")
-		c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).refused(403, "tenant_forbidden")
+		c.patch("/v1/templates/"+all.str("id"), object{"name": "x"}).rejected(403, "tenant_forbidden")
+		c.del("/v1/templates/"+all.str("id")).rejected(403, "tenant_forbidden")
+		c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).rejected(403, "tenant_forbidden")
 		c.post("/v1/envelopes", leaseUse(all)).want(201)
-		require.Equal(t, []string{"templateId"}, c.post("/v1/envelopes", leaseUse(others)).refused(400, "validation_error").faults())
+		require.Equal(t, []string{"templateId"}, c.post("/v1/envelopes", leaseUse(others)).rejected(400, "validation_error").faults())
 	})
 }
 
@@ -337,7 +337,7 @@ func TestListOfTemplates(t *testing.T) {
 		require.Len(t, rest.body["data"], 1)
 		require.Nil(t, rest.body["nextCursor"])
 		for _, bad := range []string{"cursor=x", "archived=x", "q=", "pageSize=101"} {
-			c.get("/v1/templates?"+bad).refused(400, "validation_error")
+			c.get("/v1/templates?"+bad).rejected(400, "validation_error")
 		}
 	})
 }

@@ -33,14 +33,14 @@ func TestTemplate_ExternalIDCreatesVersions(t *testing.T) {
 		other["externalId"], other["tenantId"] = "lease", "another"
 		require.NotEqual(t, first.str("id"), c.template(other).str("id"), "of another tenant")
 		free := c.template(leaseTemplate())
-		c.patch("/v1/templates/"+free.str("id"), object{"externalId": "lease"}).refused(409, "external_id_taken")
+		c.patch("/v1/templates/"+free.str("id"), object{"externalId": "lease"}).rejected(409, "external_id_taken")
 		c.del("/v1/templates/" + first.str("id")).want(204)
 		require.NotEqual(t, first.str("id"), c.template(data).str("id"), "one that is archived is not changed")
 
 		// The file of a rejected request is not stored.
 		before := len(s.files(t))
 		data["fields"] = []object{{"role": "tenant", "type": "text", "page": 9, "x": 50, "y": 50, "w": 100, "h": 20}}
-		c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).refused(400, "validation_error")
+		c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).rejected(400, "validation_error")
 		require.Len(t, s.files(t), before)
 	})
 }
@@ -64,7 +64,7 @@ func TestEnvelopeOfTemplate_EqualsUploaded(t *testing.T) {
 		require.Len(t, draft.document(0)["warnings"], 1, "of the font that is not embedded, as if the file had been uploaded")
 		require.Equal(t, template.str("id"), draft.events("envelope.created")[0]["templateId"])
 		require.Equal(t, kit.OnePage(), c.get("/v1/envelopes/"+draft.str("id")+"/document").want(200).raw)
-		c.post("/v1/envelopes", data).refused(409, "external_id_taken")
+		c.post("/v1/envelopes", data).rejected(409, "external_id_taken")
 
 		data["send"], data["externalId"], data["subject"], data["expiresInDays"] = true, "e-2", "{{own}}", nil
 		key := c.with("Idempotency-Key", "once")
@@ -80,7 +80,7 @@ func TestEnvelopeOfTemplate_EqualsUploaded(t *testing.T) {
 			require.EqualValues(t, 2, page.body["total"])
 		}
 		require.EqualValues(t, 0, c.get("/v1/envelopes?tenantId=acme&templateId=" + uuid.NewString()).want(200).body["total"])
-		c.get("/v1/envelopes?tenantId=acme&templateId=x").refused(400, "validation_error")
+		c.get("/v1/envelopes?tenantId=acme&templateId=x").rejected(400, "validation_error")
 
 		require.Len(t, rowsOf(c.get("/v1/console/envelopes?tenantId=acme").want(200)), 2)
 		require.Equal(t, template.str("id"), c.get("/v1/console/envelopes/" + draft.str("id")).want(200).body["templateId"])
@@ -140,7 +140,7 @@ func TestPurge_KeepsFilesOfTemplate(t *testing.T) {
 			require.NoError(t, worker.Purge(t.Context(), temporal.EnvelopeInput{AppID: s.app.ID, EnvelopeID: id(e)}))
 		}
 		purge(first)
-		c.get("/v1/envelopes/"+first.str("id")+"/document").refused(410, "document_purged")
+		c.get("/v1/envelopes/"+first.str("id")+"/document").rejected(410, "document_purged")
 		require.Len(t, s.files(t), 2, "the template's two files, and no sealed one")
 
 		second := signed()

@@ -30,7 +30,7 @@ func (s *templateHandler) readTemplate(c *gin.Context) (*object, *upload, error)
 	if t, _, _ := mime.ParseMediaType(c.ContentType()); t != "multipart/form-data" { // an invalid type is treated as JSON, and rejected when the body is read
 		o, err := readObject(c, false)
 		if err == nil {
-			o.refuse(optionsWithoutFile, "documentOptions")
+			o.reject(optionsWithoutFile, "documentOptions")
 		}
 		return o, nil, err
 	}
@@ -59,7 +59,7 @@ func (s *templateHandler) createTemplate(c *gin.Context, app caller) error {
 	if from == uuid.Nil {
 		draft.read(s, o, s.templateOrigin(c, app, o, t.TenantID))
 	} else {
-		o.refuse("cannot be combined with fromEnvelope, whose envelope defines its own", "roles", "fields", "documentOptions", "expiresInDays")
+		o.reject("cannot be combined with fromEnvelope, whose envelope defines its own", "roles", "fields", "documentOptions", "expiresInDays")
 		if file != nil {
 			o.bad("file", "cannot be combined with fromEnvelope, whose envelope defines its own")
 		}
@@ -163,7 +163,7 @@ func (d *templateDraft) read(s *templateHandler, o *object, origin models.Origin
 			d.Roles = append(d.Roles, s.templateRole(ro))
 		}
 	}
-	o.refuse("belong to an envelope created from the template; a template has roles", "signers")
+	o.reject("belong to an envelope created from the template; a template has roles", "signers")
 	d.Check(o.p)
 	if !o.has("fields") {
 		return

@@ -118,10 +118,10 @@ func TestTemplate_MembersReachTheEnvelope(t *testing.T) {
 	chosen := c.post("/v1/envelopes", use).want(201)
 	require.Equal(t, []any{nil, "true", "true"}, []any{chosen.field(3)["defaultValue"], chosen.field(4)["defaultValue"], chosen.field(6)["defaultValue"]})
 	use["values"] = object{"how": "now"}
-	require.Equal(t, []string{"values.how"}, c.post("/v1/envelopes", use).refused(400, "validation_error").faults(), "a choice of another group")
+	require.Equal(t, []string{"values.how"}, c.post("/v1/envelopes", use).rejected(400, "validation_error").faults(), "a choice of another group")
 	delete(use, "values")
 	use["templateVersion"] = 2
-	require.Equal(t, []string{"templateVersion"}, c.post("/v1/envelopes", use).refused(400, "validation_error").faults())
+	require.Equal(t, []string{"templateVersion"}, c.post("/v1/envelopes", use).rejected(400, "validation_error").faults())
 }
 
 // TestTemplate_RejectedByState checks that an upsert based on an outdated version is rejected, and that a template
@@ -134,7 +134,7 @@ func TestTemplate_RejectedByState(t *testing.T) {
 	data["externalId"] = "lease"
 	first := c.template(data)
 	c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).want(200)
-	c.with("If-Match", first.header.Get("ETag")).upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).refused(412, "precondition_failed")
+	c.with("If-Match", first.header.Get("ETag")).upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).rejected(412, "precondition_failed")
 
 	ct, body := multipartBody(t, flat(t, object{
 		"tenantId": "acme", "send": true, "signers": []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none", "role": "tenant"}},
@@ -151,7 +151,7 @@ func TestTemplate_RejectedByState(t *testing.T) {
 	require.NoError(t, worker.Purge(t.Context(), temporal.EnvelopeInput{AppID: s.app.ID, EnvelopeID: id(e)}))
 	c = s.client(t)
 	from := object{"tenantId": "acme", "name": "Again", "fromEnvelope": e.str("id")}
-	c.post("/v1/templates", from).refused(410, "document_purged")
+	c.post("/v1/templates", from).rejected(410, "document_purged")
 }
 
 func TestCreateTemplate_PartsThatContradict_AreRejected(t *testing.T) {
@@ -160,10 +160,10 @@ func TestCreateTemplate_PartsThatContradict_AreRejected(t *testing.T) {
 	c := s.client(t)
 	data := leaseTemplate()
 	data["roles"] = []object{{"role": "tenant", "kind": "in_person", "host": object{"name": "Hal", "email": "hal@example.com"}}, {"role": "landlord"}}
-	require.Contains(t, c.upload("POST", "/v1/templates", data, preparable("Sign here", "", "")).refused(400, "validation_error").body["errors"], "roles[0].host")
+	require.Contains(t, c.upload("POST", "/v1/templates", data, preparable("Sign here", "", "")).rejected(400, "validation_error").body["errors"], "roles[0].host")
 	draft := c.draft(contract())
 	copied := object{"tenantId": "acme", "name": "Copy", "fromEnvelope": draft.str("id")}
-	require.Contains(t, c.upload("POST", "/v1/templates", copied, preparable("Sign here", "", "")).refused(400, "validation_error").body["errors"], "file")
+	require.Contains(t, c.upload("POST", "/v1/templates", copied, preparable("Sign here", "", "")).rejected(400, "validation_error").body["errors"], "file")
 	contentType, body := multipartBody(t, map[string]string{"data": "{"}, preparable("Sign here", "", ""))
-	c.send("POST", "/v1/templates", contentType, body).refused(400, "invalid_json")
+	c.send("POST", "/v1/templates", contentType, body).rejected(400, "invalid_json")
 }

@@ -66,11 +66,11 @@ func (s *verifyHandler) examineSealed(ctx context.Context, f io.ReaderAt, size i
 	} else {
 		found, err = verify.Examine(ctx, f, size)
 	}
-	_, refused := errors.AsType[*rejection.Error](err)
+	_, rejected := errors.AsType[*rejection.Error](err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && s.admission.Validators == nil: // without a separate process, there is no other limit
 		return nil, models.Reject(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyPatience*verify.ExaminationTime(size))
-	case refused:
+	case rejected:
 		return nil, models.Reject(models.KindInvalid, "file_too_complex", "The file is too complex to be examined.")
 	case err != nil:
 		return nil, fmt.Errorf("verify document: %w", err)

@@ -116,8 +116,8 @@ func (s *verifyHandler) renderOriginalPage(ctx context.Context, u *upload, shown
 	}
 	defer release()
 	picture, err := s.renderer.Page(ctx, base, base.Size(), page, appearance.Level(level))
-	if refused, ok := errors.AsType[*rejection.Error](err); ok {
-		return nil, models.Reject(models.KindUnprocessable, refused.Code, "%s", refused.Message)
+	if rejected, ok := errors.AsType[*rejection.Error](err); ok {
+		return nil, models.Reject(models.KindUnprocessable, rejected.Code, "%s", rejected.Message)
 	}
 	if errors.Is(err, appearance.ErrNoPage) {
 		return nil, errDiffers

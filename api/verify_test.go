@@ -85,7 +85,7 @@ func TestVerify_LargeFiles(t *testing.T) {
 	require.Equal(t, "altered", a.str("verdict"), "%s", a.raw)
 	require.EqualValues(t, len(sealed), a.body["additions"].(object)["from"])
 	require.EqualValues(t, limit+1<<20-len(sealed), a.body["additions"].(object)["bytes"])
-	verify(limit+115<<20+1).refused(413, "file_too_large")
+	verify(limit+115<<20+1).rejected(413, "file_too_large")
 }
 
 // TestVerify_ReportsSignedContent checks that the report describes the signed content, and distinguishes altered files
@@ -169,13 +169,13 @@ func TestVerify_Endpoint(t *testing.T) {
 	require.Equal(t, "not_sealed", a.str("verdict"))
 	ct, body := multipartBody(t, nil, kit.OnePage())
 	nobody.send(http.MethodPost, "/v1/verify", ct, body).want(200)
-	nobody.send(http.MethodPost, "/v1/verify", "application/pdf", nil).refused(400, "validation_error")
-	nobody.send(http.MethodPost, "/v1/verify", "text/plain", []byte("x")).refused(400, "content_type")
-	nobody.send(http.MethodPost, "/v1/verify", "application/pdf", make([]byte, 116<<20+1)).refused(413, "file_too_large")
+	nobody.send(http.MethodPost, "/v1/verify", "application/pdf", nil).rejected(400, "validation_error")
+	nobody.send(http.MethodPost, "/v1/verify", "text/plain", []byte("x")).rejected(400, "content_type")
+	nobody.send(http.MethodPost, "/v1/verify", "application/pdf", make([]byte, 116<<20+1)).rejected(413, "file_too_large")
 	ct, body = multipartBody(t, nil, make([]byte, 116<<20+1))
-	nobody.send(http.MethodPost, "/v1/verify", ct, body).refused(413, "file_too_large")
+	nobody.send(http.MethodPost, "/v1/verify", ct, body).rejected(413, "file_too_large")
 	ct, body = multipartBody(t, map[string]string{"other": "x"}, nil)
-	nobody.send(http.MethodPost, "/v1/verify", ct, body).refused(400, "validation_error")
+	nobody.send(http.MethodPost, "/v1/verify", ct, body).rejected(400, "validation_error")
 	for i := range 30 {
 		if a = nobody.send(http.MethodPost, "/v1/verify", "application/pdf", []byte(fmt.Sprint(i))); a.status == http.StatusTooManyRequests {
 			return

@@ -45,7 +45,7 @@ func TestConsoleDeliveries(t *testing.T) {
 		since := object{"since": s.clock.now().Add(-time.Hour).Format(time.RFC3339)}
 		require.EqualValues(t, 1, c.post("/v1/console/webhooks/"+hook.str("id")+"/resend", since).want(202).body["resent"])
 		require.EqualValues(t, 0, c.post("/v1/console/webhooks/"+hook.str("id")+"/resend", since).want(202).body["resent"], "it is on its way")
-		c.post("/v1/console/webhooks/"+hook.str("id")+"/resend", object{"since": "yesterday"}).refused(400, "validation_error")
+		c.post("/v1/console/webhooks/"+hook.str("id")+"/resend", object{"since": "yesterday"}).rejected(400, "validation_error")
 
 		ping := c.post("/v1/console/webhooks/"+hook.str("id")+"/ping", nil).want(202)
 		require.Nil(t, ping.body["envelopeId"])
@@ -53,8 +53,8 @@ func TestConsoleDeliveries(t *testing.T) {
 		// After five days without success, the endpoint is disabled and its deliveries are no longer pending.
 		require.Equal(t, models.DisabledFailing, fail(s.clock.now().Add(models.DisableAfter+time.Hour), false))
 		require.EqualValues(t, 0, c.get("/v1/console/webhook-deliveries?status=pending").want(200).body["total"])
-		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).refused(409, "webhook_inactive")
-		c.post("/v1/console/webhooks/"+hook.str("id")+"/ping", nil).refused(409, "webhook_inactive")
+		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).rejected(409, "webhook_inactive")
+		c.post("/v1/console/webhooks/"+hook.str("id")+"/ping", nil).rejected(409, "webhook_inactive")
 		c.sent(contract())
 		require.EqualValues(t, 0, c.get("/v1/console/webhook-deliveries?status=pending").want(200).body["total"], "it hears of nothing")
 		c.post("/v1/console/webhooks/"+hook.str("id")+"/resume", nil).want(200)
@@ -125,8 +125,8 @@ func TestDeliveries_TenantRestriction(t *testing.T) {
 				caller.get("/v1/console/webhook-deliveries/" + delivery).want(200)
 			}
 			for _, e := range []*answer{foreign, pending} {
-				caller.get("/v1/console/webhook-deliveries/"+byEnvelope[id(e)]).refused(404, "not_found")
-				caller.post("/v1/console/webhook-deliveries/"+byEnvelope[id(e)]+"/resend", nil).refused(404, "not_found")
+				caller.get("/v1/console/webhook-deliveries/"+byEnvelope[id(e)]).rejected(404, "not_found")
+				caller.post("/v1/console/webhook-deliveries/"+byEnvelope[id(e)]+"/resend", nil).rejected(404, "not_found")
 			}
 		}
 		again := c.post("/v1/console/webhooks/"+hook.str("id")+"/resend", since).want(202)

@@ -28,18 +28,18 @@ func TestEndpoint_GetPatchAndPing(t *testing.T) {
 		require.Equal(t, got.body, c.get(at).want(200).body)
 		shown := list(c.get("/v1/console/webhooks").want(200))[0].(object)
 		require.NotNil(t, shown["previousSecretUntil"], "the old secret still signs")
-		c.post(at+"/test", nil).refused(409, "webhook_inactive")
+		c.post(at+"/test", nil).rejected(409, "webhook_inactive")
 		c.patch(at, object{"active": true}).want(200)
 		delivery := c.post(at+"/test", nil).want(202)
 		require.Equal(t, "ping", delivery.str("event"))
 		for member, bad := range map[string]any{"url": "ftp://x", "events": []string{"nope"}, "active": "yes", "secret": "", "overlapHours": 1000} {
-			require.Contains(t, fmt.Sprint(c.patch(at, object{member: bad, "x": 1}).refused(400, "validation_error").body["errors"]), member)
+			require.Contains(t, fmt.Sprint(c.patch(at, object{member: bad, "x": 1}).rejected(400, "validation_error").body["errors"]), member)
 		}
 		require.Equal(t, "https://example.com/2", c.get(at).want(200).str("url"), "all of it or nothing")
 		other := s.other(t)
-		other.get(at).refused(404, "not_found")
-		other.patch(at, object{}).refused(404, "not_found")
-		other.post(at+"/test", nil).refused(404, "not_found")
+		other.get(at).rejected(404, "not_found")
+		other.patch(at, object{}).rejected(404, "not_found")
+		other.post(at+"/test", nil).rejected(404, "not_found")
 		require.Equal(t, http.StatusOK, c.get("/v1/console/webhook-deliveries?event="+url.QueryEscape("copy.sent")).status)
 	})
 }
@@ -54,10 +54,10 @@ func TestEndpoint_RejectsPrivateNames(t *testing.T) {
 	good := c.post("/v1/webhooks", object{"url": "https://hooks.example.com/a", "events": events}).want(201)
 	for _, name := range []string{"metadata.google.internal", "METADATA.GOOGLE.INTERNAL.", "metadata", "printer.local", "intranet.corp"} {
 		hook := object{"url": "https://" + name + "/x", "events": events}
-		require.Contains(t, c.post("/v1/webhooks", hook).refused(400, "validation_error").body["errors"], "url", name)
-		require.Contains(t, admin.post("/v1/console/webhooks", hook).refused(400, "validation_error").body["errors"], "url", name)
+		require.Contains(t, c.post("/v1/webhooks", hook).rejected(400, "validation_error").body["errors"], "url", name)
+		require.Contains(t, admin.post("/v1/console/webhooks", hook).rejected(400, "validation_error").body["errors"], "url", name)
 		a := admin.call(http.MethodPatch, "/v1/console/webhooks/"+good.str("id"), object{"url": hook["url"]})
-		require.Contains(t, a.refused(400, "validation_error").body["errors"], "url", name)
+		require.Contains(t, a.rejected(400, "validation_error").body["errors"], "url", name)
 	}
 }
 

@@ -101,9 +101,9 @@ func TestEvents_OfOthersAreHidden(t *testing.T) {
 		other := s.other(t)
 		theirs, _ := readAll(other, "", 100, "")
 		require.Empty(t, theirs)
-		other.get("/v1/events?cursor="+cursor).refused(410, "cursor_expired")
+		other.get("/v1/events?cursor="+cursor).rejected(410, "cursor_expired")
 		other.head = http.Header{"Last-Event-Id": {cursor}}
-		other.get("/v1/events/stream").refused(410, "cursor_expired")
+		other.get("/v1/events/stream").rejected(410, "cursor_expired")
 
 		// A client restricted to certain tenants reads only their events and skips all others.
 		app, _, err := s.store.CreateApp(t.Context(), "Narrow", models.PlanPro, nil)
@@ -191,7 +191,7 @@ func TestEvents_Expire(t *testing.T) {
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		none, _ = readAll(c, last, 100, "")
 		require.Empty(t, none, "the newest stays for those who hold its id")
-		c.get("/v1/events?cursor="+old[0]["id"].(string)).refused(410, "cursor_expired")
+		c.get("/v1/events?cursor="+old[0]["id"].(string)).rejected(410, "cursor_expired")
 
 		c.sent(contract())
 		fresh, _ := readAll(c, last, 100, "")
@@ -199,11 +199,11 @@ func TestEvents_Expire(t *testing.T) {
 		s.clock.advance(92 * day)
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		c = s.client(t)
-		c.get("/v1/events?cursor="+last).refused(410, "cursor_expired")
-		c.get("/v1/events?cursor="+fresh[0]["id"].(string)).refused(410, "cursor_expired")
+		c.get("/v1/events?cursor="+last).rejected(410, "cursor_expired")
+		c.get("/v1/events?cursor="+fresh[0]["id"].(string)).rejected(410, "cursor_expired")
 		none, _ = readAll(c, fresh[1]["id"].(string), 100, "")
 		require.Empty(t, none)
-		c.get("/v1/events?cursor="+uuid.NewString()).refused(410, "cursor_expired")
+		c.get("/v1/events?cursor="+uuid.NewString()).rejected(410, "cursor_expired")
 	})
 }
 
@@ -219,7 +219,7 @@ func TestEvents_UnreadExpire(t *testing.T) {
 		s.clock.advance(92 * 24 * time.Hour)
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		c = s.client(t)
-		c.get("/v1/events?cursor="+last).refused(410, "cursor_expired")
+		c.get("/v1/events?cursor="+last).rejected(410, "cursor_expired")
 		events, next := readAll(c, "", 100, "")
 		require.Empty(t, events)
 		require.NotEmpty(t, next)
@@ -292,7 +292,7 @@ func TestEventStream_Continues(t *testing.T) {
 		require.Equal(t, both, names)
 
 		c.head = http.Header{"Last-Event-Id": {"x"}}
-		c.get("/v1/events/stream").refused(400, "validation_error")
+		c.get("/v1/events/stream").rejected(400, "validation_error")
 		nobody := &client{t: t, s: s}
 		nobody.get("/v1/events/stream").want(401)
 		nobody.get("/v1/events").want(401)
@@ -320,7 +320,7 @@ func TestEventStream_LimitPerApp(t *testing.T) {
 		require.Equal(t, 200, res.StatusCode)
 		open = append(open, res)
 	}
-	a := c.get("/v1/events/stream").refused(429, "too_many_streams")
+	a := c.get("/v1/events/stream").rejected(429, "too_many_streams")
 	require.Equal(t, "1", a.header.Get("Retry-After"))
 	close(stop) // the process stops, which ends the streams
 	for _, res := range open {

@@ -104,19 +104,19 @@ func (b bulkSendCommand) printLast(s *api.BulkSend, accepted *api.BulkSendAccept
 func (b bulkSendCommand) end(s *api.BulkSend) error {
 	err := b.printBulk(s)
 	if err == nil && s.Counts.Failed > 0 {
-		err = codedError{fmt.Errorf("%s failed: see \"countersign bulk rows %s --status failed\"", rowCount(s.Counts.Failed), s.ID), exitRefused}
+		err = codedError{fmt.Errorf("%s failed: see \"countersign bulk rows %s --status failed\"", rowCount(s.Counts.Failed), s.ID), exitRejected}
 	}
 	return err
 }
 
 // printFaults prints the problems of the rows, one per line.
 func (b bulkSendCommand) printFaults(err error) error {
-	refused, ok := errors.AsType[*countersign.Error](err)
-	if !ok || refused.Details["faults"] == nil {
+	rejected, ok := errors.AsType[*countersign.Error](err)
+	if !ok || rejected.Details["faults"] == nil {
 		return coded(err)
 	}
 	if b.JSON {
-		return cmp.Or(terminal.PrintJSON(refused.Details), coded(err))
+		return cmp.Or(terminal.PrintJSON(rejected.Details), coded(err))
 	}
 	var details struct {
 		FaultCount int
@@ -125,7 +125,7 @@ func (b bulkSendCommand) printFaults(err error) error {
 			Column, Message string
 		}
 	}
-	if raw, marshalErr := json.Marshal(refused.Details); marshalErr != nil || json.Unmarshal(raw, &details) != nil {
+	if raw, marshalErr := json.Marshal(rejected.Details); marshalErr != nil || json.Unmarshal(raw, &details) != nil {
 		return coded(err)
 	}
 	for _, f := range details.Faults {

@@ -26,7 +26,7 @@ import (
 
 // The exit codes of commands that call a service. They are listed in docs/build/cli.md.
 const (
-	exitRefused      = 2 // the service rejected the request
+	exitRejected     = 2 // the service rejected the request
 	exitUnauthorized = 3 // not logged in, or not permitted
 	exitNotFound     = 4
 	exitUnavailable  = 5   // the service cannot be reached, or is temporarily unable to process the request
@@ -52,7 +52,7 @@ func (e codedError) Unwrap() error { return e.error }
 func coded(err error) error {
 	_, already := errors.AsType[codedError](err)
 	_, ended := errors.AsType[*countersign.EndedError](err)
-	refused, ok := errors.AsType[*countersign.Error](err)
+	rejected, ok := errors.AsType[*countersign.Error](err)
 	switch {
 	case err == nil || already:
 		return err
@@ -62,16 +62,16 @@ func coded(err error) error {
 		return codedError{errors.New("interrupted"), exitInterrupted}
 	case !ok: // includes network timeouts, which also wrap context.DeadlineExceeded
 		return codedError{fmt.Errorf("%w: check that the service is running and that its address is correct", err), exitUnavailable}
-	case refused.Status == 401:
+	case rejected.Status == 401:
 		return codedError{fmt.Errorf("%w: sign in again with \"countersign login\"", err), exitUnauthorized}
-	case refused.Status == 403:
+	case rejected.Status == 403:
 		return codedError{err, exitUnauthorized}
-	case refused.Status == 404 && refused.Code != "unexpected_response":
+	case rejected.Status == 404 && rejected.Code != "unexpected_response":
 		return codedError{err, exitNotFound}
-	case refused.Status == 429 || refused.Status >= 500 || refused.Code == "unexpected_response":
+	case rejected.Status == 429 || rejected.Status >= 500 || rejected.Code == "unexpected_response":
 		return codedError{err, exitUnavailable}
 	}
-	return codedError{err, exitRefused}
+	return codedError{err, exitRejected}
 }
 
 // waitError returns the error for a wait that ended prematurely. what describes the object and contains its ID.

@@ -102,7 +102,7 @@ func (r remindCommand) Run(ctx context.Context) error {
 		}
 	}
 	if len(reminded) == 0 {
-		return codedError{fmt.Errorf("no signer can sign now: the envelope is %s", e.Status), exitRefused}
+		return codedError{fmt.Errorf("no signer can sign now: the envelope is %s", e.Status), exitRejected}
 	}
 	if r.JSON {
 		return terminal.PrintJSON(map[string]any{"envelopeId": e.ID, "signerIds": reminded})

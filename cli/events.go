@@ -180,7 +180,7 @@ func (t *triggerCommand) Run(ctx context.Context) error {
 		err = terminal.Printf("%d %s", status, http.StatusText(status))
 	}
 	if err == nil && status >= http.StatusMultipleChoices {
-		err = codedError{fmt.Errorf("%s answered %d", t.Forward, status), exitRefused}
+		err = codedError{fmt.Errorf("%s answered %d", t.Forward, status), exitRejected}
 	}
 	return err
 }

@@ -172,7 +172,7 @@ func (p templatePullCommand) Run(ctx context.Context) error {
 		return err
 	}
 	if len(t.Documents) != 1 {
-		return codedError{fmt.Errorf("the template has %d documents: only templates with one document can be files", len(t.Documents)), exitRefused}
+		return codedError{fmt.Errorf("the template has %d documents: only templates with one document can be files", len(t.Documents)), exitRejected}
 	}
 	name := fileName(t.Documents[0].Name)
 	text, err := templateYAML(t, answer, name)
@@ -244,7 +244,7 @@ func findTemplate(ctx context.Context, c *countersign.Client, tenant, name strin
 		case 1:
 			id = list.Data[0].ID
 		default:
-			return nil, nil, codedError{fmt.Errorf("several templates match %q: use an id, or set the tenant", name), exitRefused}
+			return nil, nil, codedError{fmt.Errorf("several templates match %q: use an id, or set the tenant", name), exitRejected}
 		}
 	}
 	params := &api.GetTemplateParams{Version: countersign.Optional(max(version, 0))}

@@ -20,7 +20,7 @@ func TestSupportURL_IsAPlainHTTPSAddress(t *testing.T) {
 		"http://example.com/help": false, "javascript:alert(1)": false, "https://": false, "https://user@example.com/": false,
 		"https://example.com/\u202ehelp": false, "https://example.com/he\u200blp": false, "help": false, "": false,
 	} {
-		problems := refused(func(p models.Problems) { (&models.Settings{SupportURL: &text}).Check(p) })
+		problems := rejected(func(p models.Problems) { (&models.Settings{SupportURL: &text}).Check(p) })
 		require.Equal(t, want, len(problems) == 0, "%q: %v", text, problems)
 	}
 }
@@ -72,9 +72,9 @@ func TestSettings_AreBounded(t *testing.T) {
 	} {
 		for _, try := range tries {
 			if want := []string{name}; try.good {
-				require.Empty(t, refused(try.s.Check), name)
+				require.Empty(t, rejected(try.s.Check), name)
 			} else {
-				require.Equal(t, want, refused(try.s.Check))
+				require.Equal(t, want, rejected(try.s.Check))
 			}
 		}
 	}

@@ -33,9 +33,9 @@ func TestBulkSend_EveryStateAndAction(t *testing.T) {
 			}
 			changed, err := b.Apply(actions[i], later)
 			if want == "" {
-				var refused *models.Error
-				require.ErrorAs(t, err, &refused, "%s of %s", actions[i], from)
-				assert.Equal(t, "bulk_send_"+string(from), refused.Code)
+				var rejected *models.Error
+				require.ErrorAs(t, err, &rejected, "%s of %s", actions[i], from)
+				assert.Equal(t, "bulk_send_"+string(from), rejected.Code)
 				assert.Equal(t, from, b.Status)
 				continue
 			}

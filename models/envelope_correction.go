@@ -183,9 +183,9 @@ func (e *Envelope) Remind(act ActionContext, signer uuid.UUID) (*Signer, error) 
 		return nil, Reject(KindConflict, "signer_not_notified", "The service sends this signer no email (`notify` is false); send the link yourself.")
 	}
 	if last := s.RemindedAt; last != nil && act.At.Sub(*last) < remindWindow {
-		refused := Reject(KindRateLimited, "reminder_rate_limited", "This signer was reminded less than an hour ago. Please wait.")
-		refused.RetryAfter = last.Add(remindWindow).Sub(act.At)
-		return nil, refused
+		rejected := Reject(KindRateLimited, "reminder_rate_limited", "This signer was reminded less than an hour ago. Please wait.")
+		rejected.RetryAfter = last.Add(remindWindow).Sub(act.At)
+		return nil, rejected
 	}
 	s.RemindedAt = new(act.At)
 	e.record(act, EventReminderRequested, s.ID, Detail{"signerId": s.ID.String()})
@@ -197,9 +197,9 @@ func (e *Envelope) Remind(act ActionContext, signer uuid.UUID) (*Signer, error) 
 func appendWithinLimit(times []time.Time, at time.Time, window time.Duration, most int, code, message string) ([]time.Time, error) {
 	recent := within(times, at, window)
 	if len(recent) >= most {
-		refused := Reject(KindRateLimited, code, "%s", message)
-		refused.RetryAfter = recent[0].Add(window).Sub(at)
-		return times, refused
+		rejected := Reject(KindRateLimited, code, "%s", message)
+		rejected.RetryAfter = recent[0].Add(window).Sub(at)
+		return times, rejected
 	}
 	return append(recent, at), nil
 }

@@ -139,9 +139,9 @@ func TestResend_IsLimitedPerHour(t *testing.T) {
 	last := link(e, 0)
 	_, err := e.Resend(act(start.Add(time.Hour-time.Second)), id)
 	require.Equal(t, "resend_rate_limited", code(t, err))
-	var refusal *models.Error
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, time.Second, refusal.RetryAfter)
+	var rejection *models.Error
+	require.ErrorAs(t, err, &rejection)
+	require.Equal(t, time.Second, rejection.RetryAfter)
 	require.Equal(t, last, link(e, 0))
 	s, err := e.Resend(act(start.Add(time.Hour)), id)
 	require.NoError(t, err, "the first was an hour ago")

@@ -333,10 +333,10 @@ func TestEdit_AfterSendIsRejected(t *testing.T) {
 		"remove":   func() error { _, err := e.RemoveDocument(act(start), d); return err },
 		"delete":   func() error { _, err := e.Delete(act(start)); return err },
 	} {
-		var refusal *models.Error
-		require.ErrorAs(t, do(), &refusal, name)
-		require.Equal(t, models.KindConflict, refusal.Kind, name)
-		require.Equal(t, "envelope_not_draft", refusal.Code, name)
+		var rejection *models.Error
+		require.ErrorAs(t, do(), &rejection, name)
+		require.Equal(t, models.KindConflict, rejection.Kind, name)
+		require.Equal(t, "envelope_not_draft", rejection.Code, name)
 	}
 	_, err := e.Prepare(act(start), d, page(), nil, models.IndexedPath)
 	require.Equal(t, "envelope_not_draft", code(t, err))

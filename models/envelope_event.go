@@ -90,10 +90,10 @@ type Event struct {
 
 	// SignerID is the signer that the event concerns. It is used to route the event to webhooks and workflows.
 	SignerID uuid.UUID `gorm:"-"`
-	// MailID identifies the email that the event reports as sent. If MailRefused contains a reason, the event reports
+	// MailID identifies the email that the event reports as sent. If MailRejection contains a reason, the event reports
 	// that the email was permanently rejected. MailID is empty for all other events.
-	MailID      string `gorm:"-"`
-	MailRefused string `gorm:"-"`
+	MailID        string `gorm:"-"`
+	MailRejection string `gorm:"-"`
 }
 
 // TableName returns the name of the database table.

@@ -35,8 +35,8 @@ func TestNewEnvelope_LabelsBeyondTheirBounds_AreRejected(t *testing.T) {
 			require.NoError(t, err, name)
 			continue
 		}
-		var refused *models.Error
-		require.ErrorAs(t, err, &refused, name)
-		require.Contains(t, strings.Join(refused.Fields["labels"], " "), c.says, name)
+		var rejected *models.Error
+		require.ErrorAs(t, err, &rejected, name)
+		require.Contains(t, strings.Join(rejected.Fields["labels"], " "), c.says, name)
 	}
 }

@@ -178,7 +178,7 @@ func (e *Envelope) InvitationFailed(act ActionContext, signer uuid.UUID, why, ma
 		return err
 	}
 	ev := e.record(act, EventInvitationFailed, signer, Detail{"signerId": signer.String(), "reason": why})
-	ev.MailID, ev.MailRefused = mailID, why
+	ev.MailID, ev.MailRejection = mailID, why
 	return nil
 }
 

@@ -182,12 +182,12 @@ func TestSend_RequiresAllParts(t *testing.T) {
 	t.Parallel()
 	empty, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "c"})
 	require.NoError(t, err)
-	var refusal *models.Error
-	require.ErrorAs(t, empty.Send(act(start), nil), &refusal)
-	require.Len(t, refusal.Fields, 3)
-	require.Contains(t, refusal.Fields, "signers")
-	require.Contains(t, refusal.Fields, "fields")
-	require.Contains(t, refusal.Fields, "documents")
+	var rejection *models.Error
+	require.ErrorAs(t, empty.Send(act(start), nil), &rejection)
+	require.Len(t, rejection.Fields, 3)
+	require.Contains(t, rejection.Fields, "signers")
+	require.Contains(t, rejection.Fields, "fields")
+	require.Contains(t, rejection.Fields, "documents")
 	for message, good := range map[string]bool{"": true, "Please\nsign.": true, strings.Repeat("x", 2000): true, strings.Repeat("x", 2001): false, "a\x00": false} {
 		e := draft(t, ptr(3), models.AuthNone, 1)
 		err := e.Send(act(start.Add(time.Hour)), &message)
@@ -231,9 +231,9 @@ func TestInvitations_AreRecorded(t *testing.T) {
 		require.Equal(t, "mail", newest(e).MailID)
 		if name == models.EventInvitationFailed {
 			require.Equal(t, "no such address", newest(e).Detail["reason"])
-			require.Equal(t, "no such address", newest(e).MailRefused)
+			require.Equal(t, "no such address", newest(e).MailRejection)
 		} else {
-			require.Empty(t, newest(e).MailRefused)
+			require.Empty(t, newest(e).MailRejection)
 		}
 	}
 	require.NoError(t, e.Void(act(start), nil))
@@ -319,15 +319,15 @@ func TestCanRestart_FromSendToEnd(t *testing.T) {
 	t.Parallel()
 	want := map[models.Status]string{"draft": "envelope_draft", "sent": "", "in_progress": "", "sealing": ""}
 	for _, s := range models.Statuses {
-		refusal, known := want[s]
+		rejection, known := want[s]
 		if !known {
-			refusal = "envelope_terminal"
+			rejection = "envelope_terminal"
 		}
 		err := (&models.Envelope{Status: s}).CanRestart()
-		if refusal == "" {
+		if rejection == "" {
 			require.NoError(t, err, s)
 			continue
 		}
-		require.Equal(t, refusal, code(t, err), s)
+		require.Equal(t, rejection, code(t, err), s)
 	}
 }

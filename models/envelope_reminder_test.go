@@ -146,8 +146,8 @@ func TestReminderInterval_OfTheEnvelopeComesFirst(t *testing.T) {
 	require.Equal(t, start.Add(3*time.Hour), *e.ReminderAt(s, mails, time.Hour))
 	require.NoError(t, e.Void(act(start), nil))
 	for _, err := range []error{e.Invited(act(start), s.ID, false, "m"), e.InvitationFailed(act(start), s.ID, "why", "mail"), e.RenewLink(act(start), s.ID)} {
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal)
-		require.Equal(t, models.KindInvalid, refusal.Kind)
+		var rejection *models.Error
+		require.ErrorAs(t, err, &rejection)
+		require.Equal(t, models.KindInvalid, rejection.Kind)
 	}
 }

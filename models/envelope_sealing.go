@@ -13,7 +13,7 @@ type SealingProblem string
 const (
 	SealingOriginalMissing SealingProblem = "original_missing"
 	SealingOriginalChanged SealingProblem = "original_changed"
-	SealingRefused         SealingProblem = "document_refused"
+	SealingRejected        SealingProblem = "document_refused"
 	SealingChainBroken     SealingProblem = "audit_chain_broken"
 	SealingFailing         SealingProblem = "sealing_failing"
 )
@@ -29,7 +29,7 @@ func (p SealingProblem) Message() string {
 		return "An uploaded document is missing in the file store."
 	case SealingOriginalChanged:
 		return "The file of an uploaded document has changed."
-	case SealingRefused:
+	case SealingRejected:
 		return "A document cannot be sealed as it is, or with what was entered into it."
 	case SealingChainBroken:
 		return "The audit trail is not what was recorded."

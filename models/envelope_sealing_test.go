@@ -15,7 +15,7 @@ import (
 func TestSealingProblem_IsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	open := sent(t, nil, models.AuthNone, 1)
-	require.Error(t, open.SealingFailed(act(start), models.SealingRefused))
+	require.Error(t, open.SealingFailed(act(start), models.SealingRejected))
 	require.Error(t, open.VoidStuck(act(start), "why"))
 	require.True(t, open.AllSignedAt().IsZero())
 	e := sealing(t)
@@ -26,11 +26,11 @@ func TestSealingProblem_IsRecordedOnce(t *testing.T) {
 	require.Equal(t, models.EventSealingFailed, newest(e).Name)
 	require.NoError(t, e.SealingFailed(act(start.Add(2*time.Hour)), models.SealingFailing))
 	require.Len(t, e.Events, n, "the same problem")
-	require.NoError(t, e.SealingFailed(act(start.Add(3*time.Hour)), models.SealingRefused))
+	require.NoError(t, e.SealingFailed(act(start.Add(3*time.Hour)), models.SealingRejected))
 	require.Len(t, e.Events, n+1)
 	require.Equal(t, models.Detail{"problem": "document_refused"}, newest(e).Detail)
 	require.Equal(t, start.Add(time.Hour), *e.SealingProblemAt)
-	require.Equal(t, models.SealingRefused, *e.SealingProblem)
+	require.Equal(t, models.SealingRejected, *e.SealingProblem)
 	for _, reason := range []string{"", strings.Repeat("x", 1001), "a\x00"} {
 		require.Equal(t, "validation_error", code(t, e.VoidStuck(act(start), reason)))
 	}
@@ -43,7 +43,7 @@ func TestSealingProblem_IsRecordedOnce(t *testing.T) {
 
 	says := map[string]models.SealingProblem{}
 	for problem, lasting := range map[models.SealingProblem]bool{
-		models.SealingOriginalMissing: true, models.SealingOriginalChanged: true, models.SealingRefused: true, models.SealingChainBroken: true,
+		models.SealingOriginalMissing: true, models.SealingOriginalChanged: true, models.SealingRejected: true, models.SealingChainBroken: true,
 		models.SealingFailing: false, "other": true,
 	} {
 		require.Equal(t, lasting, problem.Permanent(), problem)
@@ -51,7 +51,7 @@ func TestSealingProblem_IsRecordedOnce(t *testing.T) {
 		says[problem.Message()] = problem
 	}
 	for word, problem := range map[string]models.SealingProblem{
-		"missing": models.SealingOriginalMissing, "has changed": models.SealingOriginalChanged, "cannot be sealed as it is": models.SealingRefused,
+		"missing": models.SealingOriginalMissing, "has changed": models.SealingOriginalChanged, "cannot be sealed as it is": models.SealingRejected,
 		"audit trail": models.SealingChainBroken, "tried again": models.SealingFailing,
 	} {
 		require.Contains(t, problem.Message(), word)

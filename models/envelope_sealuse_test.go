@@ -54,10 +54,10 @@ func TestEnvelope_ThatCouldNotBeSealed_IsRejected(t *testing.T) {
 			require.NoError(t, err, name)
 			continue
 		}
-		var refused *models.Error
-		require.ErrorAs(t, err, &refused, name)
-		assert.Equal(t, "envelope_too_large", refused.Code, name)
-		assert.Contains(t, refused.Fields, "fields", name)
+		var rejected *models.Error
+		require.ErrorAs(t, err, &rejected, name)
+		assert.Equal(t, "envelope_too_large", rejected.Code, name)
+		assert.Contains(t, rejected.Fields, "fields", name)
 	}
 }
 
@@ -90,16 +90,16 @@ func TestSigners_LeaveRoomForOthers(t *testing.T) {
 		_, err := e.Sign(act, link(e, i), sub)
 		return err
 	}
-	refused := func(err error) string {
-		var refused *models.Error
-		require.ErrorAs(t, err, &refused)
-		require.Equal(t, models.KindInvalid, refused.Kind)
-		return strings.Join(refused.Fields["fields"], " ")
+	rejected := func(err error) string {
+		var rejected *models.Error
+		require.ErrorAs(t, err, &rejected)
+		require.Equal(t, models.KindInvalid, rejected.Kind)
+		return strings.Join(rejected.Fields["fields"], " ")
 	}
-	assert.Contains(t, refused(sign(0, limits.Pictures, 10)), "the pictures take 32768 KB, but the sealed documents have room for 32512 KB")
-	assert.Contains(t, refused(sign(0, 10, limits.Copies+1)), "the limit is 32 MB")
+	assert.Contains(t, rejected(sign(0, limits.Pictures, 10)), "the pictures take 32768 KB, but the sealed documents have room for 32512 KB")
+	assert.Contains(t, rejected(sign(0, 10, limits.Copies+1)), "the limit is 32 MB")
 	require.NoError(t, sign(0, limits.Pictures-2*128<<10, 10))
-	assert.Contains(t, refused(sign(1, 200<<10, 10)), "have room for 128 KB")
+	assert.Contains(t, rejected(sign(1, 200<<10, 10)), "have room for 128 KB")
 	require.NoError(t, sign(1, 128<<10, 10))
 	require.NoError(t, sign(2, 128<<10, 10))
 }
@@ -118,9 +118,9 @@ func TestSign_TextsBeyondTheRoom_AreRejected(t *testing.T) {
 			require.NoError(t, err)
 			continue
 		}
-		var refused *models.Error
-		require.ErrorAs(t, err, &refused)
-		require.Contains(t, strings.Join(refused.Fields["fields"], " "), "the texts take 1 KB, but the sealed documents have room for 0 KB")
+		var rejected *models.Error
+		require.ErrorAs(t, err, &rejected)
+		require.Contains(t, strings.Join(rejected.Fields["fields"], " "), "the texts take 1 KB, but the sealed documents have room for 0 KB")
 		require.NotEqual(t, models.SignerSigned, e.Signers[0].Status)
 	}
 }

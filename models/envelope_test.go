@@ -79,9 +79,9 @@ func signs(t require.TestingT, e *models.Envelope, i int, at time.Time) {
 
 func code(t *testing.T, err error) string {
 	t.Helper()
-	var refusal *models.Error
-	require.ErrorAs(t, err, &refusal)
-	return refusal.Code
+	var rejection *models.Error
+	require.ErrorAs(t, err, &rejection)
+	return rejection.Code
 }
 
 func names(e *models.Envelope) []models.EventName {
@@ -127,8 +127,8 @@ func TestCombinedHash(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-// refused returns the paths of the recorded problems.
-func refused(note func(p models.Problems)) []string {
+// rejected returns the paths of the recorded problems.
+func rejected(note func(p models.Problems)) []string {
 	p := models.Problems{}
 	note(p)
 	out := []string{}
@@ -155,7 +155,7 @@ func TestEnvelopes_AreBounded(t *testing.T) {
 		},
 	} {
 		for _, in := range tries[true] {
-			require.Empty(t, refused(in.Check), name)
+			require.Empty(t, rejected(in.Check), name)
 			e, err := models.NewEnvelope(act(start), in)
 			require.NoError(t, err)
 			require.Equal(t, models.OriginTopLeft, e.FieldOrigin)
@@ -163,7 +163,7 @@ func TestEnvelopes_AreBounded(t *testing.T) {
 			require.Equal(t, []models.EventName{models.EventEnvelopeCreated}, names(e))
 		}
 		for _, in := range tries[false] {
-			require.Equal(t, []string{name}, refused(in.Check))
+			require.Equal(t, []string{name}, rejected(in.Check))
 			_, err := models.NewEnvelope(act(start), in)
 			require.Equal(t, "validation_error", code(t, err))
 		}

@@ -157,12 +157,12 @@ func (s Status) Next(action Action) (Status, error) {
 	if to, ok := transitions[s][action]; ok {
 		return to, nil
 	}
-	return s, refusal(s, action)
+	return s, rejection(s, action)
 }
 
-// refusal returns the error for an action that state s does not permit, with the HTTP status that is documented for the
-// action's endpoint.
-func refusal(s Status, action Action) *Error {
+// rejection returns the error for an action that state s does not permit, with the HTTP status that is documented for
+// the action's endpoint.
+func rejection(s Status, action Action) *Error {
 	switch action {
 	case ActionAddDocument, ActionAddSigner, ActionAddField, ActionSend:
 		return Reject(KindInvalid, "envelope_not_draft", "The envelope is %s; only a draft can be changed or sent.", s.Public())
@@ -170,7 +170,7 @@ func refusal(s Status, action Action) *Error {
 		ActionDelete:
 		return Reject(KindConflict, "envelope_not_draft", "The envelope is %s; only a draft can be edited or deleted.", s.Public())
 	case ActionReplace, ActionResend, ActionRemind, ActionIssueLink, ActionReschedule:
-		conflict := *refusal(s, ActionInvite)
+		conflict := *rejection(s, ActionInvite)
 		conflict.Kind = KindConflict
 		return &conflict
 	case ActionSendCopies:

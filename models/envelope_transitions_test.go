@@ -76,12 +76,12 @@ func TestEveryStateAndAction(t *testing.T) {
 					assert.Equal(t, want, got)
 					return
 				}
-				var refusal *models.Error
-				require.ErrorAs(t, err, &refusal)
+				var rejection *models.Error
+				require.ErrorAs(t, err, &rejection)
 				assert.Equal(t, s, got, "a refused move leads nowhere")
-				assert.NotEmpty(t, refusal.Code)
-				assert.NotEmpty(t, refusal.Message)
-				assert.NotContains(t, refusal.Message, "sealing,", "clients know no such state")
+				assert.NotEmpty(t, rejection.Code)
+				assert.NotEmpty(t, rejection.Message)
+				assert.NotContains(t, rejection.Message, "sealing,", "clients know no such state")
 			})
 		}
 	}
@@ -126,10 +126,10 @@ func TestErrors_HaveTheDocumentedStatus(t *testing.T) {
 		{models.StatusCompleted, models.ActionVoidStuck, models.KindConflict, "envelope_not_sealing"},
 	} {
 		_, err := c.state.Next(c.action)
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal)
-		assert.Equal(t, c.kind, refusal.Kind, "%s/%s", c.state, c.action)
-		assert.Equal(t, c.code, refusal.Code, "%s/%s", c.state, c.action)
+		var rejection *models.Error
+		require.ErrorAs(t, err, &rejection)
+		assert.Equal(t, c.kind, rejection.Kind, "%s/%s", c.state, c.action)
+		assert.Equal(t, c.code, rejection.Code, "%s/%s", c.state, c.action)
 	}
 }
 
@@ -164,9 +164,9 @@ func TestRejectedActions_HaveErrorCodes(t *testing.T) {
 				code = "envelope_terminal"
 			}
 			_, err := s.Next(a)
-			var refusal *models.Error
-			require.ErrorAs(t, err, &refusal)
-			assert.Equal(t, code, refusal.Code, "%s/%s", s, a)
+			var rejection *models.Error
+			require.ErrorAs(t, err, &rejection)
+			assert.Equal(t, code, rejection.Code, "%s/%s", s, a)
 		}
 	}
 }

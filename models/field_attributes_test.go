@@ -290,12 +290,12 @@ func TestSubmission_ErrorsNameFieldAndRule(t *testing.T) {
 // brokenRules returns the rules in an error's details, or nil if the details contain none.
 func brokenRules(t *testing.T, err error) []string {
 	t.Helper()
-	var refusal *models.Error
-	require.ErrorAs(t, err, &refusal)
-	if refusal.Details == nil {
+	var rejection *models.Error
+	require.ErrorAs(t, err, &rejection)
+	if rejection.Details == nil {
 		return nil
 	}
-	fields, ok := refusal.Details["fields"].([]map[string]any)
+	fields, ok := rejection.Details["fields"].([]map[string]any)
 	require.True(t, ok)
 	out := []string{}
 	for _, f := range fields {

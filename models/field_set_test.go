@@ -147,9 +147,9 @@ func TestFieldAttributes_RejectMisuse(t *testing.T) {
 			require.NoError(t, err, "%+v", c.in)
 			continue
 		}
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal, "%+v", c.in)
-		require.Contains(t, refusal.Fields, c.path, "%+v", c.in)
+		var rejection *models.Error
+		require.ErrorAs(t, err, &rejection, "%+v", c.in)
+		require.Contains(t, rejection.Fields, c.path, "%+v", c.in)
 		require.Empty(t, e.Fields)
 	}
 }
@@ -197,10 +197,10 @@ func TestFieldSets_NamesGroupsAndConditions(t *testing.T) {
 			require.NoError(t, err, name)
 			continue
 		}
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal, name)
-		require.Contains(t, refusal.Fields, c.path, name)
-		require.Contains(t, refusal.Fields[c.path][0], c.says, name)
+		var rejection *models.Error
+		require.ErrorAs(t, err, &rejection, name)
+		require.Contains(t, rejection.Fields, c.path, name)
+		require.Contains(t, rejection.Fields[c.path][0], c.says, name)
 		require.Empty(t, e.Fields, name)
 	}
 }
@@ -285,10 +285,10 @@ func TestFieldSets_NamesAndGroups(t *testing.T) {
 	_, err = e.EditSigner(act(start), e.Signers[2].ID, in)
 	require.NoError(t, err)
 	err = e.Send(act(start), nil)
-	var refusal *models.Error
-	require.ErrorAs(t, err, &refusal)
-	require.Len(t, refusal.Fields["fields"], 1, "the radio field and the others have nothing wrong")
-	require.Contains(t, refusal.Fields["fields"][0], "condition.all[0].field of field c is a field of another signer")
+	var rejection *models.Error
+	require.ErrorAs(t, err, &rejection)
+	require.Len(t, rejection.Fields["fields"], 1, "the radio field and the others have nothing wrong")
+	require.Contains(t, rejection.Fields["fields"][0], "condition.all[0].field of field c is a field of another signer")
 	in.RoutingOrder = 2
 	_, err = e.EditSigner(act(start), e.Signers[2].ID, in)
 	require.NoError(t, err)

@@ -64,9 +64,9 @@ func TestReferencesToSigners_NameExactlyOne(t *testing.T) {
 		fields, err := e.AddFields(act(start), []models.FieldInput{in}, models.NoPrefix)
 		if c.want < 0 {
 			require.Contains(t, problems, member, "%+v", c)
-			var refusal *models.Error
-			require.ErrorAs(t, err, &refusal, "%+v", c)
-			require.Contains(t, refusal.Fields, member, "%+v", c)
+			var rejection *models.Error
+			require.ErrorAs(t, err, &rejection, "%+v", c)
+			require.Contains(t, rejection.Fields, member, "%+v", c)
 			continue
 		}
 		require.Empty(t, problems, "%+v", c)
@@ -130,15 +130,15 @@ func TestFieldPlaces_AreOnThePage(t *testing.T) {
 			last := e.Events[len(e.Events)-1]
 			require.Equal(t, models.EventFieldAdded, last.Name, name)
 			require.Equal(t, fields[0].ID.String(), last.Detail["fieldId"], name)
-			require.Empty(t, refused(func(p models.Problems) { in.Check(p, "f.", emails) }), name)
+			require.Empty(t, rejected(func(p models.Problems) { in.Check(p, "f.", emails) }), name)
 			continue
 		}
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal, name)
-		require.Contains(t, refusal.Fields, c.bad, name)
+		var rejection *models.Error
+		require.ErrorAs(t, err, &rejection, name)
+		require.Contains(t, rejection.Fields, c.bad, name)
 		require.Len(t, e.Fields, before, name)
 		if c.bad == "signerId" || c.bad == "type" || c.bad == "w" {
-			require.Equal(t, []string{"f." + c.bad}, refused(func(p models.Problems) { in.Check(p, "f.", emails) }), name)
+			require.Equal(t, []string{"f." + c.bad}, rejected(func(p models.Problems) { in.Check(p, "f.", emails) }), name)
 		}
 	}
 	e := draft(t, nil, models.AuthNone, 1)
@@ -272,9 +272,9 @@ func TestAddFields(t *testing.T) {
 					_, err = e.AddDocument(act(start), page(), 1)
 				}
 				if c.bad != "" {
-					var refusal *models.Error
-					require.ErrorAs(t, err, &refusal)
-					assert.Contains(t, fmt.Sprint(refusal.Fields), c.bad)
+					var rejection *models.Error
+					require.ErrorAs(t, err, &rejection)
+					assert.Contains(t, fmt.Sprint(rejection.Fields), c.bad)
 					continue
 				}
 				require.NoError(t, err)

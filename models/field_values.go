@@ -366,8 +366,8 @@ func (c *valueCheck) note(v *entry, rule, text string) {
 // details contain the fields and the violated rules.
 func (c *valueCheck) err(extended bool) error {
 	err := c.p.Err()
-	if refused, ok := errors.AsType[*Error](err); ok && extended && len(c.broken) > 0 {
-		refused.Details = map[string]any{"fields": c.broken}
+	if rejected, ok := errors.AsType[*Error](err); ok && extended && len(c.broken) > 0 {
+		rejected.Details = map[string]any{"fields": c.broken}
 	}
 	return err
 }

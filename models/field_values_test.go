@@ -146,12 +146,12 @@ func TestFieldRules_AcceptAndReject(t *testing.T) {
 			require.NoError(t, err, "%+v %q", c.in, c.text)
 			continue
 		}
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal, "%+v %q", c.in, c.text)
-		broken, ok := refusal.Details["fields"].([]map[string]any)
+		var rejection *models.Error
+		require.ErrorAs(t, err, &rejection, "%+v %q", c.in, c.text)
+		broken, ok := rejection.Details["fields"].([]map[string]any)
 		require.True(t, ok)
 		require.Equal(t, "f", broken[0]["name"], "%+v %q", c.in, c.text)
-		require.Equal(t, c.rule, broken[0]["rule"], "%+v %q: %v", c.in, c.text, refusal)
+		require.Equal(t, c.rule, broken[0]["rule"], "%+v %q: %v", c.in, c.text, rejection)
 		require.Equal(t, models.SignerSent, e.Signers[0].Status)
 		require.Empty(t, e.Values)
 	}
@@ -334,10 +334,10 @@ func TestFieldOfAnotherSigner_IsNamed(t *testing.T) {
 		sub := text(e, 0, "yes")
 		sub.Fields = append(sub.Fields, bad)
 		_, err = e.Sign(act(start), link(e, 0), sub)
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal, name)
-		require.Len(t, refusal.Fields, 1, name)
-		assert.Contains(t, refusal.Fields, "fields[1].fieldId", name)
+		var rejection *models.Error
+		require.ErrorAs(t, err, &rejection, name)
+		require.Len(t, rejection.Fields, 1, name)
+		assert.Contains(t, rejection.Fields, "fields[1].fieldId", name)
 		assert.Empty(t, e.Values, name)
 	}
 }

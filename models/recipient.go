@@ -343,7 +343,7 @@ func (e *Envelope) checkOpened(s *Signer) error {
 	if len(left) == 0 {
 		return nil
 	}
-	refused := Reject(KindConflict, "documents_not_opened", "Please open every document first.")
-	refused.Details = map[string]any{"documentIds": left}
-	return refused
+	rejected := Reject(KindConflict, "documents_not_opened", "Please open every document first.")
+	rejected.Details = map[string]any{"documentIds": left}
+	return rejected
 }

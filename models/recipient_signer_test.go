@@ -51,7 +51,7 @@ func TestEmailAddresses_ValidationAndMasking(t *testing.T) {
 		strings.Repeat("a", 243) + "@example.com": false, "": false, "a": false, "a@": false, "@example.com": false, "A <a@example.com>": false,
 		" a@example.com": false, "a@example.com, b@example.com": false, "a\u200b@example.com": false, "\"a b\"@example.com": false,
 	} {
-		require.Equal(t, good, len(refused(func(p models.Problems) { models.CheckEmail(p, "x", address) })) == 0, address)
+		require.Equal(t, good, len(rejected(func(p models.Problems) { models.CheckEmail(p, "x", address) })) == 0, address)
 	}
 	for address, masked := range map[string]string{"ada@example.com": "a***@example.com", "ä@example.com": "ä***@example.com", "@example.com": "***", "nobody": "***", "": "***"} {
 		require.Equal(t, masked, (&models.Signer{Email: address}).MaskedEmail(), address)
@@ -69,7 +69,7 @@ func TestSigners_AreBounded(t *testing.T) {
 	with := func(change func(in *models.SignerInput)) []string {
 		in := good
 		change(&in)
-		return refused(func(p models.Problems) { in.Check(p, "s.") })
+		return rejected(func(p models.Problems) { in.Check(p, "s.") })
 	}
 	for want, changes := range map[string][]func(in *models.SignerInput){
 		"": {

@@ -83,7 +83,7 @@ func TestRecipientRules_ByKind(t *testing.T) {
 		"an approving witness":     {func(in *models.SignerInput) { in.Kind, in.WitnessFor = models.RecipientApprover, "Tenant" }, []string{"witnessFor"}},
 		"a witness of themselves":  {func(in *models.SignerInput) { in.Role, in.WitnessFor = "Tenant", "Tenant" }, []string{"witnessFor"}},
 	} {
-		require.ElementsMatch(t, c.bad, refused(func(p models.Problems) { recipient(0, c.edit).Check(p, "") }), name)
+		require.ElementsMatch(t, c.bad, rejected(func(p models.Problems) { recipient(0, c.edit).Check(p, "") }), name)
 	}
 	require.Equal(t, models.AuthEmailOTP, models.RecipientViewer.DefaultAuthMethod())
 	require.Equal(t, models.AuthNone, models.RecipientInPerson.DefaultAuthMethod())
@@ -171,9 +171,9 @@ func TestViewers_MustOpenEveryDocument(t *testing.T) {
 	for i, left := range [][]uuid.UUID{{docs[0].ID, docs[1].ID}, {docs[0].ID}} {
 		_, err = e.Sign(act(start), link(e, 0), models.Submission{})
 		require.Equal(t, "documents_not_opened", code(t, err))
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal)
-		require.Equal(t, left, refusal.Details["documentIds"])
+		var rejection *models.Error
+		require.ErrorAs(t, err, &rejection)
+		require.Equal(t, left, rejection.Details["documentIds"])
 		require.Equal(t, models.SignerSent, e.Signers[0].Status)
 		require.NoError(t, e.ViewPage(act(start), link(e, 0), docs[1-i].ID, 1, 10, nil))
 		require.NoError(t, e.ViewPage(act(start), link(e, 0), docs[1-i].ID, 2, 10, nil), "opened once")
@@ -224,7 +224,7 @@ func TestWitnesses_FollowTheirSigner(t *testing.T) {
 			recipient(0, func(in *models.SignerInput) { in.Role = "Tenant"; c.principal(in) }),
 			recipient(1, func(in *models.SignerInput) { in.WitnessFor, in.RoutingOrder = "Tenant", 0; c.witness(in) }),
 		}
-		require.ElementsMatch(t, c.bad, refused(func(p models.Problems) {
+		require.ElementsMatch(t, c.bad, rejected(func(p models.Problems) {
 			models.ResolveWitnesses(p, ins, func(i int) string { return "signers[" + string(rune('0'+i)) + "]." })
 		}), name)
 	}

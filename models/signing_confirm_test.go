@@ -121,21 +121,21 @@ func TestWhoMayDecline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			refused := func(err error) string {
+			rejected := func(err error) string {
 				if err == nil {
 					return ""
 				}
 				return code(t, err)
 			}
 			_, err := c.envelope.Decline(c.act, link(c.envelope, 0), nil, true)
-			assert.Equal(t, c.strict, refused(err))
+			assert.Equal(t, c.strict, rejected(err))
 			if err == nil {
 				assert.Equal(t, models.StatusDeclined, c.envelope.Status)
 				return
 			}
 			assert.NotEqual(t, models.StatusDeclined, c.envelope.Status)
 			_, err = c.envelope.Decline(c.act, link(c.envelope, 0), nil, false)
-			assert.Equal(t, c.plain, refused(err))
+			assert.Equal(t, c.plain, rejected(err))
 		})
 	}
 }
@@ -313,9 +313,9 @@ func TestOneTimeCodes(t *testing.T) {
 	}
 	err = request()
 	assert.Equal(t, "otp_rate_limited", code(t, err))
-	var refusal *models.Error
-	require.ErrorAs(t, err, &refusal)
-	assert.Equal(t, models.OTPRequestWindow, refusal.RetryAfter)
+	var rejection *models.Error
+	require.ErrorAs(t, err, &rejection)
+	assert.Equal(t, models.OTPRequestWindow, rejection.RetryAfter)
 	at = at.Add(models.OTPRequestWindow)
 	require.NoError(t, request())
 }

@@ -95,11 +95,11 @@ func consented(t *testing.T, types ...models.FieldType) *models.Envelope {
 // problemsOf returns the paths in a validation_error.
 func problemsOf(t *testing.T, err error) []string {
 	t.Helper()
-	var refusal *models.Error
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, "validation_error", refusal.Code)
+	var rejection *models.Error
+	require.ErrorAs(t, err, &rejection)
+	require.Equal(t, "validation_error", rejection.Code)
 	var paths []string
-	for path := range refusal.Fields {
+	for path := range rejection.Fields {
 		paths = append(paths, path)
 	}
 	return paths
@@ -242,10 +242,10 @@ func TestSubmittedValues(t *testing.T) {
 			}
 			_, err = e.Sign(act(start), link(e, 0), sub)
 			if c.problem != "" {
-				var refusal *models.Error
-				require.ErrorAs(t, err, &refusal)
-				assert.Equal(t, "validation_error", refusal.Code)
-				assert.Contains(t, fmt.Sprint(refusal.Fields), c.problem)
+				var rejection *models.Error
+				require.ErrorAs(t, err, &rejection)
+				assert.Equal(t, "validation_error", rejection.Code)
+				assert.Contains(t, fmt.Sprint(rejection.Fields), c.problem)
 				assert.NotEqual(t, models.SignerSigned, s.Status)
 				return
 			}

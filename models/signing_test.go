@@ -84,9 +84,9 @@ func TestPageViews_AreBounded(t *testing.T) {
 			require.NoError(t, err)
 			continue
 		}
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal)
-		assert.Contains(t, refusal.Fields, c.bad)
+		var rejection *models.Error
+		require.ErrorAs(t, err, &rejection)
+		assert.Contains(t, rejection.Fields, c.bad)
 	}
 	assert.Equal(t, 2, e.Signers[0].PageViews)
 }

@@ -134,9 +134,9 @@ func TestUseTemplate_RejectedRequests(t *testing.T) {
 		use := leaseUse()
 		c.change(&use)
 		_, err := lease(t).NewEnvelope(act(start), use, 1)
-		var refused *models.Error
-		require.ErrorAs(t, err, &refused, name)
-		assert.Equal(t, c.paths, slices.Sorted(maps.Keys(refused.Fields)), name)
+		var rejected *models.Error
+		require.ErrorAs(t, err, &rejected, name)
+		assert.Equal(t, c.paths, slices.Sorted(maps.Keys(rejected.Fields)), name)
 	}
 	_, err := lease(t).NewEnvelope(act(start), leaseUse(), 0)
 	assert.Equal(t, "plan_documents", code(t, err))

@@ -97,22 +97,22 @@ func sendFailure(ctx context.Context, err error, recipient string, attached bool
 	if code == 0 {
 		return &ServerError{fmt.Errorf("mail: connection lost at the %s", step)}
 	}
-	err = refusal(fmt.Errorf("mail: %s rejected with %s", step, smtpAnswer(code, enhanced, serverLine(failed), recipient)), step, code, enhanced)
+	err = rejection(fmt.Errorf("mail: %s rejected with %s", step, smtpAnswer(code, enhanced, serverLine(failed), recipient)), step, code, enhanced)
 	if attached && (code == 552 || enhanced == "5.3.4" || enhanced == "5.2.3") {
 		return &TooLargeError{err}
 	}
 	return err
 }
 
-// refusal wraps the error that describes a server's response.
-func refusal(err error, step string, code int, enhanced string) error {
+// rejection wraps the error that describes a server's response.
+func rejection(err error, step string, code int, enhanced string) error {
 	switch {
 	case step == stepSender, code == 421, strings.HasPrefix(enhanced, "4.3."):
 		return &ServerError{err} // the server accepts none of the service's emails, permanently or currently
 	case final(step, code, enhanced):
 		return &PermanentError{err}
 	}
-	return &RefusedError{err}
+	return &RejectedError{err}
 }
 
 // The steps at which the server can reject an email.

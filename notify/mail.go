@@ -67,15 +67,15 @@ type Mail struct {
 	Inline []Inline
 }
 
-// RefusedError is a response with which the server rejected this message for a reason that may be temporary or may be
+// RejectedError is a response with which the server rejected this message for a reason that may be temporary or may be
 // fixed. A message that has been rejected for days is abandoned. Use errors.As to detect it.
-type RefusedError struct{ Err error }
+type RejectedError struct{ Err error }
 
 // Error returns the cause. It contains no address and no name of a person.
-func (r *RefusedError) Error() string { return r.Err.Error() }
+func (r *RejectedError) Error() string { return r.Err.Error() }
 
 // Unwrap returns the cause.
-func (r *RefusedError) Unwrap() error { return r.Err }
+func (r *RejectedError) Unwrap() error { return r.Err }
 
 // TooLargeError reports that the server rejected an email because of the size of its attachments. It may accept the
 // email without them. Use errors.As to detect it.

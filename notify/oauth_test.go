@@ -42,12 +42,12 @@ func (s *oauthSession) AuthMechanisms() []string { return []string{"XOAUTH2"} }
 func (s *oauthSession) Auth(string) (sasl.Server, error) { return &xoauth2{good: s.good}, nil }
 
 type xoauth2 struct {
-	good    func(user, token string) bool
-	refused bool
+	good     func(user, token string) bool
+	rejected bool
 }
 
 func (x *xoauth2) Next(response []byte) (challenge []byte, done bool, err error) {
-	if x.refused {
+	if x.rejected {
 		return nil, true, &smtp.SMTPError{Code: 535, EnhancedCode: smtp.EnhancedCode{5, 7, 3}, Message: "Authentication unsuccessful"}
 	}
 	user, rest, ok1 := strings.Cut(strings.TrimPrefix(string(response), "user="), "\x01")
@@ -55,7 +55,7 @@ func (x *xoauth2) Next(response []byte) (challenge []byte, done bool, err error)
 	if ok1 && ok2 && end == "\x01" && x.good(user, token) {
 		return nil, true, nil
 	}
-	x.refused = true
+	x.rejected = true
 	return []byte(`{"status":"401","schemes":"bearer"}`), false, nil
 }
 

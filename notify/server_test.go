@@ -48,10 +48,10 @@ type serverKind struct {
 	limit    int64 // announced maximum size of an email, or zero for none
 }
 
-func serve(t *testing.T, kind serverKind, refuse ...func(*mailServer)) *mailServer {
+func serve(t *testing.T, kind serverKind, reject ...func(*mailServer)) *mailServer {
 	t.Helper()
 	m := &mailServer{}
-	for _, f := range refuse {
+	for _, f := range reject {
 		f(m)
 	}
 	backend := smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) {
@@ -151,8 +151,8 @@ func (s *authSession) Auth(string) (sasl.Server, error) {
 	}), nil
 }
 
-// refusal returns an error response. The enhanced code is, for example, 5.1.1, or empty for none.
-func refusal(code int, enhanced, text string) error {
+// rejection returns an error response. The enhanced code is, for example, 5.1.1, or empty for none.
+func rejection(code int, enhanced, text string) error {
 	e := &smtp.SMTPError{Code: code, EnhancedCode: smtp.NoEnhancedCode, Message: text}
 	if enhanced != "" {
 		for i, n := range strings.Split(enhanced, ".") {

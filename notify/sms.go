@@ -26,7 +26,7 @@ const (
 var e164 = regexp.MustCompile(`^\+[1-9]\d{6,14}$`)
 
 // SMS sends text messages. Send sends a text to a telephone number in E.164 format. It returns a *PermanentError if a
-// retry cannot succeed, and a *RefusedError if the server rejected this message for a reason that may be temporary or
+// retry cannot succeed, and a *RejectedError if the server rejected this message for a reason that may be temporary or
 // may be fixed. The error does not contain the number.
 type SMS interface {
 	Send(ctx context.Context, to, text string) error
@@ -109,16 +109,16 @@ func (t *Twilio) Send(ctx context.Context, to, text string) error {
 	if res.StatusCode >= 200 && res.StatusCode <= 299 {
 		return nil
 	}
-	var refusal struct {
+	var rejection struct {
 		Code int `json:"code"`
 	}
-	_ = json.Unmarshal(body, &refusal)
-	err = fmt.Errorf("SMS: rejected with %d (code %d)", res.StatusCode, refusal.Code)
+	_ = json.Unmarshal(body, &rejection)
+	err = fmt.Errorf("SMS: rejected with %d (code %d)", res.StatusCode, rejection.Code)
 	switch {
-	case res.StatusCode == http.StatusBadRequest && recipientErrorCodes(refusal.Code):
+	case res.StatusCode == http.StatusBadRequest && recipientErrorCodes(rejection.Code):
 		return &PermanentError{err}
 	case res.StatusCode >= 400 && res.StatusCode <= 499:
-		return &RefusedError{err}
+		return &RejectedError{err}
 	}
 	return err
 }

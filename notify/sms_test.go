@@ -48,9 +48,9 @@ func TestTwilio(t *testing.T) {
 	assert.NotContains(t, tw.String(), "ken")
 }
 
-func TestTwilioRefusals(t *testing.T) {
+func TestTwilioRejections(t *testing.T) {
 	t.Parallel()
-	const forGood, refused, server = "for good", "refused", "the server"
+	const forGood, rejected, server = "for good", "refused", "the server"
 	cases := []struct {
 		name   string
 		status int
@@ -59,11 +59,11 @@ func TestTwilioRefusals(t *testing.T) {
 	}{
 		{"invalid number", 400, `{"code":21211,"message":"The 'To' number +4915112345678 is not valid"}`, forGood},
 		{"unsubscribed", 400, `{"code":21610}`, forGood},
-		{"invalid sender", 400, `{"code":21212}`, refused},
-		{"no reason", 400, `nonsense`, refused},
-		{"wrong token", 401, `{"code":20003}`, refused},
-		{"not found", 404, `{"code":20404}`, refused},
-		{"too many", 429, `{"code":20429}`, refused},
+		{"invalid sender", 400, `{"code":21212}`, rejected},
+		{"no reason", 400, `nonsense`, rejected},
+		{"wrong token", 401, `{"code":20003}`, rejected},
+		{"not found", 404, `{"code":20404}`, rejected},
+		{"too many", 429, `{"code":20429}`, rejected},
 		{"broken", 500, ``, server},
 		{"redirect", 302, ``, server},
 	}
@@ -83,8 +83,8 @@ func TestTwilioRefusals(t *testing.T) {
 			kind := server
 			if _, ok := errors.AsType[*notify.PermanentError](err); ok {
 				kind = forGood
-			} else if _, ok := errors.AsType[*notify.RefusedError](err); ok {
-				kind = refused
+			} else if _, ok := errors.AsType[*notify.RejectedError](err); ok {
+				kind = rejected
 			}
 			assert.Equal(t, c.kind, kind)
 			assert.Equal(t, 1, hits)

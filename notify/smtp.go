@@ -166,7 +166,7 @@ func (s *SMTP) MessageID(parts ...string) string {
 }
 
 // Send sends one email to the server. It returns nil if the server accepted it. The error is a *PermanentError if a
-// retry cannot succeed, and a *RefusedError if the server rejected this email but may accept it later. It is a
+// retry cannot succeed, and a *RejectedError if the server rejected this email but may accept it later. It is a
 // *TooLargeError that wraps one of these if the server may accept the email without its attachments. The error's text
 // contains the step and the server's status codes, and never an address.
 func (s *SMTP) Send(ctx context.Context, m Mail) error {

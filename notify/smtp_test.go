@@ -254,7 +254,7 @@ func TestServerLines(t *testing.T) {
 		m := hello()
 		m.To.Email = "ada@example.net"
 		err := sender(t, serve(t, serverKind{}, func(m *mailServer) {
-			m.rcptErr = refusal(550, "5.2.2", said)
+			m.rcptErr = rejection(550, "5.2.2", said)
 		}), "?tls=none").Send(t.Context(), m)
 		require.ErrorContains(t, err, want)
 		require.Less(t, len(err.Error()), 300)
@@ -263,16 +263,16 @@ func TestServerLines(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestRejections(t *testing.T) {
 	t.Parallel()
-	const other, refused, permanent = "other", "refused", "permanent"
+	const other, rejected, permanent = "other", "refused", "permanent"
 	rcpt := func(code int, enhanced string) func(*mailServer) {
-		return func(m *mailServer) { m.rcptErr = refusal(code, enhanced, "ada@example.net") }
+		return func(m *mailServer) { m.rcptErr = rejection(code, enhanced, "ada@example.net") }
 	}
 	data := func(code int, enhanced string) func(*mailServer) {
-		return func(m *mailServer) { m.dataErr = refusal(code, enhanced, "from ada@example.net") }
+		return func(m *mailServer) { m.dataErr = rejection(code, enhanced, "from ada@example.net") }
 	}
-	sender550 := func(m *mailServer) { m.mailErr = refusal(550, "5.1.1", "no ada@example.net") }
+	sender550 := func(m *mailServer) { m.mailErr = rejection(550, "5.1.1", "no ada@example.net") }
 	cases := []struct {
 		name   string
 		refuse func(*mailServer)
@@ -292,18 +292,18 @@ func TestRefusals(t *testing.T) {
 		{"no such mailbox, said late", data(554, "5.1.1"), permanent, "message rejected with 554 5.1.1"},
 		{"content is not converted", data(554, "5.6.3"), permanent, "message rejected with 554 5.6.3"},
 
-		{"recipient later", rcpt(450, "4.1.1"), refused, "recipient rejected with 450 4.1.1"},
-		{"greylisted", data(451, "4.7.1"), refused, "message rejected with 451 4.7.1"},
-		{"relay access denied", rcpt(554, "5.7.1"), refused, "recipient rejected with 554 5.7.1"},
-		{"sender address not owned by user", rcpt(553, "5.7.1"), refused, "recipient rejected with 553 5.7.1"},
-		{"sender's domain not found", rcpt(550, "5.1.8"), refused, "recipient rejected with 550 5.1.8"},
-		{"login required", rcpt(530, ""), refused, "recipient rejected with 530"},
-		{"daily quota", data(550, "5.4.5"), refused, "message rejected with 550 5.4.5"},
-		{"message too big for the system", data(552, "5.3.4"), refused, "message rejected with 552 5.3.4"},
-		{"sender identity not verified, no reason", data(554, ""), refused, "message rejected with 554"},
-		{"not allowed to send as", data(554, "5.2.252"), refused, "message rejected with 554 5.2.252"},
-		{"some error on submission", data(554, "5.2.0"), refused, "message rejected with 554 5.2.0"},
-		{"spam", data(554, "5.7.1"), refused, "message rejected with 554 5.7.1"},
+		{"recipient later", rcpt(450, "4.1.1"), rejected, "recipient rejected with 450 4.1.1"},
+		{"greylisted", data(451, "4.7.1"), rejected, "message rejected with 451 4.7.1"},
+		{"relay access denied", rcpt(554, "5.7.1"), rejected, "recipient rejected with 554 5.7.1"},
+		{"sender address not owned by user", rcpt(553, "5.7.1"), rejected, "recipient rejected with 553 5.7.1"},
+		{"sender's domain not found", rcpt(550, "5.1.8"), rejected, "recipient rejected with 550 5.1.8"},
+		{"login required", rcpt(530, ""), rejected, "recipient rejected with 530"},
+		{"daily quota", data(550, "5.4.5"), rejected, "message rejected with 550 5.4.5"},
+		{"message too big for the system", data(552, "5.3.4"), rejected, "message rejected with 552 5.3.4"},
+		{"sender identity not verified, no reason", data(554, ""), rejected, "message rejected with 554"},
+		{"not allowed to send as", data(554, "5.2.252"), rejected, "message rejected with 554 5.2.252"},
+		{"some error on submission", data(554, "5.2.0"), rejected, "message rejected with 554 5.2.0"},
+		{"spam", data(554, "5.7.1"), rejected, "message rejected with 554 5.7.1"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -315,8 +315,8 @@ func TestRefusals(t *testing.T) {
 			got := other
 			if _, ok := errors.AsType[*notify.PermanentError](err); ok {
 				got = permanent
-			} else if _, ok := errors.AsType[*notify.RefusedError](err); ok {
-				got = refused
+			} else if _, ok := errors.AsType[*notify.RejectedError](err); ok {
+				got = rejected
 			}
 			assert.Equal(t, c.want, got)
 		})
@@ -334,15 +334,15 @@ func TestTooLarge(t *testing.T) {
 		_, ok := errors.AsType[*notify.TooLargeError](err)
 		return ok
 	}
-	for _, answer := range []error{refusal(552, "5.3.4", ""), refusal(552, "", ""), refusal(554, "5.2.3", "")} {
+	for _, answer := range []error{rejection(552, "5.3.4", ""), rejection(552, "", ""), rejection(554, "5.2.3", "")} {
 		server := serve(t, serverKind{}, func(m *mailServer) { m.dataErr = answer })
 		assert.True(t, large(sender(t, server, "?tls=none").Send(t.Context(), m)), "%v", answer)
 		assert.False(t, large(sender(t, server, "?tls=none").Send(t.Context(), hello())), "there is nothing to leave out")
 	}
-	server := serve(t, serverKind{}, func(m *mailServer) { m.dataErr = refusal(554, "5.7.1", "") })
+	server := serve(t, serverKind{}, func(m *mailServer) { m.dataErr = rejection(554, "5.7.1", "") })
 	assert.False(t, large(sender(t, server, "?tls=none").Send(t.Context(), m)))
 
-	says := serve(t, serverKind{limit: 1300}, func(m *mailServer) { m.dataErr = refusal(451, "", "") })
+	says := serve(t, serverKind{limit: 1300}, func(m *mailServer) { m.dataErr = rejection(451, "", "") })
 	err := sender(t, says, "?tls=none").Send(t.Context(), m)
 	assert.True(t, large(err), "the encoded file has 1404 bytes")
 	var permanent *notify.PermanentError

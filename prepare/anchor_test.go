@@ -180,8 +180,8 @@ func TestTooMany(t *testing.T) {
 		pages[i] = page
 	}
 	_, err := resolve(t, prepare.Anchor{Text: "a", Match: prepare.All}, pages...)
-	var refused *prepare.AnchorError
-	require.ErrorAs(t, err, &refused)
+	var rejected *prepare.AnchorError
+	require.ErrorAs(t, err, &rejected)
 	require.ErrorContains(t, err, "more than 1000 times in the document")
 }
 

@@ -35,9 +35,9 @@ func TestCutsOfUses(t *testing.T) {
 	require.Equal(t, []revision1.Cut{{Page: 1, Tags: 1}, {Page: 2, Tags: 1}, {Form: 6, Codes: [][4]float64{{1, 0, 1, 500}}}}, got)
 }
 
-// TestCutsRefuse checks that an appearance shared by annotations that lose different parts results in an error with the
+// TestCutsReject checks that an appearance shared by annotations that lose different parts results in an error with the
 // tag.
-func TestCutsRefuse(t *testing.T) {
+func TestCutsReject(t *testing.T) {
 	t.Parallel()
 	form := pdf.Ref{Num: 6}
 	_, err := cuts(foundTags{tags: []FoundTag{{

@@ -76,7 +76,7 @@ func TestTagsNearBraces(t *testing.T) {
 		"the", "parties", "agree that", "{{signature}}", "{{Name;role=signer1;type=text}}", "[sig|req|signer1]", "[1]", "(see", "lease", "of", "x", "and so on",
 	}
 	long := []string{"{{Long;role=signer1;type=select;options=One,", "Two,Three,Four;label=A label that is", "long;placeholder=and longer than the line", "is wide, by far}} and then"}
-	found, refused := 0, 0
+	found, rejected := 0, 0
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 60))
 		var content strings.Builder
@@ -112,13 +112,13 @@ func TestTagsNearBraces(t *testing.T) {
 		quick, whole := findBothWays(t.Context(), onePage(content.String()))
 		require.Equal(t, whole, quick, "seed %d\n%s", seed, content.String())
 		if strings.Contains(whole, "cannot be read") {
-			refused++
+			rejected++
 		} else if whole != "" {
 			found++
 		}
 	}
 	require.Greater(t, found, 50)
-	require.Greater(t, refused, 50)
+	require.Greater(t, rejected, 50)
 }
 
 // FuzzTagsNearBraces checks that, for arbitrary content, the text near braces yields the same tags as the complete

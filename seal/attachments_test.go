@@ -149,7 +149,7 @@ func TestAttachmentsMustBeTheOnesThatWereGiven(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
 	files := map[string][]byte{"scan.pdf": sealkit.SimplePDF(1)}
-	refused := func(change func(*seal.Job)) error {
+	rejected := func(change func(*seal.Job)) error {
 		j := attached(t, sealkit.SimplePDF(1), files, "scan.pdf")
 		change(&j)
 		out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
@@ -160,9 +160,9 @@ func TestAttachmentsMustBeTheOnesThatWereGiven(t *testing.T) {
 		return err
 	}
 	var r *rejection.Error
-	require.ErrorAs(t, refused(func(j *seal.Job) { j.Attachments[0].Content = bytes.NewReader(sealkit.SimplePDF(2)) }), &r)
+	require.ErrorAs(t, rejected(func(j *seal.Job) { j.Attachments[0].Content = bytes.NewReader(sealkit.SimplePDF(2)) }), &r)
 	require.Equal(t, rejection.OriginalChanged, r.Code)
-	require.ErrorContains(t, refused(func(j *seal.Job) { j.Attachments[0].Size += 1 << 20 }), "reading attachment")
+	require.ErrorContains(t, rejected(func(j *seal.Job) { j.Attachments[0].Size += 1 << 20 }), "reading attachment")
 	for _, change := range []func(*seal.Job){
 		func(j *seal.Job) { j.Attachments[0].FieldID = "another" },
 		func(j *seal.Job) { j.Attachments[0].SignerID = sealkit.JomoID },
@@ -174,7 +174,7 @@ func TestAttachmentsMustBeTheOnesThatWereGiven(t *testing.T) {
 			a.Content, a.Size, a.SHA256 = bytes.NewReader(other), int64(len(other)), hex.EncodeToString(sum[:])
 		},
 	} {
-		require.ErrorContains(t, refused(change), "differs from the one added")
+		require.ErrorContains(t, rejected(change), "differs from the one added")
 	}
 }
 

@@ -73,9 +73,9 @@ func TestAnnotation_Place(t *testing.T) {
 		d, err := pdf.Value("<</Subtype/Square/F " + flags + "/Rect[1 2 3 4]>>").Dict()
 		require.NoError(t, err)
 		err = (&painter{assembly: &assembly{file: f}}).annotation(&stamps{}, 0, d, nil)
-		var refused *rejection.Error
-		require.ErrorAs(t, err, &refused, flags)
-		require.Equal(t, rejection.PDFAmbiguous, refused.Code, flags)
+		var rejected *rejection.Error
+		require.ErrorAs(t, err, &rejected, flags)
+		require.Equal(t, rejection.PDFAmbiguous, rejected.Code, flags)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNewRejects(t *testing.T) {
 	t.Parallel()
 	small, err := rsa.GenerateKey(rand.Reader, 1024)
 	require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestAlreadySigned(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
 	require.NoError(t, err)
 	_, err = s.Seal(t.Context(), out, sealkit.Job(t, original))
-	require.Equal(t, rejection.DocumentSigned, sealkit.RefusalCode(t, err))
+	require.Equal(t, rejection.DocumentSigned, sealkit.RejectionCode(t, err))
 	require.NoError(t, out.Close())
 }
 
@@ -146,23 +146,23 @@ func TestManifestAttachment(t *testing.T) {
 	require.Contains(t, string(got), `"protected"`)
 }
 
-func TestSealRefusesAChangedOriginal(t *testing.T) {
+func TestSealRejectsAChangedOriginal(t *testing.T) {
 	t.Parallel()
 	j := sealkit.Job(t, sealkit.SimplePDF(1))
 	j.OriginalSHA256 = strings.Repeat("ab", 32)
 	err := sealError(t, j)
-	var refused *rejection.Error
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, rejection.OriginalChanged, refused.Code)
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, rejection.OriginalChanged, rejected.Code)
 }
 
-func TestSealRefusesAFieldBeyondThePages(t *testing.T) {
+func TestSealRejectsAFieldBeyondThePages(t *testing.T) {
 	t.Parallel()
 	j := sealkit.Job(t, sealkit.SimplePDF(1))
 	j.Values[0].Page = 2
-	var refused *rejection.Error
-	require.ErrorAs(t, sealError(t, j), &refused)
-	require.Equal(t, rejection.FieldOffPage, refused.Code)
+	var rejected *rejection.Error
+	require.ErrorAs(t, sealError(t, j), &rejected)
+	require.Equal(t, rejection.FieldOffPage, rejected.Code)
 }
 
 func sealError(t *testing.T, j seal.Job) error {

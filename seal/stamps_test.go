@@ -152,9 +152,9 @@ func TestHiddenTooDeep(t *testing.T) {
 				Objects: []string{"<</Type/OCG/Name(Hidden)>>", tt.form, tt.font, "<</Length 36>>\nstream\n1 0 0 0 1 1 d1 /OC /Hidden BDC       \nendstream"},
 			})
 			_, err := admission.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), admission.DefaultLimits())
-			var refused *rejection.Error
-			require.ErrorAs(t, err, &refused)
-			require.Equal(t, rejection.PDFTooComplex, refused.Code, refused.Message)
+			var rejected *rejection.Error
+			require.ErrorAs(t, err, &rejected)
+			require.Equal(t, rejection.PDFTooComplex, rejected.Code, rejected.Message)
 		})
 	}
 }
@@ -164,9 +164,9 @@ func TestTooManyAnnotations(t *testing.T) {
 	t.Parallel()
 	b := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources + "/Annots[" + strings.Repeat("null ", 20_001) + "]"}}})
 	_, err := admission.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), admission.DefaultLimits())
-	var refused *rejection.Error
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, rejection.PDFTooComplex, refused.Code)
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, rejection.PDFTooComplex, rejected.Code)
 }
 
 // TestDarkPages checks that dark ink has a light backing on a page that is or may be dark, and none on a light page.

@@ -31,7 +31,7 @@ func TestApps_AreValidated(t *testing.T) {
 			"validation_error tenants[1]": {"A", models.PlanFree, []string{"t", long}},
 		} {
 			_, _, err := s.CreateApp(ctx, c.name, c.plan, c.tenants)
-			assert.Equal(t, want, refusalOf(t, err))
+			assert.Equal(t, want, rejectionOf(t, err))
 		}
 		app, _, err := s.CreateApp(ctx, "A", models.PlanFree, []string{"t"})
 		require.NoError(t, err)
@@ -43,7 +43,7 @@ func TestApps_AreValidated(t *testing.T) {
 			"validation_error tenants[0]": {Tenants: &[]string{long}},
 		} {
 			_, err := s.UpdateApp(ctx, app.ID, c)
-			assert.Equal(t, want, refusalOf(t, err))
+			assert.Equal(t, want, rejectionOf(t, err))
 		}
 		unchanged, err := s.App(ctx, app.ID)
 		require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestClientSecrets(t *testing.T) {
 		assert.Equal(t, [][]byte{[]byte(third), []byte(second)}, job.Secrets, "those that hold, the newest first")
 
 		newest, older := list(app)[0].ID, list(app)[1].ID
-		assert.Equal(t, "secret_newest", refusalOf(t, s.EndClientSecret(ctx, app.ID, newest)))
+		assert.Equal(t, "secret_newest", rejectionOf(t, s.EndClientSecret(ctx, app.ID, newest)))
 		require.NoError(t, s.EndClientSecret(ctx, app.ID, older))
 		require.ErrorIs(t, s.EndClientSecret(ctx, app.ID, older), models.ErrNotFound, "it has ended")
 		require.ErrorIs(t, s.EndClientSecret(ctx, app.ID, list(other)[0].ID), models.ErrNotFound)
@@ -191,7 +191,7 @@ func TestPlans_AreCounted(t *testing.T) {
 				e.Events = append(e.Events, models.Event{ID: uuid.New(), EnvelopeID: e.ID, Name: models.EventEnvelopeSent, Timestamp: clock.Now(), Actor: "system"})
 				return s.Create(ctx, e)
 			}
-			assert.Equal(t, "plan_limit_reached", refusalOf(t, send()))
+			assert.Equal(t, "plan_limit_reached", rejectionOf(t, send()))
 			assert.Equal(t, limit, used(free), "what was refused is not counted")
 			clock.Add(31 * 24 * time.Hour)
 			assert.Zero(t, used(free), "another month")

@@ -27,9 +27,9 @@ func TestCredentials(t *testing.T) {
 			require.ErrorIs(t, err, models.ErrNotFound)
 		}
 		_, _, err = s.CreateApp(t.Context(), "", "gold", nil)
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal)
-		assert.Contains(t, refusal.Fields, "name")
-		assert.Contains(t, refusal.Fields, "plan")
+		var rejection *models.Error
+		require.ErrorAs(t, err, &rejection)
+		assert.Contains(t, rejection.Fields, "name")
+		assert.Contains(t, rejection.Fields, "plan")
 	})
 }

@@ -51,9 +51,9 @@ func (s *UserRepository) FactorState(ctx context.Context, user uuid.UUID) (Facto
 	return f, wrap(err, "load second factor")
 }
 
-// EnrolFactor creates the secret of a console user's second factor, which is inactive until ConfirmFactor is called.
+// EnrollFactor creates the secret of a console user's second factor, which is inactive until ConfirmFactor is called.
 // Each call replaces the secret.
-func (s *UserRepository) EnrolFactor(ctx context.Context, u *models.ConsoleUser) (totp.Secret, error) {
+func (s *UserRepository) EnrollFactor(ctx context.Context, u *models.ConsoleUser) (totp.Secret, error) {
 	secret, err := totp.New(issuer, u.Email)
 	if err != nil {
 		return secret, err

@@ -114,7 +114,7 @@ func TestNotificationSettings_ChangeOnlyNamedMembers(t *testing.T) {
 		assert.Equal(t, models.DefaultNotifications(bob.ID), must(s.Notifications(ctx, bob.ID)))
 
 		_, err := s.ChangeNotifications(ctx, ada.ID, func(n *models.NotificationSettings) error { n.TimeZone = "Nowhere"; return nil })
-		assert.Equal(t, "validation_error timeZone", refusalOf(t, err))
+		assert.Equal(t, "validation_error timeZone", rejectionOf(t, err))
 		assert.Equal(t, want, must(s.Notifications(ctx, ada.ID)))
 
 		f.choose(ada, func(n *models.NotificationSettings) { n.Frequency = models.NotifyDaily })

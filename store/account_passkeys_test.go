@@ -58,7 +58,7 @@ func TestPasskeys_AreLimitedAndUsedInTurn(t *testing.T) {
 		for ; n < 10; n++ {
 			require.NoError(t, add(ada, n))
 		}
-		require.Equal(t, "too_many_passkeys", refusalOf(t, add(ada, n)))
+		require.Equal(t, "too_many_passkeys", rejectionOf(t, add(ada, n)))
 		require.NoError(t, add(bob, n))
 		keys, err := s.Passkeys(ctx, ada.ID)
 		require.NoError(t, err)

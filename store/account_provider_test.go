@@ -57,13 +57,13 @@ func TestUserOfProvider(t *testing.T) {
 			"account_disabled": identity("bob", "Bob@example.com", "Bob"),
 		} {
 			_, created, err := s.UserOfProvider(ctx, id)
-			require.Equal(t, code, refusalOf(t, err))
+			require.Equal(t, code, rejectionOf(t, err))
 			require.False(t, created)
 		}
 		_, _, err = s.UserOfProvider(ctx, identity("x", "nobody", "X"))
-		require.Equal(t, "email_unverified", refusalOf(t, err))
+		require.Equal(t, "email_unverified", rejectionOf(t, err))
 		_, _, err = s.UserOfProvider(ctx, identity("nameless", "n@example.com", ""))
-		require.Equal(t, "account_disabled", refusalOf(t, err))
+		require.Equal(t, "account_disabled", rejectionOf(t, err))
 		kept, err := s.Login(ctx, "ada@example.com", "correct horse ada")
 		require.NoError(t, err)
 		require.Equal(t, ada.ID, kept.ID)

@@ -66,7 +66,7 @@ func TestSettings_BelongToAppAndTenant(t *testing.T) {
 		assert.Nil(t, own.SenderName, "it was named, and is taken back")
 		assert.Equal(t, []any{7, "legal@example.com", clock.Now()}, []any{*own.RetentionDays, *own.ReplyTo, own.UpdatedAt.UTC()})
 		zero := 0
-		assert.Equal(t, "validation_error defaultExpiryDays", refusalOf(t, s.SaveSettings(ctx, models.Settings{AppID: app.ID, DefaultExpiryDays: &zero})))
-		assert.Equal(t, "validation_error tenantId", refusalOf(t, s.SaveSettings(ctx, models.Settings{AppID: app.ID, TenantID: "a\nb"})))
+		assert.Equal(t, "validation_error defaultExpiryDays", rejectionOf(t, s.SaveSettings(ctx, models.Settings{AppID: app.ID, DefaultExpiryDays: &zero})))
+		assert.Equal(t, "validation_error tenantId", rejectionOf(t, s.SaveSettings(ctx, models.Settings{AppID: app.ID, TenantID: "a\nb"})))
 	})
 }

@@ -26,9 +26,9 @@ func TestPlanLimit(t *testing.T) {
 		require.NoError(t, err)
 		e.Events = append(e.Events, models.Event{ID: uuid.New(), EnvelopeID: e.ID, Name: models.EventEnvelopeSent, Timestamp: clock.Now(), Actor: "system"})
 		err = s.Create(t.Context(), e)
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal)
-		assert.Equal(t, "plan_limit_reached", refusal.Code)
+		var rejection *models.Error
+		require.ErrorAs(t, err, &rejection)
+		assert.Equal(t, "plan_limit_reached", rejection.Code)
 		_, err = s.Envelope(t.Context(), free.ID, e.ID)
 		require.ErrorIs(t, err, models.ErrNotFound, "nothing was half done")
 	})

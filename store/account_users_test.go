@@ -19,13 +19,13 @@ import (
 	"countersign/test/kit"
 )
 
-// refusalOf returns the code of a rejection, followed by the paths of the invalid values.
-func refusalOf(t *testing.T, err error) string {
+// rejectionOf returns the code of a rejection, followed by the paths of the invalid values.
+func rejectionOf(t *testing.T, err error) string {
 	t.Helper()
-	var refused *models.Error
-	require.ErrorAs(t, err, &refused)
-	out := refused.Code
-	for path := range refused.Fields {
+	var rejected *models.Error
+	require.ErrorAs(t, err, &rejected)
+	out := rejected.Code
+	for path := range rejected.Fields {
 		out += " " + path
 	}
 	return out
@@ -67,7 +67,7 @@ func TestConsoleUsers_AreValidated(t *testing.T) {
 			{"ADA@example.com", "N", good, models.RoleViewer, "user_exists"},
 		} {
 			_, err := s.CreateUser(ctx, app.ID, c.email, c.name, c.password, c.role)
-			assert.Equal(t, c.want, refusalOf(t, err), "%+v", c)
+			assert.Equal(t, c.want, rejectionOf(t, err), "%+v", c)
 		}
 		_, err := s.CreateUser(ctx, uuid.New(), "n@example.com", "N", good, models.RoleViewer)
 		require.ErrorIs(t, err, models.ErrNotFound)
@@ -131,7 +131,7 @@ func TestLinkProvider_KeepsOtherDisabledUsers(t *testing.T) {
 		_, err = s.LinkProvider(ctx, bob.ID, identity("bob"))
 		require.NoError(t, err)
 		_, _, err = s.UserOfProvider(ctx, identity("ada"))
-		require.Equal(t, "account_disabled", refusalOf(t, err))
+		require.Equal(t, "account_disabled", rejectionOf(t, err))
 	})
 }
 
@@ -152,14 +152,14 @@ func TestLinkProvider_IdentityThatCannotBeConnected_IsRejected(t *testing.T) {
 			return store.ProviderIdentity{Issuer: "https://login.example.com", Subject: subject, App: app, Role: models.RoleViewer}
 		}
 		_, err = s.LinkProvider(ctx, ada.ID, identity(newID(), "ada"))
-		require.Equal(t, "account_elsewhere", refusalOf(t, err))
+		require.Equal(t, "account_elsewhere", rejectionOf(t, err))
 		u, err := s.LinkProvider(ctx, ada.ID, identity(app.ID, "ada"))
 		require.NoError(t, err)
 		require.Equal(t, models.RoleViewer, u.Role)
 		_, err = s.LinkProvider(ctx, ada.ID, identity(app.ID, "ada again"))
-		require.Equal(t, "provider_account", refusalOf(t, err))
+		require.Equal(t, "provider_account", rejectionOf(t, err))
 		_, err = s.LinkProvider(ctx, bob.ID, identity(app.ID, "ada"))
-		require.Equal(t, "identity_taken", refusalOf(t, err))
+		require.Equal(t, "identity_taken", rejectionOf(t, err))
 		require.NoError(t, s.ConfirmPassword(ctx, bob.ID, "correct horse bob"))
 		require.NoError(t, s.DisableUser(ctx, app.ID, bob.ID))
 		_, err = s.LinkProvider(ctx, bob.ID, identity(app.ID, "bob"))
@@ -209,7 +209,7 @@ func TestLeakedPasswords(t *testing.T) {
 			s := open(list)
 			app, _, _ := newUsers(t, s)
 			_, err := s.CreateUser(t.Context(), app.ID, "n@example.com", "N", "correct horse battery staple", models.RoleViewer)
-			assert.Equal(t, "validation_error password", refusalOf(t, err))
+			assert.Equal(t, "validation_error password", rejectionOf(t, err))
 			_, err = s.CreateUser(t.Context(), app.ID, "n@example.com", "N", "correct horse battery stapler", models.RoleViewer)
 			require.NoError(t, err)
 			s = open(list + ".gone")
@@ -234,9 +234,9 @@ func TestConsoleUsers_ChangeOnlyNamedMembers(t *testing.T) {
 		require.NoError(t, err)
 		name, role, long, wrong := "Robert", models.RoleSupport, strings.Repeat("x", 256), models.Role("owner")
 		_, err = s.UpdateUser(ctx, app.ID, bob.ID, store.UserChange{Name: &long})
-		assert.Equal(t, "validation_error name", refusalOf(t, err))
+		assert.Equal(t, "validation_error name", rejectionOf(t, err))
 		_, err = s.UpdateUser(ctx, app.ID, bob.ID, store.UserChange{Role: &wrong})
-		assert.Equal(t, "validation_error role", refusalOf(t, err))
+		assert.Equal(t, "validation_error role", rejectionOf(t, err))
 		_, err = s.UpdateUser(ctx, app.ID, bob.ID, store.UserChange{Name: &name})
 		require.NoError(t, err)
 		changed, err := s.UpdateUser(ctx, app.ID, bob.ID, store.UserChange{Role: &role})
@@ -262,7 +262,7 @@ func TestConsoleUsers_ChangeOnlyNamedMembers(t *testing.T) {
 		require.NoError(t, err)
 		adas, err := s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil)
 		require.NoError(t, err)
-		require.Equal(t, "validation_error newPassword", refusalOf(t, s.SetPassword(ctx, bob, "short", keep.ID)))
+		require.Equal(t, "validation_error newPassword", rejectionOf(t, s.SetPassword(ctx, bob, "short", keep.ID)))
 		require.NoError(t, s.SetPassword(ctx, bob, "another good one", keep.ID))
 		_, err = s.Login(ctx, "bob@example.com", "another good one")
 		require.NoError(t, err)
@@ -318,7 +318,7 @@ func TestListUsers_ShowsFactorsAndLastActivity(t *testing.T) {
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		app, ada, bob := newUsers(t, s)
-		_, err := s.EnrolFactor(ctx, bob)
+		_, err := s.EnrollFactor(ctx, bob)
 		require.NoError(t, err)
 		confirmFactor(t, s, clock, ada)
 		first, err := s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil)

@@ -24,10 +24,10 @@ func TestCleanup_RemovesOldBulkData(t *testing.T) {
 		old, waiting := f.failedBulk(2), must(f.bulk(1, 0))
 		mixed, err := f.bulk(2, 0)
 		require.NoError(t, err)
-		refusal := models.Reject(models.KindInvalid, "x", "y")
-		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, f.work(mixed, 1).Rows[0], refusal))
+		rejection := models.Reject(models.KindInvalid, "x", "y")
+		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, f.work(mixed, 1).Rows[0], rejection))
 		clock.Add(time.Hour)
-		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, f.work(mixed, 1).Rows[0], refusal))
+		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, f.work(mixed, 1).Rows[0], rejection))
 
 		clock.Add(history - time.Hour)
 		removed, err := s.RemoveExpired(ctx, store.ExpiredBulkData)
@@ -39,7 +39,7 @@ func TestCleanup_RemovesOldBulkData(t *testing.T) {
 		assert.Equal(t, 3, removed)
 
 		_, err = f.retry(old)
-		assert.Equal(t, "bulk_send_rows_removed", refusalOf(t, err))
+		assert.Equal(t, "bulk_send_rows_removed", rejectionOf(t, err))
 		got, err := s.BulkSend(ctx, f.app.ID, old.ID)
 		require.NoError(t, err)
 		assert.Equal(t, []any{models.BulkCompleted, models.BulkCounts{Failed: 2}}, []any{got.Status, got.Counts}, "a refused retry changes nothing")
@@ -67,8 +67,8 @@ func TestBulkData_IsRemovedOrRetried(t *testing.T) {
 			b := f.failedBulk(rows)
 			clock.Add(history + time.Minute)
 			var wg sync.WaitGroup
-			var refused error
-			wg.Go(func() { _, refused = f.retry(b) })
+			var rejected error
+			wg.Go(func() { _, rejected = f.retry(b) })
 			wg.Go(func() {
 				_, err := s.RemoveExpired(ctx, store.ExpiredBulkData)
 				assert.NoError(t, err)
@@ -76,8 +76,8 @@ func TestBulkData_IsRemovedOrRetried(t *testing.T) {
 			wg.Wait()
 			got := f.counts(b)
 			assert.Equal(t, models.BulkCounts{Pending: got.Pending, Failed: rows - got.Pending}, got)
-			if refused != nil {
-				assert.Equal(t, "bulk_send_rows_removed", refusalOf(t, refused))
+			if rejected != nil {
+				assert.Equal(t, "bulk_send_rows_removed", rejectionOf(t, rejected))
 				assert.Zero(t, got.Pending)
 				continue
 			}
@@ -89,7 +89,7 @@ func TestBulkData_IsRemovedOrRetried(t *testing.T) {
 			}
 			_, err := f.retry(b)
 			if got.Failed > 0 {
-				assert.Equal(t, "bulk_send_rows_removed", refusalOf(t, err), "the others are gone, not waiting")
+				assert.Equal(t, "bulk_send_rows_removed", rejectionOf(t, err), "the others are gone, not waiting")
 			}
 		}
 	})

@@ -245,7 +245,7 @@ func (s *BulkRepository) FinishBulkSend(ctx context.Context, app, id uuid.UUID) 
 		}
 		now := s.now()
 		if _, err := b.Apply(models.BulkFinish, now); err != nil {
-			return b.Status == models.BulkCompleted, ignoreRefusal(err)
+			return b.Status == models.BulkCompleted, ignoreRejection(err)
 		}
 		t.exec("UPDATE bulk_sends SET status = $2, completed_at = $3 WHERE id = $1", b.ID, b.Status, b.CompletedAt)
 		return true, s.announceBulk(t, b, counts[id])
@@ -253,9 +253,9 @@ func (s *BulkRepository) FinishBulkSend(ctx context.Context, app, id uuid.UUID) 
 	return finished, wrap(err, "finish bulk send %s", id)
 }
 
-// ignoreRefusal returns nil for a rejected transition, because another process has already performed or prevented the
+// ignoreRejection returns nil for a rejected transition, because another process has already performed or prevented the
 // step. It returns other errors unchanged.
-func ignoreRefusal(err error) error {
+func ignoreRejection(err error) error {
 	if models.IsRejection(err) {
 		return nil
 	}

@@ -165,7 +165,7 @@ func TestBulkSends_FollowTheirState(t *testing.T) {
 		change := func(b *models.BulkSend, a models.BulkAction) models.BulkStatus {
 			got, err := s.ChangeBulkSend(ctx, f.app.ID, b.ID, a, nil)
 			if err != nil {
-				return models.BulkStatus(refusalOf(t, err))
+				return models.BulkStatus(rejectionOf(t, err))
 			}
 			return got.Status
 		}
@@ -182,9 +182,9 @@ func TestBulkSends_FollowTheirState(t *testing.T) {
 		assert.False(t, done)
 		assert.Equal(t, models.BulkRunning, change(b, models.BulkResume))
 		require.NoError(t, s.SendBulkRow(ctx, rows[1], f.envelope(nil)))
-		refusal := models.Reject(models.KindConflict, "external_id_taken", "Another envelope has it.")
-		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, rows[2], refusal))
-		require.ErrorIs(t, s.FailBulkRow(ctx, f.app.ID, rows[1], refusal), store.ErrBulkRowNotPending)
+		rejection := models.Reject(models.KindConflict, "external_id_taken", "Another envelope has it.")
+		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, rows[2], rejection))
+		require.ErrorIs(t, s.FailBulkRow(ctx, f.app.ID, rows[1], rejection), store.ErrBulkRowNotPending)
 		assert.Equal(t, models.BulkCanceled, change(b, models.BulkCancel))
 		require.ErrorIs(t, s.SendBulkRow(ctx, rows[3], f.envelope(nil)), store.ErrBulkRowNotPending)
 		assert.Equal(t, models.BulkCounts{Sent: 2, Failed: 1, Canceled: 1}, f.counts(b))
@@ -195,7 +195,7 @@ func TestBulkSends_FollowTheirState(t *testing.T) {
 		require.ErrorIs(t, err, models.ErrNotFound, "another app's")
 		_, err = s.BulkSend(ctx, newID(), b.ID)
 		require.ErrorIs(t, err, models.ErrNotFound)
-		assert.Equal(t, "not_mine", refusalOf(t, func() error {
+		assert.Equal(t, "not_mine", rejectionOf(t, func() error {
 			_, err := s.ChangeBulkSend(ctx, f.app.ID, b.ID, models.BulkCancel, func(*models.BulkSend) error { return models.Reject(models.KindForbidden, "not_mine", "no") })
 			return err
 		}()))
@@ -247,7 +247,7 @@ func TestBulkSends_Complete(t *testing.T) {
 		require.Len(t, rows, 1)
 		assert.Equal(t, []any{2, `{"of":"row 2"}`, ""}, []any{rows[0].Row, rows[0].Data, rows[0].ErrorCode})
 		_, err = s.ChangeBulkSend(ctx, f.app.ID, b.ID, models.BulkRetry, nil)
-		assert.Equal(t, "bulk_send_no_failed_rows", refusalOf(t, err))
+		assert.Equal(t, "bulk_send_no_failed_rows", rejectionOf(t, err))
 		require.NoError(t, s.SendBulkRow(ctx, rows[0], f.envelope(nil)))
 		assert.True(t, finish())
 		assert.Len(t, events(), 2)
@@ -264,15 +264,15 @@ func TestBulkSends_ReserveEnvelopes(t *testing.T) {
 		limit := s.PlanLimits(models.PlanFree).EnvelopesPerMonth
 		require.Positive(t, limit)
 		_, err := f.bulk(limit+1, 0)
-		assert.Equal(t, "plan_limit_reached", refusalOf(t, err))
+		assert.Equal(t, "plan_limit_reached", rejectionOf(t, err))
 		used, reserved := f.usage()
 		assert.Equal(t, []int{0, 0}, []int{used, reserved}, "a refusal reserves nothing")
 		b, err := f.bulk(limit-1, 0)
 		require.NoError(t, err)
 		require.NoError(t, s.Create(ctx, f.envelope(nil)), "there is one left")
-		assert.Equal(t, "plan_limit_reached", refusalOf(t, s.Create(ctx, f.envelope(nil))))
+		assert.Equal(t, "plan_limit_reached", rejectionOf(t, s.Create(ctx, f.envelope(nil))))
 		_, err = f.bulk(1, 0)
-		assert.Equal(t, "plan_limit_reached", refusalOf(t, err))
+		assert.Equal(t, "plan_limit_reached", rejectionOf(t, err))
 		used, reserved = f.usage()
 		assert.Equal(t, []int{1, limit - 1}, []int{used, reserved})
 
@@ -283,7 +283,7 @@ func TestBulkSends_ReserveEnvelopes(t *testing.T) {
 		assert.Equal(t, []int{2, limit - 3}, []int{used, reserved})
 		require.NoError(t, s.Create(ctx, f.envelope(nil)), "what has failed is free again")
 		_, err = s.ChangeBulkSend(ctx, f.app.ID, b.ID, models.BulkRetry, nil)
-		assert.Equal(t, "plan_limit_reached", refusalOf(t, err), "and has to be reserved anew")
+		assert.Equal(t, "plan_limit_reached", rejectionOf(t, err), "and has to be reserved anew")
 		assert.Equal(t, 1, f.counts(b).Failed)
 
 		first := clock.Now()

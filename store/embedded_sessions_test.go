@@ -37,7 +37,7 @@ func TestEmbeddedSession_IsNotTheSuccessors(t *testing.T) {
 			successor = *now
 			return err
 		}))
-		assert.Equal(t, "signer_changed", refusalOf(t, embed(e.Signers[0])))
+		assert.Equal(t, "signer_changed", rejectionOf(t, embed(e.Signers[0])))
 		require.NoError(t, embed(&successor))
 	})
 }
@@ -95,7 +95,7 @@ func TestEmbeddedSessions_KeepTheirLinks(t *testing.T) {
 			require.Equal(t, second, link(), "which lasts")
 
 			require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
-			require.Equal(t, "envelope_closed", refusalOf(t, s.CreateEmbeddedSession(ctx, f.session(e, "d"), f.embeds(seen))), "voided since the signer was seen")
+			require.Equal(t, "envelope_closed", rejectionOf(t, s.CreateEmbeddedSession(ctx, f.session(e, "d"), f.embeds(seen))), "voided since the signer was seen")
 		})
 	}
 }
@@ -119,7 +119,7 @@ func TestEmbeddedSessions_WaitForReplacement(t *testing.T) {
 		_, err := now.Replace(f.act(), now.Signers[0].ID, models.Replacement{Name: "Grete", Email: "grete@navy.example"})
 		return err
 	}))
-	assert.Equal(t, "signer_changed", refusalOf(t, <-made))
+	assert.Equal(t, "signer_changed", rejectionOf(t, <-made))
 }
 
 // TestEmbeddedSessions_FoundByToken checks that sessions are found by their token, and that only the app and tenant

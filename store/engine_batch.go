@@ -83,7 +83,7 @@ func sendTogether(ctx context.Context, c *pgx.Conn, statements []statement) erro
 		})
 	}
 	err := c.SendBatch(ctx, &b).Close()
-	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == lostUpdateCode {
+	if rejected, ok := errors.AsType[*pgconn.PgError](err); ok && rejected.Code == lostUpdateCode {
 		return errLostUpdate
 	}
 	return err

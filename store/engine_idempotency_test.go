@@ -28,20 +28,20 @@ func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 		claim := func(r store.IdempotentRequest) (uuid.UUID, *store.StoredResponse, error) {
 			return s.ClaimKey(ctx, r, keep)
 		}
-		refused := func(want string, r store.IdempotentRequest) {
+		rejected := func(want string, r store.IdempotentRequest) {
 			t.Helper()
 			_, answer, err := claim(r)
-			assert.Equal(t, want, refusalOf(t, err))
+			assert.Equal(t, want, rejectionOf(t, err))
 			assert.Nil(t, answer)
 		}
 		id, answer, err := claim(r)
 		require.NoError(t, err)
 		require.Nil(t, answer)
 		require.NotEqual(t, uuid.Nil, id)
-		refused("idempotency_in_flight", r)
-		refused("idempotency_key_reused", another)
+		rejected("idempotency_in_flight", r)
+		rejected("idempotency_key_reused", another)
 		clock.Add(inFlight - time.Microsecond)
-		refused("idempotency_in_flight", r)
+		rejected("idempotency_in_flight", r)
 
 		// The process is now considered dead. A retry replaces the request, which can no longer commit.
 		clock.Add(time.Microsecond)
@@ -52,7 +52,7 @@ func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 		createApp := func(s *store.Store) error { _, _, err := s.CreateApp(ctx, "Late", models.PlanFree, nil); return err }
 		require.Error(t, under(ctx, s, id, createApp))
 		require.NoError(t, s.ReleaseKey(ctx, id, true), "it is not the one that is there")
-		refused("idempotency_in_flight", r)
+		rejected("idempotency_in_flight", r)
 
 		want := store.StoredResponse{Status: http.StatusCreated, Header: http.Header{"Location": {"/v1/envelopes/1"}}, Body: []byte(`{"a":1}`)}
 		require.NoError(t, s.StoreResponse(ctx, second, want))
@@ -62,7 +62,7 @@ func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 			assert.Equal(t, second, got)
 			assert.Equal(t, &want, answer)
 		}
-		refused("idempotency_key_reused", another)
+		rejected("idempotency_key_reused", another)
 		clock.Add(keep - time.Microsecond)
 		_, answer, err = claim(r)
 		require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 		require.NoError(t, under(ctx, s, id, change))
 		clock.Add(time.Minute)
 		_, _, err = s.ClaimKey(ctx, r, time.Hour)
-		assert.Equal(t, "idempotency_interrupted", refusalOf(t, err))
+		assert.Equal(t, "idempotency_interrupted", rejectionOf(t, err))
 
 		// A request without a key returns its response, and leaves no record.
 		given, err := s.Execute(ctx, uuid.Nil, func(s *store.Store) (*store.StoredResponse, error) {

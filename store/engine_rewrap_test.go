@@ -159,7 +159,7 @@ func TestRewrap_SignIns(t *testing.T) {
 		require.NoError(t, err)
 		user, err := first.CreateUser(t.Context(), app.ID, "ada@example.com", "Ada", "correct horse", models.RoleViewer)
 		require.NoError(t, err)
-		secret, err := first.EnrolFactor(t.Context(), user)
+		secret, err := first.EnrollFactor(t.Context(), user)
 		require.NoError(t, err)
 		on := store.Device{IP: "192.0.2.7", UserAgent: "Test/1"}
 		session, err := first.StartConsoleSession(t.Context(), user.ID, on, time.Hour, nil)

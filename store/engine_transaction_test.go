@@ -37,7 +37,7 @@ func TestExecute_IsOneTransaction(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, own, 1, "the endpoint was found")
 			assert.Equal(t, hook.ID, own[0].WebhookID)
-			_, err = tx.EnrolFactor(ctx, ada) // uses no separate transaction
+			_, err = tx.EnrollFactor(ctx, ada) // uses no separate transaction
 			require.NoError(t, err)
 
 			others, err := s.Envelope(ctx, f.app.ID, e.ID)

@@ -84,17 +84,17 @@ func TestAuditEvents_CanOnlyBeArchived(t *testing.T) {
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
 		events := f.rows("audit_events")
-		refused := func() {
+		rejected := func() {
 			for _, query := range []string{"DELETE FROM audit_events", "DELETE FROM audit_events WHERE seq = 1", "UPDATE audit_events SET actor = 'x'"} {
 				_, err := f.db.ExecContext(ctx, query)
 				require.ErrorContains(t, err, "append-only", query)
 			}
 		}
-		refused()
+		rejected()
 		assert.Equal(t, events, f.rows("audit_events"))
 		require.NoError(t, s.Archive(ctx, f.ended[0]))
 		require.NoError(t, s.Restore(ctx, f.ended[0].ID))
-		refused()
+		rejected()
 		assert.Equal(t, events, f.rows("audit_events"))
 	})
 }

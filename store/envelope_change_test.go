@@ -298,9 +298,9 @@ func TestUnchangedState_WritesNothing(t *testing.T) {
 		assert.False(t, f.awake(), "there is nothing to take")
 
 		open := pool(t, s).Stats().OpenConnections
-		refused := models.Reject(models.KindConflict, "no", "No.")
-		_, err := s.Change(ctx, f.app.ID, e.ID, func(*models.Envelope) error { return refused })
-		require.ErrorIs(t, err, refused)
+		rejected := models.Reject(models.KindConflict, "no", "No.")
+		_, err := s.Change(ctx, f.app.ID, e.ID, func(*models.Envelope) error { return rejected })
+		require.ErrorIs(t, err, rejected)
 		assert.Equal(t, open, pool(t, s).Stats().OpenConnections)
 	})
 }

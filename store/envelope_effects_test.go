@@ -179,7 +179,7 @@ func TestOutbox_RowsOfEachEvent(t *testing.T) {
 		}, e))
 		e = f.sent(1, nil)
 		require.NoError(t, f.sign(e, 0))
-		assert.Equal(t, []models.OutboxKind{models.OutboxSealingFailed}, kinds(func(e *models.Envelope) error { return e.SealingFailed(f.act(), models.SealingRefused) }, e))
+		assert.Equal(t, []models.OutboxKind{models.OutboxSealingFailed}, kinds(func(e *models.Envelope) error { return e.SealingFailed(f.act(), models.SealingRejected) }, e))
 		days := 1
 		e = f.sent(1, &days)
 		clock.Add(24 * time.Hour)

@@ -23,10 +23,10 @@ func TestExternalIDs(t *testing.T) {
 		taken := func(by uuid.UUID) {
 			t.Helper()
 			_, err := f.draft(in)
-			var refusal *models.Error
-			require.ErrorAs(t, err, &refusal)
-			assert.Equal(t, "external_id_taken", refusal.Code)
-			assert.Equal(t, map[string]any{"envelopeId": by}, refusal.Details)
+			var rejection *models.Error
+			require.ErrorAs(t, err, &rejection)
+			assert.Equal(t, "external_id_taken", rejection.Code)
+			assert.Equal(t, map[string]any{"envelopeId": by}, rejection.Details)
 		}
 		first, err := f.draft(in)
 		require.NoError(t, err)

@@ -50,8 +50,8 @@ func (s *MailRepository) MailSent(ctx context.Context, id string) error {
 func settleMail(b *batch, _ *models.Envelope, ev *models.Event) {
 	switch {
 	case ev.MailID == "":
-	case ev.MailRefused != "":
-		markMailFailed(b, ev.MailID, ev.Timestamp, ev.MailRefused)
+	case ev.MailRejection != "":
+		markMailFailed(b, ev.MailID, ev.Timestamp, ev.MailRejection)
 	default:
 		markMailSent(b, ev.MailID, ev.Timestamp)
 	}
@@ -63,10 +63,10 @@ func markMailSent(b *batch, id string, at time.Time) {
 
 // MailDelayed records the reason why the last attempt to send an email failed and, if the server rejected it, the time
 // of the first rejection. why must be safe to display.
-func (s *MailRepository) MailDelayed(ctx context.Context, id, why string, refused bool) error {
+func (s *MailRepository) MailDelayed(ctx context.Context, id, why string, rejected bool) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.exec("UPDATE mails SET error = $1 WHERE id = $2 AND sent_at IS NULL AND failed_at IS NULL", why, id)
-		if refused {
+		if rejected {
 			t.exec("UPDATE mails SET refused_at = $1 WHERE id = $2 AND refused_at IS NULL", s.now(), id)
 		}
 		return nil

@@ -62,7 +62,7 @@ func TestRestartWorkflow_IsQueuedOnce(t *testing.T) {
 		e, other := f.sent(1, nil), f.sent(1, nil)
 		drainOutbox(t, s)
 		require.ErrorIs(t, errOf(s.RestartWorkflow(ctx, newID(), e.ID)), models.ErrNotFound)
-		assert.Equal(t, "envelope_draft", refusalOf(t, errOf(s.RestartWorkflow(ctx, f.app.ID, f.prepared().ID))))
+		assert.Equal(t, "envelope_draft", rejectionOf(t, errOf(s.RestartWorkflow(ctx, f.app.ID, f.prepared().ID))))
 		for range 2 {
 			require.NoError(t, errOf(s.RestartWorkflow(ctx, f.app.ID, e.ID)))
 		}

@@ -70,7 +70,7 @@ func TestPurge_RemovesContents(t *testing.T) {
 		kept := f.rows(bodies, other.ID)
 
 		purge := func(e *models.Envelope) error { return e.Purge(f.act()) }
-		assert.Equal(t, "retention_not_due", refusalOf(t, change(ctx, f, e.ID, purge)))
+		assert.Equal(t, "retention_not_due", rejectionOf(t, change(ctx, f, e.ID, purge)))
 		require.Equal(t, 1, f.rows(values, e.ID))
 		clock.Add(25 * time.Hour)
 		require.NoError(t, change(ctx, f, e.ID, purge))
@@ -93,7 +93,7 @@ func TestPurge_RemovesContents(t *testing.T) {
 		assert.Equal(t, []any{models.DeliveryDelivered, 1, 200}, []any{d.Status, d.Attempts, attempts[0].Status})
 		assert.Empty(t, ev.Body)
 		assert.Empty(t, attempts[0].Body)
-		assert.Equal(t, "payload_purged", refusalOf(t, errOf(s.Resend(ctx, f.app, answered))))
+		assert.Equal(t, "payload_purged", rejectionOf(t, errOf(s.Resend(ctx, f.app, answered))))
 		// The delivery in progress has failed, because it no longer has a body.
 		onItsWay := deliveries[1].ID
 		assert.Equal(t, models.DeliveryFailed, p.status(onItsWay))

@@ -71,7 +71,7 @@ func TestFailedStatement_ChangesNothing(t *testing.T) {
 			contact, err := s.SaveContact(ctx, models.Contact{AppID: app, Name: "A", Email: "a@example.com"}, false)
 			require.NoError(t, err)
 			secret, recovery := confirmFactor(t, s, clock, ada)
-			enrolled := must(s.EnrolFactor(ctx, bob))
+			enrolled := must(s.EnrollFactor(ctx, bob))
 			session := must(s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil))
 			require.NoError(t, errOf(s.AddSecret(ctx, app, time.Hour)))
 			secrets := must(s.ClientSecrets(ctx, app))
@@ -160,7 +160,7 @@ func TestFailedStatement_ChangesNothing(t *testing.T) {
 				{"end a session", "DELETE", "console_sessions", func() error { return s.EndConsoleSession(ctx, ada.ID, session.ID) }},
 				{"end sessions", "DELETE", "console_sessions", func() error { return s.EndConsoleSessions(ctx, ada.ID, uuid.Nil) }},
 				{"end all sessions", "DELETE", "console_sessions", func() error { return s.EndAllConsoleSessions(ctx) }},
-				{"enrol a factor", "UPDATE", "console_factors", func() error { return errOf(s.EnrolFactor(ctx, bob)) }},
+				{"enrol a factor", "UPDATE", "console_factors", func() error { return errOf(s.EnrollFactor(ctx, bob)) }},
 				{"confirm a factor", "UPDATE", "console_factors", confirm},
 				{"confirm a factor", "INSERT", "console_recovery_codes", confirm},
 				{"use a code", "UPDATE", "console_factors", func() error { return s.ConsumeCode(ctx, ada.ID, codeAt(t, secret, clock.Now())) }},

@@ -217,7 +217,7 @@ func TestTemplatesAndBulkSends_AreIsolated(t *testing.T) {
 			require.ErrorIs(t, call(f.app.ID), models.ErrNotFound, name)
 		}
 		_, err := f.createFromTemplate(ctx, foreign.ID, 1)
-		assert.Equal(t, "validation_error templateId", refusalOf(t, err))
+		assert.Equal(t, "validation_error templateId", rejectionOf(t, err))
 		assert.Equal(t, models.BulkQueued, must(s.BulkSend(ctx, other.app.ID, theirs.ID)).Status, "nobody else has begun it")
 		assert.Equal(t, 4, other.counts(theirs).Pending)
 

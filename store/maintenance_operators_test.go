@@ -94,7 +94,7 @@ func TestSealingProblems_AreListed(t *testing.T) {
 			e := f.sent(1, nil)
 			require.NoError(t, f.sign(e, 0))
 			clock.Add(time.Minute)
-			require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.SealingFailed(f.act(), models.SealingRefused) }))
+			require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.SealingFailed(f.act(), models.SealingRejected) }))
 			return e
 		}
 		sealing := f.sent(1, nil)
@@ -105,7 +105,7 @@ func TestSealingProblems_AreListed(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, list, 2)
 		assert.Equal(t, []uuid.UUID{first.ID, second.ID}, []uuid.UUID{list[0].ID, list[1].ID})
-		assert.Equal(t, models.SealingRefused, list[0].SealingProblem)
+		assert.Equal(t, models.SealingRejected, list[0].SealingProblem)
 		assert.Len(t, must(s.UnsealedEnvelopes(ctx, 1)), 1)
 		assert.EqualValues(t, 2, must(s.CountUnsealed(ctx)))
 	})

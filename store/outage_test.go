@@ -36,7 +36,7 @@ func TestUnresponsiveDatabase_FailsCalls(t *testing.T) {
 			"end a session":      func() error { return s.EndConsoleSession(ctx, ada.ID, id) },
 			"end sessions":       func() error { return s.EndConsoleSessions(ctx, ada.ID, id) },
 			"delete an endpoint": func() error { return s.DeleteWebhook(ctx, app, p.hook.ID) },
-			"enrol a factor":     func() error { return errOf(s.EnrolFactor(ctx, ada)) },
+			"enrol a factor":     func() error { return errOf(s.EnrollFactor(ctx, ada)) },
 			"use a code":         func() error { return s.ConsumeCode(ctx, ada.ID, codeAt(t, secret, clock.Now())) },
 			"remove a factor":    func() error { return s.RemoveFactor(ctx, ada.ID, id) },
 			"add a secret":       func() error { return errOf(s.AddSecret(ctx, app, time.Hour)) },

@@ -55,7 +55,7 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 		chain, err := sealkey.LoadChain(certificate)
 		require.NoError(t, err)
 		require.NoError(t, s.RecordSealCertificate(ctx, chain[0]))
-		assert.Equal(t, "not_found", refusalOf(t, s.RevokeKey(ctx, "no-such-key", clock.Now(), "lost")))
+		assert.Equal(t, "not_found", rejectionOf(t, s.RevokeKey(ctx, "no-such-key", clock.Now(), "lost")))
 
 		// Rotating a key replaces only the key with the same purpose.
 		tokens := must(s.Keys(ctx, models.KeyTokens))
@@ -146,7 +146,7 @@ func TestConcurrentCreation_HasOneWinner(t *testing.T) {
 				if users[i] == nil {
 					made++
 				} else {
-					assert.Equal(t, "user_exists", refusalOf(t, users[i]))
+					assert.Equal(t, "user_exists", rejectionOf(t, users[i]))
 				}
 				if envelopes[i] == nil {
 					assert.Equal(t, uuid.Nil, holder)
@@ -156,9 +156,9 @@ func TestConcurrentCreation_HasOneWinner(t *testing.T) {
 			assert.Equal(t, 1, made)
 			for _, err := range envelopes {
 				if err != nil {
-					var refused *models.Error
-					require.ErrorAs(t, err, &refused)
-					assert.Equal(t, []any{"external_id_taken", map[string]any{"envelopeId": holder}}, []any{refused.Code, refused.Details})
+					var rejected *models.Error
+					require.ErrorAs(t, err, &rejected)
+					assert.Equal(t, []any{"external_id_taken", map[string]any{"envelopeId": holder}}, []any{rejected.Code, rejected.Details})
 				}
 			}
 		}

@@ -128,9 +128,9 @@ func TestEnvelopesOfTemplates_KeepTheirVersion(t *testing.T) {
 			_, err := s.CreateFromTemplate(ctx, bad.app, bad.id, bad.version, func(*models.LoadedTemplate) (*models.Envelope, error) {
 				return nil, errors.New("called")
 			})
-			var refused *models.Error
-			require.ErrorAs(t, err, &refused)
-			assert.Contains(t, refused.Fields, bad.path)
+			var rejected *models.Error
+			require.ErrorAs(t, err, &rejected)
+			assert.Contains(t, rejected.Fields, bad.path)
 		}
 	})
 }
@@ -150,9 +150,9 @@ func TestPlanLimit_RollsBackEnvelopeOfTemplate(t *testing.T) {
 			require.NoError(t, err)
 		}
 		_, err = f.createFromTemplate(t.Context(), template.ID, 0)
-		var refused *models.Error
-		require.ErrorAs(t, err, &refused)
-		assert.Equal(t, "plan_limit_reached", refused.Code)
+		var rejected *models.Error
+		require.ErrorAs(t, err, &rejected)
+		assert.Equal(t, "plan_limit_reached", rejected.Code)
 		list, total, err := s.Envelopes(t.Context(), store.EnvelopeFilter{App: app.ID, Page: 1, Size: 100})
 		require.NoError(t, err)
 		assert.Len(t, list, most)
@@ -325,7 +325,7 @@ func TestExternalID_IsTakenOnce(t *testing.T) {
 				return nil
 			}))
 		}
-		assert.Equal(t, "external_id_taken", refusalOf(t, changeTo("x")))
+		assert.Equal(t, "external_id_taken", rejectionOf(t, changeTo("x")))
 		require.NoError(t, changeTo("y"))
 		require.NoError(t, changeTo("z"))
 		require.NoError(t, errOf(s.ArchiveTemplate(ctx, f.app.ID, x.ID, func(*models.Template) error { return nil })))

@@ -52,22 +52,22 @@ func TestRevokeKey(t *testing.T) {
 		tokens, err := s.Keys(ctx, models.KeyTokens)
 		require.NoError(t, err)
 		clock.Add(time.Hour)
-		refused := func(code string, err error) {
+		rejected := func(code string, err error) {
 			t.Helper()
 			var e *models.Error
 			require.ErrorAs(t, err, &e)
 			assert.Equal(t, code, e.Code)
 		}
-		refused("not_found", s.RevokeKey(ctx, "no-such-key", begin, "lost"))
-		refused("key_not_revocable", s.RevokeKey(ctx, tokens[0].ID, begin, "lost"))
-		refused("validation_error", s.RevokeKey(ctx, keys[0].ID, clock.Now().Add(time.Second), "lost"))
-		refused("validation_error", s.RevokeKey(ctx, keys[0].ID, begin, ""))
-		refused("validation_error", s.RevokeKey(ctx, keys[0].ID, begin, "a\nb"))
+		rejected("not_found", s.RevokeKey(ctx, "no-such-key", begin, "lost"))
+		rejected("key_not_revocable", s.RevokeKey(ctx, tokens[0].ID, begin, "lost"))
+		rejected("validation_error", s.RevokeKey(ctx, keys[0].ID, clock.Now().Add(time.Second), "lost"))
+		rejected("validation_error", s.RevokeKey(ctx, keys[0].ID, begin, ""))
+		rejected("validation_error", s.RevokeKey(ctx, keys[0].ID, begin, "a\nb"))
 
 		at := begin.Add(30 * time.Minute)
 		require.NoError(t, s.RevokeKey(ctx, keys[0].ID, at, "the file was copied"))
-		refused("key_revoked", s.RevokeKey(ctx, keys[0].ID, at, "again"))
-		refused("key_revoked", s.RevokeKey(ctx, keys[0].ID, at.Add(time.Minute), "later"))
+		rejected("key_revoked", s.RevokeKey(ctx, keys[0].ID, at, "again"))
+		rejected("key_revoked", s.RevokeKey(ctx, keys[0].ID, at.Add(time.Minute), "later"))
 		now, err := s.Keys(ctx, models.KeyManifests)
 		require.NoError(t, err)
 		require.Len(t, now, 2)

@@ -125,13 +125,13 @@ func TestFailedDeliveries_AreResent(t *testing.T) {
 		require.Len(t, drainOutbox(t, s), 1)
 		require.NoError(t, s.DeleteWebhook(ctx, f.app.ID, other.hook.ID))
 		_, err = s.Resend(ctx, f.app, others)
-		assert.Equal(t, "webhook_deleted", refusalOf(t, err))
+		assert.Equal(t, "webhook_deleted", rejectionOf(t, err))
 		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{Active: new(false)})
 		require.NoError(t, err)
 		_, err = s.ResendSince(ctx, f.app, p.hook.ID, since)
-		assert.Equal(t, "webhook_inactive", refusalOf(t, err))
+		assert.Equal(t, "webhook_inactive", rejectionOf(t, err))
 		_, err = s.PingWebhook(ctx, f.app.ID, p.hook.ID)
-		assert.Equal(t, "webhook_inactive", refusalOf(t, err))
+		assert.Equal(t, "webhook_inactive", rejectionOf(t, err))
 	})
 }
 

@@ -100,7 +100,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 		require.Len(t, theirs, 2)
 		for _, id := range []uuid.UUID{foreignPage.Cursor, uuid.New()} {
 			_, err := s.Events(ctx, store.EventQuery{App: f.app.ID, After: id, Limit: 9})
-			assert.Equal(t, "cursor_expired", refusalOf(t, err))
+			assert.Equal(t, "cursor_expired", rejectionOf(t, err))
 		}
 
 		// Later events follow.
@@ -116,7 +116,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 		names, _ = read(store.EventQuery{After: page.Events[1].ID})
 		assert.Len(t, names, 2, "nothing between is gone")
 		_, err := s.Events(ctx, store.EventQuery{App: f.app.ID, After: page.Events[0].ID, Limit: 9})
-		assert.Equal(t, "cursor_expired", refusalOf(t, err))
+		assert.Equal(t, "cursor_expired", rejectionOf(t, err))
 		rows := func() (n int) {
 			db, err := s.DB()
 			require.NoError(t, err)

@@ -43,8 +43,8 @@ func (s *WebhookRepository) dropPartitions(ctx context.Context) (dropped []strin
 
 // isUndefinedTable reports whether err means that another process has dropped a partition in the meantime.
 func isUndefinedTable(err error) bool {
-	refused, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && refused.Code == "42P01"
+	rejected, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && rejected.Code == "42P01"
 }
 
 // dropDeliveries drops a partition of deliveries together with the partition of their attempts. The rows to retain are

@@ -131,7 +131,7 @@ func (s *server) remind(ctx context.Context, envelope uuid.UUID, r reminded) err
 			return errors.New("not done: the signer changed after the confirmation request; read the envelope and call the tool again")
 		}
 		_, err = s.Client.API.RemindSignerWithResponse(ctx, envelope, r.id, nil, ifUnchanged(tag))
-		if refused, ok := errors.AsType[*countersign.Error](err); !ok || refused.Status != http.StatusPreconditionFailed || n == attempts {
+		if rejected, ok := errors.AsType[*countersign.Error](err); !ok || rejected.Status != http.StatusPreconditionFailed || n == attempts {
 			return err
 		}
 	}

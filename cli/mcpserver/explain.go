@@ -139,8 +139,8 @@ func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 // of returning an error.
 func (s *server) explainWorkflow(ctx context.Context, x *explanation) error {
 	p, err := countersign.Answer(s.Client.API.GetEnvelopeProgressWithResponse(ctx, x.ID))
-	if refused, ok := errors.AsType[*countersign.Error](err); ok && refused.Status == 409 {
-		x.problem("its workflow does not respond: %s", clean(refused.Message, maxText))
+	if rejected, ok := errors.AsType[*countersign.Error](err); ok && rejected.Status == 409 {
+		x.problem("its workflow does not respond: %s", clean(rejected.Message, maxText))
 		return nil
 	}
 	if err != nil {

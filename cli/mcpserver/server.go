@@ -109,12 +109,12 @@ func readable(err error) error {
 		return err
 	}
 	text := clean(err.Error(), 2000)
-	refused, ok := errors.AsType[*countersign.Error](err)
+	rejected, ok := errors.AsType[*countersign.Error](err)
 	switch {
 	case !ok:
-	case refused.Status == 401:
+	case rejected.Status == 401:
 		text += ": sign in again with \"countersign login\", then start this server again"
-	case refused.Status == 412:
+	case rejected.Status == 412:
 		text = "not done: the envelope changed after the confirmation request; read it and call the tool again"
 	}
 	return errors.New(withoutLinks(text))

@@ -36,13 +36,13 @@ func service(t *testing.T, all answers) *countersign.Client {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("ETag", `"7"`)
 		answer, ok := all[r.Method+" "+r.URL.Path]
-		switch code, refused := answer.(status); {
+		switch code, rejected := answer.(status); {
 		case r.URL.Path == "/oauth/token":
 			answer = map[string]any{"access_token": "token", "token_type": "Bearer", "expires_in": 900}
 		case !ok:
 			w.WriteHeader(http.StatusNotFound)
 			answer = map[string]any{"error": "not_found", "message": "No such thing."}
-		case refused:
+		case rejected:
 			w.WriteHeader(int(code))
 			answer = map[string]any{"error": "refused", "message": "Refused."}
 		}
@@ -86,7 +86,7 @@ func connect(t *testing.T, c *countersign.Client, now func() time.Time, answer f
 	return session
 }
 
-func call(t *testing.T, session *mcp.ClientSession, tool string) (text string, refused bool) {
+func call(t *testing.T, session *mcp.ClientSession, tool string) (text string, rejected bool) {
 	t.Helper()
 	res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"envelope_id": envelopeID}})
 	require.NoError(t, err)
@@ -137,8 +137,8 @@ func TestExplainNamesWhatIsStuck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, refused := call(t, connect(t, service(t, c.all), time.Now, nil), "explain_envelope")
-			require.False(t, refused, text)
+			text, rejected := call(t, connect(t, service(t, c.all), time.Now, nil), "explain_envelope")
+			require.False(t, rejected, text)
 			require.Contains(t, text, c.has)
 			require.Equal(t, c.stuck, strings.Contains(text, `"stuck":true`), text)
 		})
@@ -153,8 +153,8 @@ func TestOtherTenantsAreOutOfReach(t *testing.T) {
 	session := connect(t, service(t, answers{"GET /v1/envelopes/" + envelopeID: other, "GET /v1/console/envelopes/" + envelopeID: other}), time.Now,
 		func(*mcp.ElicitRequest) *mcp.ElicitResult { panic("nobody is asked") })
 	for _, tool := range []string{"get_envelope", "explain_envelope", "send_envelope", "remind_signers", "void_envelope"} {
-		text, refused := call(t, session, tool)
-		require.True(t, refused, tool)
+		text, rejected := call(t, session, tool)
+		require.True(t, rejected, tool)
 		require.Contains(t, text, "there is no envelope")
 		require.NotContains(t, text, "Not yours")
 	}
@@ -176,23 +176,23 @@ func TestAnswersExpire(t *testing.T) {
 				passed.Store(int64(c.after))
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}
 			})
-		text, refused := call(t, session, "void_envelope")
-		require.Equal(t, !c.done, refused, text)
-		if refused {
+		text, rejected := call(t, session, "void_envelope")
+		require.Equal(t, !c.done, rejected, text)
+		if rejected {
 			require.Contains(t, text, "the confirmation request has expired")
 		}
 	}
 }
 
-func TestRefusalsSayWhatHelps(t *testing.T) {
+func TestRejectionsSayWhatHelps(t *testing.T) {
 	t.Parallel()
 	get, void := "GET /v1/envelopes/"+envelopeID, "POST /v1/envelopes/"+envelopeID+"/void"
 	for code, has := range map[status]string{401: "countersign login", 412: "changed after the confirmation request", 409: "Refused (409 refused)"} {
 		session := connect(t, service(t, answers{get: envelope(nil), void: code}), time.Now, func(*mcp.ElicitRequest) *mcp.ElicitResult {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}
 		})
-		text, refused := call(t, session, "void_envelope")
-		require.True(t, refused)
+		text, rejected := call(t, session, "void_envelope")
+		require.True(t, rejected)
 		require.Contains(t, text, has)
 	}
 }

@@ -34,7 +34,7 @@ func demoUser(ctx context.Context, s *store.Store, app uuid.UUID, before devdir.
 	}
 	login := devdir.ConsoleLogin{ConsoleEmail: "admin@demo.example", ConsolePassword: strings.ToLower(rand.Text()[:16])}
 	_, err := s.CreateUser(ctx, app, login.ConsoleEmail, "Demo Admin", login.ConsolePassword, models.RoleAdmin)
-	if refused, ok := errors.AsType[*models.Error](err); ok && refused.Code == "user_exists" { // the user has another password or belongs to another app
+	if rejected, ok := errors.AsType[*models.Error](err); ok && rejected.Code == "user_exists" { // the user has another password or belongs to another app
 		login.ConsoleEmail = "admin-" + strings.ToLower(rand.Text()[:8]) + "@demo.example"
 		_, err = s.CreateUser(ctx, app, login.ConsoleEmail, "Demo Admin", login.ConsolePassword, models.RoleAdmin)
 	}

@@ -42,9 +42,9 @@ func TestCommandsDoNotMigrateTheDatabaseOfAService(t *testing.T) {
 	require.NoError(t, appCreate{database: database{DataDir: t.TempDir()}, Name: "Acme", Plan: "free"}.Run(t.Context()))
 }
 
-// TestCommands_RefuseAnotherMasterKey checks that a command changes nothing if MASTER_KEY does not match the database,
+// TestCommands_RejectAnotherMasterKey checks that a command changes nothing if MASTER_KEY does not match the database,
 // because data written with another key would be unreadable.
-func TestCommands_RefuseAnotherMasterKey(t *testing.T) {
+func TestCommands_RejectAnotherMasterKey(t *testing.T) {
 	url := kit.MigratedURL(t, "sqlite")
 	t.Setenv("COUNTERSIGN_DATABASE_URL", url)
 	t.Setenv("COUNTERSIGN_BLOB_URL", "file://"+t.TempDir())

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRefusalsBeforeAHandler checks that requests rejected by net/http itself receive an error in the API's format, and
-// that the responses of handlers are sent unchanged.
-func TestRefusalsBeforeAHandler(t *testing.T) {
+// TestRejectionsBeforeAHandler checks that requests rejected by net/http itself receive an error in the API's format,
+// and that the responses of handlers are sent unchanged.
+func TestRejectionsBeforeAHandler(t *testing.T) {
 	t.Parallel()
 	l, err := listen(t.Context(), "127.0.0.1:0")
 	require.NoError(t, err)

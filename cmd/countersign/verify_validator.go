@@ -52,7 +52,7 @@ func (e *examiner) close() { e.validators.Close() }
 // verdict.
 func (e *examiner) verify(ctx context.Context, f *os.File, size int64) (verify.Report, error) {
 	x, err := verify.ExamineIn(ctx, e.validators, f, size)
-	if _, refused := errors.AsType[*rejection.Error](err); refused {
+	if _, rejected := errors.AsType[*rejection.Error](err); rejected {
 		return verify.Report{}, errTooComplex
 	}
 	if err != nil {

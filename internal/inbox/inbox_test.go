@@ -308,7 +308,7 @@ func TestLatin1(t *testing.T) {
 	assert.Equal(t, "Grüße", strings.TrimSpace(got.Text))
 }
 
-func TestTwilioRefusals(t *testing.T) {
+func TestTwilioRejections(t *testing.T) {
 	t.Parallel()
 	r := start(t, t.TempDir())
 	for _, form := range []url.Values{
@@ -324,9 +324,9 @@ func TestTwilioRefusals(t *testing.T) {
 	assert.Empty(t, r.messages(t, ""))
 }
 
-// TestOtherOriginsAreRefused checks that a page from another origin in the developer's browser can neither delete nor
+// TestOtherOriginsAreRejected checks that a page from another origin in the developer's browser can neither delete nor
 // add messages.
-func TestOtherOriginsAreRefused(t *testing.T) {
+func TestOtherOriginsAreRejected(t *testing.T) {
 	t.Parallel()
 	r := start(t, t.TempDir())
 	r.sms(t, "+4915112345678", "stays")

@@ -60,13 +60,13 @@ func TestEverythingIsCounted(t *testing.T) {
 	ctx := t.Context()
 	m.Requests()("GET", "/v1/envelopes/:id", 200, 20*time.Millisecond)
 	m.Requests()("BREW", "", 404, time.Millisecond)
-	refused := &notify.PermanentError{Err: errors.New("no such mailbox")}
-	_ = m.Mailer(fake{err: &notify.TooLargeError{Err: refused}}).Send(ctx, notify.Mail{Kind: "completed"})
-	for _, err := range []error{nil, refused, errors.New("down")} {
+	rejected := &notify.PermanentError{Err: errors.New("no such mailbox")}
+	_ = m.Mailer(fake{err: &notify.TooLargeError{Err: rejected}}).Send(ctx, notify.Mail{Kind: "completed"})
+	for _, err := range []error{nil, rejected, errors.New("down")} {
 		_ = m.Mailer(fake{err: err}).Send(ctx, notify.Mail{Kind: "invitation"})
 		_, _ = m.Sealer(fake{err: err}, time.Now).Seal(ctx, nil, seal.Job{})
 	}
-	later := fake{err: &notify.RefusedError{Err: errors.New("451 later")}}
+	later := fake{err: &notify.RejectedError{Err: errors.New("451 later")}}
 	_ = m.Mailer(later).Send(ctx, notify.Mail{Kind: "closed"})
 	_ = m.Mailer(later).Send(ctx, notify.Mail{Kind: "closed", LastAttempt: true})
 	assert.Equal(t, "id", m.Mailer(fake{}).MessageID("a"))

@@ -40,7 +40,7 @@ func (m *Metrics) Mailer(next Mailer) Mailer {
 	// value 1.
 	for _, kind := range mailKinds {
 		m.mails.WithLabelValues(string(kind), resultFailed)
-		m.mails.WithLabelValues(string(kind), resultRefused)
+		m.mails.WithLabelValues(string(kind), resultRejected)
 	}
 	return mailer{next, m}
 }
@@ -54,8 +54,8 @@ type mailer struct {
 func (w mailer) Send(ctx context.Context, mail notify.Mail) error {
 	err := w.Mailer.Send(ctx, mail)
 	result := mailOutcome(err)
-	if _, refused := errors.AsType[*notify.RefusedError](err); refused && mail.LastAttempt {
-		result = resultRefused
+	if _, rejected := errors.AsType[*notify.RejectedError](err); rejected && mail.LastAttempt {
+		result = resultRejected
 	}
 	w.m.mails.WithLabelValues(cmp.Or(mail.Kind, "other"), result).Inc()
 	return err
@@ -63,8 +63,8 @@ func (w mailer) Send(ctx context.Context, mail notify.Mail) error {
 
 // Results for an email that the server did not accept.
 const (
-	resultRefused = "refused" // permanently
-	resultFailed  = "failed"  // will be retried
+	resultRejected = "refused" // permanently
+	resultFailed   = "failed"  // will be retried
 )
 
 // mailKinds lists the kinds of emails that are retried.
@@ -80,8 +80,8 @@ func mailOutcome(err error) string {
 	if _, large := errors.AsType[*notify.TooLargeError](err); large {
 		return "too_large"
 	}
-	if _, refused := errors.AsType[*notify.PermanentError](err); refused {
-		return resultRefused
+	if _, rejected := errors.AsType[*notify.PermanentError](err); rejected {
+		return resultRejected
 	}
 	return resultFailed
 }

@@ -137,7 +137,7 @@ func (c *Client) Finish(ctx context.Context, r Request, code string) (Person, er
 			return Person{}, unreachable(err)
 		}
 		if info.Subject != id.Subject { // §5.3.2
-			return Person{}, refused("userinfo describes another user")
+			return Person{}, rejected("userinfo describes another user")
 		}
 		if claims, err = claims.and(info); err != nil {
 			return Person{}, err
@@ -153,15 +153,15 @@ func (c *Client) check(id *oidc.IDToken, claims claims, r Request) error {
 	provedAt := claims.time("auth_time")
 	switch {
 	case r.Nonce == "" || subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(r.Nonce)) != 1:
-		return refused("nonce")
+		return rejected("nonce")
 	case len(id.Audience) > 1 && azp == "", azp != "" && azp != c.cfg.ClientID: // §3.1.3.7
-		return refused("authorized party")
+		return rejected("authorized party")
 	case id.Subject == "" || len(id.Subject) > maxSubject:
-		return refused("subject")
+		return rejected("subject")
 	case id.IssuedAt.After(now.Add(clockDifference)):
-		return refused("issued in the future")
+		return rejected("issued in the future")
 	case r.Fresh && (provedAt == nil || now.Sub(*provedAt) > freshAge):
-		return refused("the sign-in is too old")
+		return rejected("the sign-in is too old")
 	}
 	return nil
 }

@@ -17,14 +17,14 @@ import (
 // provider.
 var ErrUnreachable = errors.New("unexpected response from the OpenID provider")
 
-// Refusal is an error with the reason why a person could not be authenticated based on the provider's response. The
+// Rejection is an error with the reason why a person could not be authenticated based on the provider's response. The
 // reason contains no personal data and no part of the response.
-type Refusal struct{ Reason string }
+type Rejection struct{ Reason string }
 
 // Error implements error.
-func (r *Refusal) Error() string { return "OpenID sign-in refused: " + r.Reason }
+func (r *Rejection) Error() string { return "OpenID sign-in refused: " + r.Reason }
 
-func refused(reason string) error { return &Refusal{reason} }
+func rejected(reason string) error { return &Rejection{reason} }
 
 // unreachable returns an error with the details that an operator needs, but without the body of the response.
 func unreachable(err error) error {
@@ -53,7 +53,7 @@ func errorWord(s string) string { return word.FindString(s) }
 // exchangeError distinguishes a rejected code from a provider that does not respond.
 func exchangeError(err error) error {
 	if answered, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answered.Response != nil && answered.Response.StatusCode < http.StatusInternalServerError {
-		return refused("code: " + errorWord(answered.ErrorCode))
+		return rejected("code: " + errorWord(answered.ErrorCode))
 	}
 	return unreachable(err)
 }
@@ -64,11 +64,11 @@ func tokenError(err error) error {
 	var address *url.Error
 	switch {
 	case errors.As(err, &expired):
-		return refused("id token has expired")
+		return rejected("id token has expired")
 	case errors.As(err, &address):
 		return unreachable(err)
 	}
-	return refused("id token is not valid for this service")
+	return rejected("id token is not valid for this service")
 }
 
 // maxAnswer is the maximum size of a provider's response in bytes.

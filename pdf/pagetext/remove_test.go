@@ -79,8 +79,8 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestRemoveRefuses checks that Remove returns an error for text that cannot be removed completely.
-func TestRemoveRefuses(t *testing.T) {
+// TestRemoveRejects checks that Remove returns an error for text that cannot be removed completely.
+func TestRemoveRejects(t *testing.T) {
 	t.Parallel()
 	content := "BT /F1 12 Tf 72 700 Td /Span /P1 BDC (xx) Tj EMC ET"
 	p := read(t, build("", content, map[int]string{20: "<</ActualText<FEFF00530069>>>"}))[0]

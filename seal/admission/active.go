@@ -41,8 +41,8 @@ var activeContents = map[string]string{
 	revision1.RightsRemoved:     "usage rights",
 }
 
-// refusal returns the error for clients.
-func (e *activeError) refusal() *rejection.Error {
+// rejection returns the error for clients.
+func (e *activeError) rejection() *rejection.Error {
 	code := rejection.PDFActiveContent
 	switch e.kind {
 	case revision1.JavaScriptRemoved:

@@ -316,7 +316,7 @@ func (s *scanner) dict(d map[string]any, at string) {
 // option, and that other forms are not.
 func TestReferenceXObjects(t *testing.T) {
 	t.Parallel()
-	for entry, refused := range map[string]bool{
+	for entry, rejected := range map[string]bool{
 		"/Ref<</F(//evil/x.pdf)/Page 0>>": true, "/Ref 7 0 R": true, "/R#65f<</F(a.pdf)/Page 0>>": true,
 		"": false, "/Reference 1/Other<</Ref 1>>": false,
 	} {
@@ -324,7 +324,7 @@ func TestReferenceXObjects(t *testing.T) {
 			b := file("", "/Resources<</Font<</F1 4 0 R>>/XObject<</X 6 0 R>>>>", "<</Type/XObject"+kind+"/BBox[0 0 9 9]"+entry+"/Length 0>>\nstream\n\nendstream", "<</F(a.pdf)/Page 0>>", "/Form")
 			for _, active := range []string{prepare.ActiveRemove, prepare.ActiveReject} {
 				_, rev, err := admission.AdmitPrepared(t.Context(), bytes.NewReader(b), int64(len(b)), sha256.Sum256(b), admission.DefaultLimits(), prepare.Options{ActiveContent: active})
-				if !refused || !reads {
+				if !rejected || !reads {
 					require.NoError(t, err, "%s %s", kind, entry)
 					require.Nil(t, rev)
 					continue

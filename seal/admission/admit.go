@@ -111,7 +111,7 @@ func RejectionOf(err error) error {
 	var pages *pdf.TooManyPagesError
 	switch {
 	case errors.As(err, &active):
-		return active.refusal()
+		return active.rejection()
 	case errors.As(err, &tag):
 		return rejection.New(rejection.TextTag, "The"+strings.TrimPrefix(tag.Error(), "the")+".")
 	case errors.As(err, &r):

@@ -19,13 +19,13 @@ import (
 	"countersign/test/kit"
 )
 
-// requireRefused checks the code of a rejection and part of its message.
-func requireRefused(t *testing.T, err error, code, says string) {
+// requireRejected checks the code of a rejection and part of its message.
+func requireRejected(t *testing.T, err error, code, says string) {
 	t.Helper()
-	var refused *rejection.Error
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, code, refused.Code, refused.Message)
-	require.Contains(t, refused.Message, says)
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, code, rejected.Code, rejected.Message)
+	require.Contains(t, rejected.Message, says)
 }
 
 func admit(t *testing.T, b []byte, lim admission.Limits) (admission.Info, error) {
@@ -73,11 +73,11 @@ func TestAdmit_EndFarFromTheEnd_IsNamed(t *testing.T) {
 	good := bytes.TrimSuffix(file("", ""), []byte("\n"))
 	for _, after := range []int{1<<20 - 2, 1 << 20, 2<<20 + 7} {
 		_, err := admit(t, append(bytes.Clone(good), make([]byte, after)...), admission.DefaultLimits())
-		requireRefused(t, err, rejection.PDFNeedsRepair, fmt.Sprintf("followed by %d bytes", after))
+		requireRejected(t, err, rejection.PDFNeedsRepair, fmt.Sprintf("followed by %d bytes", after))
 	}
 	cut := bytes.TrimSuffix(good, []byte("%%EOF"))
 	_, err := admit(t, append(bytes.Clone(cut), make([]byte, 2<<20)...), admission.DefaultLimits())
-	requireRefused(t, err, rejection.PDFTruncated, "")
+	requireRejected(t, err, rejection.PDFTruncated, "")
 }
 
 func TestAdmit_ObjectStreams(t *testing.T) {
@@ -107,7 +107,7 @@ func TestAdmitUpload_PasswordOfAFileThatCannotBeDecrypted_IsRejected(t *testing.
 		u := uploadOf(b)
 		u.Password = &password
 		_, p, err := admission.AdmitUpload(t.Context(), u, admission.DefaultLimits(), prepare.Options{})
-		requireRefused(t, err, code, "")
+		requireRejected(t, err, code, "")
 		require.NotContains(t, err.Error(), password)
 		require.Nil(t, p)
 	}
@@ -120,11 +120,11 @@ func TestSuggest_FileThatCannotBeRead_IsRejected(t *testing.T) {
 		rejection.PDFNeedsRepair: bytes.Replace(file("", ""), []byte("/Kids[3 0 R]"), []byte("/Kids[2 0 R]"), 1),
 	} {
 		_, _, err := admission.Suggest(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-		requireRefused(t, err, code, "")
+		requireRejected(t, err, code, "")
 	}
 	b := bytes.Replace(file("/AcroForm 6 0 R", "", "<</Fields[]>>"), []byte("6 0 obj"), []byte("9 0 obj"), 1)
 	_, _, err := admission.Suggest(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-	requireRefused(t, err, rejection.PDFNeedsRepair, "")
+	requireRejected(t, err, rejection.PDFNeedsRepair, "")
 }
 
 // otherReading is a renderer that interprets a file differently.
@@ -168,7 +168,7 @@ func TestAdmit_RendererReadsOtherPages_IsRejected(t *testing.T) {
 		case "failed":
 			require.ErrorIs(t, err, failed, name)
 		default:
-			requireRefused(t, err, c.code, c.says)
+			requireRejected(t, err, c.code, c.says)
 		}
 	}
 }
@@ -186,7 +186,7 @@ func TestAdmit_PageTooLargeToDisplay_IsRejected(t *testing.T) {
 		return err
 	}
 	require.NoError(t, admit("10"))
-	requireRefused(t, admit("12"), rejection.PageTooLarge, "Page 2 has 7200 × 9600 points, which is too large to display legibly.")
+	requireRejected(t, admit("12"), rejection.PageTooLarge, "Page 2 has 7200 × 9600 points, which is too large to display legibly.")
 }
 
 // savedAs is a renderer that saves a fixed file in place of every file, and reports the same appearance.
@@ -226,7 +226,7 @@ func TestAdmitUpload_RepairFails_KeepsTheCause(t *testing.T) {
 			require.ErrorIs(t, err, failed, name)
 			continue
 		}
-		requireRefused(t, err, rejection.PDFNeedsRepair, c.says)
+		requireRejected(t, err, rejection.PDFNeedsRepair, c.says)
 	}
 }
 

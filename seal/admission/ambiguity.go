@@ -51,7 +51,7 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 	if _, err = n.checkPageTree(ctx, root, nil); err != nil {
 		return nil, err
 	}
-	return sizes, n.refuse(n.f.LinearizationProblem(leaves))
+	return sizes, n.reject(n.f.LinearizationProblem(leaves))
 }
 
 // checkNode rejects a page or page tree node that contains a duplicate key.
@@ -60,10 +60,10 @@ func (n *inspector) checkNode(ref pdf.Ref) error {
 	if err != nil {
 		return err
 	}
-	return refuseRepeatedKeys(o.Value, "object %d", ref.Num)
+	return rejectRepeatedKeys(o.Value, "object %d", ref.Num)
 }
 
-func refuseRepeatedKeys(v pdf.Value, format string, args ...any) error {
+func rejectRepeatedKeys(v pdf.Value, format string, args ...any) error {
 	key, err := v.RepeatedKey()
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) 
 	if err != nil || !v.IsDict() {
 		return err
 	}
-	if err := refuseRepeatedKeys(v, "%s", name); err != nil {
+	if err := rejectRepeatedKeys(v, "%s", name); err != nil {
 		return err
 	}
 	if depth == 1 { // level 0 is by type of resource, level 1 by name
@@ -106,9 +106,9 @@ func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) 
 	return nil
 }
 
-// refuse rejects the file because of a structural problem, unless the file is an attachment, to which nothing will be
+// reject rejects the file because of a structural problem, unless the file is an attachment, to which nothing will be
 // appended.
-func (n *inspector) refuse(problem string, err error) error {
+func (n *inspector) reject(problem string, err error) error {
 	if err != nil || problem == "" || n.attached {
 		return err
 	}
@@ -117,7 +117,7 @@ func (n *inspector) refuse(problem string, err error) error {
 
 // checkDocument examines the trailers and the catalog.
 func (n *inspector) checkDocument(ctx context.Context) error {
-	if err := n.refuse(n.f.SectionProblem()); err != nil {
+	if err := n.reject(n.f.SectionProblem()); err != nil {
 		return err
 	}
 	for i, t := range n.f.Trailers() {
@@ -126,7 +126,7 @@ func (n *inspector) checkDocument(ctx context.Context) error {
 				n.info[info] = true
 			}
 		}
-		if err := refuseRepeatedKeys(t, "the trailer of revision %d from the end", i+1); err != nil {
+		if err := rejectRepeatedKeys(t, "the trailer of revision %d from the end", i+1); err != nil {
 			return err
 		}
 	}

@@ -49,8 +49,8 @@ func TestAdmit_OnABusyMachine_DoesNotBlameTheFile(t *testing.T) {
 
 	err := admit(20*time.Millisecond, 500*time.Millisecond)
 	require.ErrorIs(t, err, context.DeadlineExceeded, "no time was left")
-	_, refused := errors.AsType[*rejection.Error](err)
-	require.False(t, refused, "%v", err)
+	_, rejected := errors.AsType[*rejection.Error](err)
+	require.False(t, rejected, "%v", err)
 }
 
 // costly is a file for which each read uses much CPU time.
@@ -63,8 +63,8 @@ func (c costly) ReadAt(b []byte, off int64) (int, error) {
 	return c.ReaderAt.ReadAt(b, off)
 }
 
-// TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused checks that a file is rejected if it requires too much CPU time.
-func TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused(t *testing.T) {
+// TestAdmit_OfAFileThatTakesTooMuchTime_IsRejected checks that a file is rejected if it requires too much CPU time.
+func TestAdmit_OfAFileThatTakesTooMuchTime_IsRejected(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		return // only elapsed time is limited
@@ -73,5 +73,5 @@ func TestAdmit_OfAFileThatTakesTooMuchTime_IsRefused(t *testing.T) {
 	lim := admission.DefaultLimits()
 	lim.Timeout = 10 * time.Millisecond
 	_, err := admission.Admit(t.Context(), costly{bytes.NewReader(b)}, int64(len(b)), lim)
-	requireRefused(t, err, rejection.PDFTooComplex, "took too long")
+	requireRejected(t, err, rejection.PDFTooComplex, "took too long")
 }

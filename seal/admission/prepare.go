@@ -69,8 +69,8 @@ func admitReadable(ctx context.Context, u Upload, lim Limits, opt prepare.Option
 	}
 	if !locked {
 		info, rev, err := AdmitPrepared(ctx, u.File, u.Size, u.SHA256, lim, opt)
-		refused, ok := errors.AsType[*rejection.Error](err)
-		if locked = ok && refused.Code == rejection.PDFEncrypted && u.Password == nil; !locked {
+		rejected, ok := errors.AsType[*rejection.Error](err)
+		if locked = ok && rejected.Code == rejection.PDFEncrypted && u.Password == nil; !locked {
 			if err != nil || rev == nil {
 				return info, nil, err
 			}

@@ -54,7 +54,7 @@ func TestAdmitPrepared(t *testing.T) {
 		sig    = "<</Type/Annot/Subtype/Widget/FT/Sig/T(s)/Rect[0 0 0 0]/F 2/V<</Type/Sig/ByteRange[0 1 2 3]/Contents<00>>>>>"
 		widget = "<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/Rect[100 500 200 520]>>"
 	)
-	tags, forms, refuse := prepare.Options{Tags: prepare.TagsDetect}, prepare.Options{Form: prepare.FormImport}, prepare.Options{ActiveContent: prepare.ActiveReject}
+	tags, forms, reject := prepare.Options{Tags: prepare.TagsDetect}, prepare.Options{Form: prepare.FormImport}, prepare.Options{ActiveContent: prepare.ActiveReject}
 	for name, c := range map[string]struct {
 		file []byte
 		opt  prepare.Options
@@ -62,13 +62,13 @@ func TestAdmitPrepared(t *testing.T) {
 	}{
 		"plain":                       {file("", ""), prepare.Options{}, ""},
 		"script":                      {file(script, ""), prepare.Options{}, "javascript_removed"},
-		"script refused":              {file(script, ""), refuse, "!" + rejection.PDFJavaScript},
-		"launch refused":              {file("/OpenAction<</S/Launch/F(x)>>", ""), refuse, "!" + rejection.PDFLaunch},
+		"script refused":              {file(script, ""), reject, "!" + rejection.PDFJavaScript},
+		"launch refused":              {file("/OpenAction<</S/Launch/F(x)>>", ""), reject, "!" + rejection.PDFLaunch},
 		"additional actions":          {file("", "/AA<</O<</S/GoTo/D[3 0 R/Fit]>>>>"), prepare.Options{}, "additional_actions_removed"},
-		"additional actions, refused": {file("", "/AA<</O<</S/GoTo/D[3 0 R/Fit]>>>>"), refuse, "!" + rejection.PDFActiveContent},
+		"additional actions, refused": {file("", "/AA<</O<</S/GoTo/D[3 0 R/Fit]>>>>"), reject, "!" + rejection.PDFActiveContent},
 		"something of that name":      {file("/X/JavaScript", ""), prepare.Options{}, ""},
 		"XFA beside a form":           {file("/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), prepare.Options{}, "xfa_removed"},
-		"XFA refused":                 {file("/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), refuse, "!" + rejection.PDFXFA},
+		"XFA refused":                 {file("/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), reject, "!" + rejection.PDFXFA},
 		"XFA alone":                   {file("/AcroForm<</Fields[]/XFA(x)>>", ""), prepare.Options{}, "!" + rejection.PDFXFA},
 		"XFA alone, with tags":        {file("/AcroForm<</Fields[]/XFA(x)>>", ""), tags, "!" + rejection.PDFXFA},
 		"dynamic XFA":                 {file("/NeedsRendering true/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), prepare.Options{}, "!" + rejection.PDFXFA},
@@ -81,7 +81,7 @@ func TestAdmitPrepared(t *testing.T) {
 		"signed, with tags":           {file(signed, "/Annots[6 0 R]", sig), tags, "!" + rejection.DocumentSigned},
 		"signed, with a script":       {file(signed+script, "/Annots[6 0 R]", sig), prepare.Options{}, "!" + rejection.DocumentSigned},
 		"signed, script, form":        {file(signed+script, "/Annots[6 0 R]", sig), forms, "!" + rejection.DocumentSigned},
-		"signed, script, refused":     {file(signed+script, "/Annots[6 0 R]", sig), refuse, "!" + rejection.DocumentSigned},
+		"signed, script, refused":     {file(signed+script, "/Annots[6 0 R]", sig), reject, "!" + rejection.DocumentSigned},
 		"signed in a direct field":    {file("/AcroForm<</Fields["+sig+"]/SigFlags 3>>", ""), prepare.Options{}, "!" + rejection.DocumentSigned},
 		"signed on a page alone":      {file("", "/Annots[6 0 R]", sig), prepare.Options{}, "!" + rejection.DocumentSigned},
 		"signed beside the form":      {file("/AcroForm<</Fields[]>>", "/Annots["+sig+"]"), forms, "!" + rejection.DocumentSigned},
@@ -90,7 +90,7 @@ func TestAdmitPrepared(t *testing.T) {
 		"certified":                   {file("/Perms<</DocMDP<</Type/Sig>>>>", ""), prepare.Options{}, "!" + rejection.DocumentSigned},
 		"usage rights":                {file("/Perms<</UR3<</Type/Sig>>>>", ""), prepare.Options{}, "usage_rights_removed"},
 		"usage rights, with tags":     {file("/Perms<</UR3<</Type/Sig>>>>", ""), tags, "tags_removed usage_rights_removed"},
-		"usage rights, refused":       {file("/Perms<</UR3<</Type/Sig>>>>", ""), refuse, "!" + rejection.PDFActiveContent},
+		"usage rights, refused":       {file("/Perms<</UR3<</Type/Sig>>>>", ""), reject, "!" + rejection.PDFActiveContent},
 		"not a PDF":                   {[]byte("hello"), tags, "!" + rejection.NotAPDF},
 		"too large":                   {make([]byte, 26<<20), tags, "!" + rejection.PDFTooLarge},
 	} {

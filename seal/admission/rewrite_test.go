@@ -94,9 +94,9 @@ func TestAdmitUpload_RejectedForItsContent_IsNotRepaired(t *testing.T) {
 	lim := rendering()
 	lim.Renderer, lim.MaxPages = neverSaves{lim.Renderer}, 0
 	_, _, err := admission.AdmitUpload(t.Context(), uploadOf(file("", "")), lim, prepare.Options{})
-	var refused *rejection.Error
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, rejection.PDFTooComplex, refused.Code)
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, rejection.PDFTooComplex, rejected.Code)
 	_, _, err = admission.AdmitUpload(t.Context(), uploadOf(signed()), lim, prepare.Options{})
 	require.ErrorContains(t, err, "saved again", "this one would be")
 }
@@ -107,9 +107,9 @@ func TestAdmitUpload_Signed_LosesItsSignatures(t *testing.T) {
 	u := uploadOf(b)
 	u.Repair = admission.RepairReject
 	_, _, err := admission.AdmitUpload(t.Context(), u, rendering(), prepare.Options{})
-	var refused *rejection.Error
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, rejection.DocumentSigned, refused.Code)
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, rejection.DocumentSigned, rejected.Code)
 
 	reserved := 0
 	u.Repair, u.Reserve = "", func(context.Context) (func(), error) { reserved++; return func() { reserved += 10 }, nil }
@@ -171,10 +171,10 @@ func TestAdmitUpload_WhatCannotBeRepaired(t *testing.T) {
 		"a seal":     {sealed, rejection.DocumentSigned, "contains a seal of this service"},
 	} {
 		_, _, err := admission.AdmitUpload(t.Context(), uploadOf(c.b), rendering(), prepare.Options{})
-		var refused *rejection.Error
-		require.ErrorAs(t, err, &refused, name)
-		require.Equal(t, c.code, refused.Code, name)
-		require.Contains(t, refused.Message, c.says, name)
+		var rejected *rejection.Error
+		require.ErrorAs(t, err, &rejected, name)
+		require.Equal(t, c.code, rejected.Code, name)
+		require.Contains(t, rejected.Message, c.says, name)
 	}
 }
 
@@ -190,10 +190,10 @@ func TestAdmitUpload_RepairThatChangesAPage_IsRejected(t *testing.T) {
 	lim := rendering()
 	lim.Renderer = otherLook{}
 	_, _, err := admission.AdmitUpload(t.Context(), uploadOf(append([]byte("junk"), file("", "")...)), lim, prepare.Options{})
-	var refused *rejection.Error
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, rejection.PDFNeedsRepair, refused.Code)
-	require.Contains(t, refused.Message, "would look different")
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, rejection.PDFNeedsRepair, rejected.Code)
+	require.Contains(t, rejected.Message, "would look different")
 }
 
 // TestAdmit_TextWithoutGlyphs_IsRejected checks that a PDF is rejected if signers would not see some of its text.
@@ -214,8 +214,8 @@ func TestAdmit_TextWithoutGlyphs_IsRejected(t *testing.T) {
 	}
 	require.NoError(t, admit(content("c", "0")))
 	require.NoError(t, admit(content("ab", "3")), "invisible")
-	var refused *rejection.Error
-	require.ErrorAs(t, admit(content("ab", "0")), &refused)
-	require.Equal(t, rejection.GlyphMissing, refused.Code)
-	require.Contains(t, refused.Message, "Page 1 has the character “α” (U+03B1) in the font Unheard, which is not embedded")
+	var rejected *rejection.Error
+	require.ErrorAs(t, admit(content("ab", "0")), &rejected)
+	require.Equal(t, rejection.GlyphMissing, rejected.Code)
+	require.Contains(t, rejected.Message, "Page 1 has the character “α” (U+03B1) in the font Unheard, which is not embedded")
 }

@@ -58,9 +58,9 @@ func TestRenderer_Process_GivesWhatTheEngineGives(t *testing.T) {
 	assert.Equal(t, [][2]float64{{612, 792}}, in.Pages)
 }
 
-// TestRenderer_HostileFiles_AreRefusedAndLeaveNothing checks that malicious files are rejected, and that no file
+// TestRenderer_HostileFiles_AreRejectedAndLeaveNothing checks that malicious files are rejected, and that no file
 // affects the rendering of the next one.
-func TestRenderer_HostileFiles_AreRefusedAndLeaveNothing(t *testing.T) {
+func TestRenderer_HostileFiles_AreRejectedAndLeaveNothing(t *testing.T) {
 	t.Parallel()
 	r := newRenderer(t)
 	good := textPage()
@@ -79,16 +79,16 @@ func TestRenderer_HostileFiles_AreRefusedAndLeaveNothing(t *testing.T) {
 		}
 		files = append(files, b)
 	}
-	refused := 0
+	rejected := 0
 	for i, b := range files {
 		_, err := r.Page(t.Context(), bytes.NewReader(b), int64(len(b)), 1, 1)
 		if err != nil {
 			_, known := errors.AsType[*rejection.Error](err)
 			require.True(t, known || errors.Is(err, appearance.ErrNoPage), "file %d: %v", i, err)
-			refused++
+			rejected++
 		}
 	}
-	assert.GreaterOrEqual(t, refused, 5)
+	assert.GreaterOrEqual(t, rejected, 5)
 	p, err := r.Page(t.Context(), bytes.NewReader(good), int64(len(good)), 1, 1)
 	require.NoError(t, err)
 	assert.Equal(t, want, hex.EncodeToString(p.Hash))

@@ -99,9 +99,9 @@ func TestMatchFindsWhatWriteWrote(t *testing.T) {
 	}
 }
 
-// TestMatchRefusesEveryOtherByte checks that a file does not match if any byte is changed. The exceptions are the
+// TestMatchRejectsEveryOtherByte checks that a file does not match if any byte is changed. The exceptions are the
 // time-stamp, the second half of the nonce and the hash of the issuers, which other code checks.
-func TestMatchRefusesEveryOtherByte(t *testing.T) {
+func TestMatchRejectsEveryOtherByte(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors() {
 		inc := v.write(t)

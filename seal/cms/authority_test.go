@@ -71,9 +71,9 @@ func TestATimestampAnswersItsRequest(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestARefusedTimestampIsNone checks that a response with a rejection status is not accepted, even if it contains a
+// TestARejectedTimestampIsNone checks that a response with a rejection status is not accepted, even if it contains a
 // valid token.
-func TestARefusedTimestampIsNone(t *testing.T) {
+func TestARejectedTimestampIsNone(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
 	for status, good := range map[byte]bool{0: true, 1: true, 2: false, 3: false, 5: false} {

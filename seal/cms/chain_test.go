@@ -114,9 +114,9 @@ func TestTheChainOfASignature(t *testing.T) {
 	require.LessOrEqual(t, len(s.Chain()), 4)
 }
 
-// TestTheGreaterSignatureIsRefused checks that a seal is rejected if it has the larger of the two valid signature
+// TestTheGreaterSignatureIsRejected checks that a seal is rejected if it has the larger of the two valid signature
 // values.
-func TestTheGreaterSignatureIsRefused(t *testing.T) {
+func TestTheGreaterSignatureIsRejected(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	key, c := issueKey(t, ca)

@@ -89,10 +89,10 @@ func otherShapes(t *testing.T, der []byte, f func(name string, der []byte)) {
 	visit("0", root)
 }
 
-// TestAMessageOfAnotherShapeIsRefused checks that a message with an additional, missing or changed element is rejected
+// TestAMessageOfAnotherShapeIsRejected checks that a message with an additional, missing or changed element is rejected
 // or has an invalid signature. The exceptions are meaningless elements that no signature covers, and even messages with
 // these are not in canonical form.
-func TestAMessageOfAnotherShapeIsRefused(t *testing.T) {
+func TestAMessageOfAnotherShapeIsRejected(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
 	signature, err := newSigner(t).Sign(context.Background(), digest, nil)
@@ -141,9 +141,9 @@ func sound[M interface{ Verify(digest []byte) error }](parse func([]byte) (M, er
 	}
 }
 
-// TestARevocationStatementOfAnotherShapeIsRefused checks that an authority's statement is accepted only in canonical
+// TestARevocationStatementOfAnotherShapeIsRejected checks that an authority's statement is accepted only in canonical
 // form, without additions.
-func TestARevocationStatementOfAnotherShapeIsRefused(t *testing.T) {
+func TestARevocationStatementOfAnotherShapeIsRejected(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	c := ca.issue(t, 7)
@@ -174,9 +174,9 @@ func TestARevocationStatementOfAnotherShapeIsRefused(t *testing.T) {
 	}
 }
 
-// TestAStatementWithAnEmptySignatureIsRefused checks that a revocation list and an OCSP response are rejected if their
+// TestAStatementWithAnEmptySignatureIsRejected checks that a revocation list and an OCSP response are rejected if their
 // signature is an empty BIT STRING that lacks even its first octet.
-func TestAStatementWithAnEmptySignatureIsRefused(t *testing.T) {
+func TestAStatementWithAnEmptySignatureIsRejected(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	c := ca.issue(t, 7)

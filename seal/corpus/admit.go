@@ -81,7 +81,7 @@ func admitAll(ctx context.Context, names []string) int {
 	lim := admission.DefaultLimits()
 	lim.Renderer = renderer
 	counts := make(map[string]int)
-	refused, failed, rendered := 0, 0, 0
+	rejected, failed, rendered := 0, 0, 0
 	for _, name := range names {
 		if ctx.Err() != nil {
 			return 1
@@ -97,7 +97,7 @@ func admitAll(ctx context.Context, names []string) int {
 		r, ok := errors.AsType[*rejection.Error](err)
 		switch {
 		case ok:
-			refused++
+			rejected++
 			counts["refused: "+r.Code]++
 			fmt.Printf("refused  %s  %s  %s  %s\n", filepath.Base(name), took, r.Code, r.Message)
 		case err != nil:
@@ -129,7 +129,7 @@ func admitAll(ctx context.Context, names []string) int {
 		fmt.Printf("%6d  %s\n", counts[k], k)
 	}
 	fmt.Printf("%d pages rendered, at most %d of a file\n", rendered, renderedPages)
-	fmt.Printf("%d of %d refused (%.2f %%)\n", refused, len(names), 100*float64(refused)/float64(max(1, len(names))))
+	fmt.Printf("%d of %d refused (%.2f %%)\n", rejected, len(names), 100*float64(rejected)/float64(max(1, len(names))))
 	if failed > 0 {
 		return 1
 	}

@@ -128,11 +128,11 @@ func (c *checker) check(ctx context.Context, in input) (r result) {
 		kind = "damaged"
 	}
 	info, err := admission.Admit(ctx, bytes.NewReader(b), int64(len(b)), c.limits)
-	var refused *rejection.Error
+	var rejected *rejection.Error
 	switch {
-	case errors.As(err, &refused):
-		r.count("%s: refused: %s", kind, refused.Code)
-		c.refused(ctx, &r, original, refused)
+	case errors.As(err, &rejected):
+		r.count("%s: refused: %s", kind, rejected.Code)
+		c.rejected(ctx, &r, original, rejected)
 		return r
 	case err != nil:
 		r.fail("admission: %v", err)
@@ -146,16 +146,16 @@ func (c *checker) check(ctx context.Context, in input) (r result) {
 	return r
 }
 
-// refused compares a rejection with the results of other programs. If all three programs read the file without an error
-// or warning, the file is not damaged, and the rejection is reported as a failure.
-func (c *checker) refused(ctx context.Context, r *result, original string, refused *rejection.Error) {
-	switch refused.Code {
+// rejected compares a rejection with the results of other programs. If all three programs read the file without an
+// error or warning, the file is not damaged, and the rejection is reported as a failure.
+func (c *checker) rejected(ctx context.Context, r *result, original string, rejected *rejection.Error) {
+	switch rejected.Code {
 	case rejection.PDFNeedsRepair, rejection.PDFTruncated, rejection.NotAPDF, rejection.PDFTooComplex:
 	default:
 		return // the rejection is due to policy rather than damage
 	}
 	if complaint := c.complaint(ctx, original); complaint == "" {
-		r.fail("refused, but qpdf, MuPDF and poppler read it: %s", refused.Message)
+		r.fail("refused, but qpdf, MuPDF and poppler read it: %s", rejected.Message)
 	}
 }
 

@@ -78,9 +78,9 @@ func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 			accepted++
 			continue
 		}
-		var refused *rejection.Error
-		require.ErrorAs(t, err, &refused, "%d × %d in %d × %d of %v", iw, ih, w, h, c)
-		require.Equal(t, rejection.PNGInvalid, refused.Code)
+		var rejected *rejection.Error
+		require.ErrorAs(t, err, &rejected, "%d × %d in %d × %d of %v", iw, ih, w, h, c)
+		require.Equal(t, rejection.PNGInvalid, rejected.Code)
 	}
 	require.Greater(t, accepted, 30)
 }

@@ -175,8 +175,8 @@ func TestPage_Pixels_AreEncodedByTheirKind(t *testing.T) {
 	require.Less(t, len(b), 8<<20)
 }
 
-// TestPage_OfOtherFiles_IsRefused checks that other files are rejected, and that the message contains the reason.
-func TestPage_OfOtherFiles_IsRefused(t *testing.T) {
+// TestPage_OfOtherFiles_IsRejected checks that other files are rejected, and that the message contains the reason.
+func TestPage_OfOtherFiles_IsRejected(t *testing.T) {
 	t.Parallel()
 	plain := pngOf(t, cornered(image.NewNRGBA(image.Rect(0, 0, 30, 30))))
 	large := bytes.Clone(plain)

@@ -36,8 +36,8 @@ func TestLogo(t *testing.T) {
 	}
 	for _, bad := range [][]byte{nil, []byte("GIF89a"), asPNG.Bytes()[:asPNG.Len()/2], asJPEG.Bytes()[:100]} {
 		_, err := picture.Logo(bad)
-		var refused *rejection.Error
-		require.ErrorAs(t, err, &refused)
+		var rejected *rejection.Error
+		require.ErrorAs(t, err, &rejected)
 	}
 }
 

@@ -43,14 +43,14 @@ func TestPicturesTogether(t *testing.T) {
 	accepted := 0
 	for i := range 60 {
 		_, err := different.Check(plain(t, 2000-i))
-		var refused *rejection.Error
+		var rejected *rejection.Error
 		if err == nil {
 			accepted++
 			continue
 		}
-		require.ErrorAs(t, err, &refused)
-		require.Equal(t, rejection.PNGTooLarge, refused.Code)
-		require.Contains(t, refused.Message, "in total")
+		require.ErrorAs(t, err, &rejected)
+		require.Equal(t, rejection.PNGTooLarge, rejected.Code)
+		require.Contains(t, rejected.Message, "in total")
 	}
 	require.Equal(t, 2, accepted)
 
@@ -119,9 +119,9 @@ func TestBoundsOfPictures(t *testing.T) {
 	} {
 		out, err := picture.Check(tt.b)
 		if !tt.ok {
-			var refused *rejection.Error
-			require.ErrorAs(t, err, &refused, name)
-			require.Equal(t, rejection.PNGTooLarge, refused.Code, name)
+			var rejected *rejection.Error
+			require.ErrorAs(t, err, &rejected, name)
+			require.Equal(t, rejection.PNGTooLarge, rejected.Code, name)
 			continue
 		}
 		require.NoError(t, err, name)
@@ -237,9 +237,9 @@ func TestCheckPNG(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := picture.Check(tt.b)
-			var refused *rejection.Error
-			require.ErrorAs(t, err, &refused)
-			require.Equal(t, tt.code, refused.Code)
+			var rejected *rejection.Error
+			require.ErrorAs(t, err, &rejected)
+			require.Equal(t, tt.code, rejected.Code)
 		})
 	}
 	out, err := picture.Check(sealkit.SignaturePNG(t, 600, 160))

@@ -100,7 +100,7 @@ func pictureIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, task b
 	}
 	var a decodedPicture
 	err := pool.Run(ctx, b, task, file, size, &a, maxPictureAnswer)
-	if _, refused := errors.AsType[*rejection.Error](err); refused {
+	if _, rejected := errors.AsType[*rejection.Error](err); rejected {
 		return nil, rejection.New(rejection.PictureTooLarge, "The picture requires too much time or memory to decode. Use a smaller picture.")
 	}
 	if err != nil {

@@ -47,21 +47,21 @@ func TestPictureIn_AnotherProcess_DecodesAlike(t *testing.T) {
 		there, err := in(t.Context(), pool, good)
 		require.NoError(t, err, name)
 		require.Equal(t, here, there, name)
-		var refused, also *rejection.Error
+		var rejected, also *rejection.Error
 		_, err = in(t.Context(), nil, good[:len(good)/2])
-		require.ErrorAs(t, err, &refused, name)
+		require.ErrorAs(t, err, &rejected, name)
 		_, err = in(t.Context(), pool, good[:len(good)/2])
 		require.ErrorAs(t, err, &also, name)
-		require.Equal(t, refused, also, name)
+		require.Equal(t, rejected, also, name)
 		canceled, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err = in(canceled, pool, good)
 		require.ErrorIs(t, err, context.Canceled, name)
 	}
-	var refused *rejection.Error
+	var rejected *rejection.Error
 	_, err := picture.PhotoIn(t.Context(), pool, sandbox.Bounds{Memory: 1, CPU: time.Second}, bytes.NewReader(good), int64(len(good)))
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, rejection.PictureTooLarge, refused.Code)
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, rejection.PictureTooLarge, rejected.Code)
 }
 
 // TestMemory_OfAPicture_IsByWhatItsHeaderClaims checks that the estimate depends on the declared dimensions, and that

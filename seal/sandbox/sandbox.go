@@ -264,14 +264,14 @@ func (s *dataSource) Read(b []byte) (int, error) {
 
 // Answer is the result of a task. Tasks with additional results embed it.
 type Answer struct {
-	Refusal *rejection.Error `json:"refusal,omitempty"`
-	Error   string           `json:"error,omitempty"`
+	Rejection *rejection.Error `json:"refusal,omitempty"`
+	Error     string           `json:"error,omitempty"`
 }
 
 // Err returns the error of the task.
 func (a *Answer) Err() error {
-	if a.Refusal != nil {
-		return a.Refusal
+	if a.Rejection != nil {
+		return a.Rejection
 	}
 	if a.Error != "" {
 		return fmt.Errorf("seal: validator: %s", a.Error)
@@ -281,7 +281,7 @@ func (a *Answer) Err() error {
 
 // Set records an error. An error that is not a rejection of the file is reported as a read failure.
 func (a *Answer) Set(err error) {
-	if err != nil && !errors.As(err, &a.Refusal) {
+	if err != nil && !errors.As(err, &a.Rejection) {
 		a.Error = "the file could not be read"
 	}
 }

@@ -60,7 +60,7 @@ func (l *Library) Check(s string) error {
 		if r == '\n' || r == '\t' || ignorable(r) {
 			continue
 		}
-		if isRefused(r) {
+		if isRejected(r) {
 			return &MissingGlyphError{r}
 		}
 		f, err := l.set.Find(sans, r)
@@ -91,10 +91,10 @@ func (l *Library) Replace(s string) string {
 	return b.String()
 }
 
-// isRefused reports whether a character is rejected even if a font contains a glyph for it. The rejected characters are
-// control characters, private-use characters, and characters that reorder the text that follows, because they could
+// isRejected reports whether a character is rejected even if a font contains a glyph for it. The rejected characters
+// are control characters, private-use characters, and characters that reorder the text that follows, because they could
 // disguise one text as another.
-func isRefused(r rune) bool {
+func isRejected(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Co) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Arabic, r)
 }
 

@@ -64,7 +64,7 @@ func TestChangedFiles_AreRejected(t *testing.T) {
 	s := blob.NewEncrypted(plain, kit.VaultOf(t, 1), true)
 	keep(t, s, "a", strings.Repeat("text ", 40_000))
 	whole := raw("a")
-	refused := func(key string, b []byte) {
+	rejected := func(key string, b []byte) {
 		t.Helper()
 		keep(t, plain, key, string(b))
 		_, err := s.Open(t.Context(), key)
@@ -73,13 +73,13 @@ func TestChangedFiles_AreRejected(t *testing.T) {
 	for _, at := range []int{8, 9, 12, 40, 80, 100, len(whole) / 2, len(whole) - 1} {
 		b := bytes.Clone(whole)
 		b[at] ^= 1
-		refused("a", b)
+		rejected("a", b)
 	}
 	for _, n := range []int{9, 30, 80, 64 << 10, len(whole) - 1} {
-		refused("a", whole[:n])
+		rejected("a", whole[:n])
 	}
-	refused("a", append(bytes.Clone(whole), 'x'))
-	refused("b", whole)
+	rejected("a", append(bytes.Clone(whole), 'x'))
+	rejected("b", whole)
 	keep(t, plain, "a", string(whole))
 	_, err := blob.NewEncrypted(plain, kit.VaultOf(t, 2), true).Open(t.Context(), "a")
 	require.ErrorIs(t, err, vault.ErrUnknownKey)

@@ -193,7 +193,7 @@ func TestBuilderMeetsOtherEdits(t *testing.T) {
 	b.press(1, 300, 500)
 	b.see("Somebody else changed this draft in the meantime.")
 	b.see("added: theirs on page 1")
-	b.forgetRefusals()
+	b.forgetRejections()
 	b.checked("builder-conflict")
 	b.button("Take theirs")
 	b.saved()
@@ -204,11 +204,11 @@ func TestBuilderMeetsOtherEdits(t *testing.T) {
 	require.Equal(t, "signature", svc.fields(t, e.ID)[0].Type)
 }
 
-// forgetRefusals discards the errors that the browser logged for expected rejections.
-func (b *tab) forgetRefusals() { b.forgetRefused("412") }
+// forgetRejections discards the errors that the browser logged for expected rejections.
+func (b *tab) forgetRejections() { b.forgetRejected("412") }
 
-// forgetRefused discards the console errors that contain a status.
-func (b *tab) forgetRefused(status string) {
+// forgetRejected discards the console errors that contain a status.
+func (b *tab) forgetRejected(status string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	kept := b.onConsoleError[:0]

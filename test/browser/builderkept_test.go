@@ -178,7 +178,7 @@ func TestBuilderInTwoTabs(t *testing.T) {
 	second.fill("#plabel", "Place of delivery")
 	second.see("Somebody else changed this draft in the meantime.")
 	second.see("changed: text_1 on page 1 (position)")
-	second.forgetRefusals()
+	second.forgetRejections()
 	second.checked("builder-two-tabs")
 	require.Equal(t, moved, svc.fields(t, e.ID)[0], "nothing is overwritten before it is chosen")
 	second.button("Keep mine")
@@ -262,7 +262,7 @@ func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 		return slices.Equal(names, []string{"annex.pdf", "second.pdf", "lease.pdf"})
 	})
 	require.NotContains(t, b.text(), "in the meantime.")
-	b.forgetRefused("400")
+	b.forgetRejected("400")
 	b.waitUntilStill()
 }
 

@@ -270,7 +270,7 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	b.button("Save")
 	b.saved()
 	require.Len(t, svc.savedTemplate(t, id).Documents, 1)
-	b.forgetRefusals()
+	b.forgetRejections()
 	b.waitUntilStill()
 }
 
@@ -334,8 +334,8 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.see("recipients, documents, subject or message")
 	b.button("Take theirs")
 	b.saved()
-	b.forgetRefusals()
-	b.forgetRefused("beforeunload")
+	b.forgetRejections()
+	b.forgetRejected("beforeunload")
 	b.waitUntilStill()
 }
 
@@ -365,7 +365,7 @@ func TestNothingIsAddedInAConflict(t *testing.T) {
 	first.choose(`.badd input`, "mine.pdf", leaseDocument())
 	first.until(`document.querySelectorAll(".bdocuments > li").length === 3`)
 	require.Equal(t, []string{"lease.pdf", "theirs.pdf", "mine.pdf"}, names())
-	first.forgetRefusals()
+	first.forgetRejections()
 	first.waitUntilStill()
 
 	e := svc.draft(t, "Two recipients", twoPeople()[:1], leaseDocument())
@@ -382,6 +382,6 @@ func TestNothingIsAddedInAConflict(t *testing.T) {
 		first.see("Somebody else changed this draft in the meantime.")
 		require.Len(t, svc.people(t, e.ID).Signers, 1)
 	}
-	first.forgetRefusals()
+	first.forgetRejections()
 	first.waitUntilStill()
 }

@@ -91,7 +91,7 @@ func TestConsoleStartsABulkSend(t *testing.T) {
 	b.see("Hopper, Grace")
 	require.Equal(t, "2", eval[string](b, `document.querySelector("tr.faulty td").textContent`))
 	b.checked("console-bulk-faults")
-	b.forgetRefused("400")
+	b.forgetRejected("400")
 	b.chooseAt("#btable", table, []byte(head+"Ada,ada@example.com,Grace,grace@example.com\r\nBo,bo@example.com,\"Hopper, Grace\",grace@example.com\r\n"))
 	b.see("2 rows are valid.")
 	b.fill("#bname", "Leases of July")

@@ -16,9 +16,9 @@ import (
 func consoleUser(b *tab, name, role string) {
 	b.t.Helper()
 	err := svc.api(http.MethodPost, "/v1/console/users", object{"email": name + "@staff.example", "name": "Sam Staff", "password": "a long password", "role": role}, nil)
-	var refused *callError
+	var rejected *callError
 	// If a test is repeated with -count, the user already exists.
-	if !errors.As(err, &refused) || refused.Status != http.StatusConflict {
+	if !errors.As(err, &rejected) || rejected.Status != http.StatusConflict {
 		require.NoError(b.t, err)
 	}
 	b.visit(svc.base + "/console")

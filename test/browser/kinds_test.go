@@ -197,9 +197,9 @@ func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestRefusedFileIsForgotten checks that a signer who keeps the current file after its replacement was rejected sees
+// TestRejectedFileIsForgotten checks that a signer who keeps the current file after its replacement was rejected sees
 // the error only once.
-func TestRefusedFileIsForgotten(t *testing.T) {
+func TestRejectedFileIsForgotten(t *testing.T) {
 	t.Parallel()
 	at := func(kind, name string, y int) object {
 		return object{"signerId": "0", "type": kind, "name": name, "label": name, "page": 1, "x": 60, "y": y, "w": 200, "h": 22}

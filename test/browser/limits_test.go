@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTooLongText_IsRefusedWhileTyping checks that the page reports a text that is too long before the signer
+// TestTooLongText_IsRejectedWhileTyping checks that the page reports a text that is too long before the signer
 // continues, and does not display it at an illegible size. The fields of later signers are outlined.
-func TestTooLongText_IsRefusedWhileTyping(t *testing.T) {
+func TestTooLongText_IsRejectedWhileTyping(t *testing.T) {
 	t.Parallel()
 	for name, look := range map[string]look{"phone": phone, "desktop": desktop} {
 		t.Run(name, func(t *testing.T) {

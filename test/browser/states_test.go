@@ -150,7 +150,7 @@ func TestEnds(t *testing.T) {
 // receives a prepared response.
 func TestOtherEnds(t *testing.T) {
 	t.Parallel()
-	refusal := func(code, message string) string {
+	rejection := func(code, message string) string {
 		return fmt.Sprintf(`{"error": %q, "message": %q, "errors": {}}`, code, message)
 	}
 	const sign, embed, download = "/v1/signing/x", "/v1/embedded/sessions/x", "/v1/download/x"
@@ -159,17 +159,17 @@ func TestOtherEnds(t *testing.T) {
 		status           int
 		body, see        string
 	}{
-		{"expired", "/sign/x", sign, 401, refusal("signing_link_expired", "This signing link has expired."), "This request has expired"},
-		{"envelope-expired", "/sign/x", sign, 401, refusal("signing_link_closed", "This signing link is no longer valid: the envelope is expired."), "This request has expired"},
-		{"completed", "/sign/x", sign, 401, refusal("signing_link_closed", "This signing link is no longer valid: the envelope is completed."), "Everyone has signed"},
-		{"not-yet", "/sign/x", sign, 401, refusal("signer_pending", "It is not this signer's turn."), "It's not your turn yet"},
-		{"busy", "/sign/x", sign, 429, refusal("rate_limited", "Too many requests."), "Too many requests"},
+		{"expired", "/sign/x", sign, 401, rejection("signing_link_expired", "This signing link has expired."), "This request has expired"},
+		{"envelope-expired", "/sign/x", sign, 401, rejection("signing_link_closed", "This signing link is no longer valid: the envelope is expired."), "This request has expired"},
+		{"completed", "/sign/x", sign, 401, rejection("signing_link_closed", "This signing link is no longer valid: the envelope is completed."), "Everyone has signed"},
+		{"not-yet", "/sign/x", sign, 401, rejection("signer_pending", "It is not this signer's turn."), "It's not your turn yet"},
+		{"busy", "/sign/x", sign, 429, rejection("rate_limited", "Too many requests."), "Too many requests"},
 		{"down", "/sign/x", sign, 503, "", "No connection to the service"},
-		{"embed-expired", "/embed/x", embed, 401, refusal("session_expired", "This embedded session has expired."), "Link expired"},
-		{"embed-invalid", "/embed/x", embed, 401, refusal("session_invalid", "This embedded session is not valid."), "Invalid link"},
-		{"embed-used", "/embed/x", embed, 410, refusal("session_completed", "This signer has signed or declined."), "You already responded"},
-		{"download-invalid", "/download/x", download, 401, refusal("download_link_invalid", "This download link is not valid or has expired."), "This link doesn't work"},
-		{"purged", "/download/x", download, 410, refusal("document_purged", "The document was deleted at the end of its retention."), "This document was deleted"},
+		{"embed-expired", "/embed/x", embed, 401, rejection("session_expired", "This embedded session has expired."), "Link expired"},
+		{"embed-invalid", "/embed/x", embed, 401, rejection("session_invalid", "This embedded session is not valid."), "Invalid link"},
+		{"embed-used", "/embed/x", embed, 410, rejection("session_completed", "This signer has signed or declined."), "You already responded"},
+		{"download-invalid", "/download/x", download, 401, rejection("download_link_invalid", "This download link is not valid or has expired."), "This link doesn't work"},
+		{"purged", "/download/x", download, 410, rejection("document_purged", "The document was deleted at the end of its retention."), "This document was deleted"},
 		{"download-down", "/download/x", download, 500, "", "No connection to the service"},
 		{"download-unavailable", "/download/x", download, 200, `{"available": false, "name": "lease.pdf", "size": 1000, "sha256": "00", "completedAt": null, "expiresAt": null}`, "The file isn't available right now."},
 	} {

@@ -73,14 +73,14 @@ func TestGoClient(t *testing.T) {
 	wrong := request("Wrong")
 	wrong.Signers[0].Email = "nobody"
 	_, err = c.Create(ctx, wrong)
-	var refused *countersign.Error
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, 400, refused.Status)
-	require.Contains(t, refused.Fields, "signers[0].email")
+	var rejected *countersign.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, 400, rejected.Status)
+	require.Contains(t, rejected.Fields, "signers[0].email")
 	_, err = c.Envelope(ctx, uuid.New())
 	require.True(t, countersign.IsNotFound(err))
 	_, err = c.Upload(ctx, sent.ID, bytes.NewReader([]byte("no PDF")))
-	require.ErrorAs(t, err, &refused)
+	require.ErrorAs(t, err, &rejected)
 
 	// Waiting stops if the envelope ends without being completed.
 	other, err := c.Create(ctx, request("To be voided"))
@@ -106,8 +106,8 @@ func TestGoClient(t *testing.T) {
 	wrongSecret, err := countersign.New(s.BaseURL, s.ClientID, "not the secret")
 	require.NoError(t, err)
 	_, err = wrongSecret.Envelope(ctx, e.ID)
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, 401, refused.Status)
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, 401, rejected.Status)
 	require.NotContains(t, err.Error(), "not the secret")
 }
 

@@ -382,8 +382,8 @@ func (r *recorder) run() {
 	r.signers()
 	r.deliveries()
 	r.account()
-	r.refusals(envelope, voided, signing)
-	r.limitRefusals()
-	r.pageRefusals()
-	r.strictRefusals()
+	r.rejections(envelope, voided, signing)
+	r.limitRejections()
+	r.pageRejections()
+	r.strictRejections()
 }

@@ -69,36 +69,36 @@ func newAgent(t *testing.T, s *service, protocol string, answer person, flags ..
 }
 
 // call calls a tool. It returns the text of the result, and whether the call was rejected.
-func (a *agent) call(t *testing.T, tool string, args any) (text string, refused bool) {
+func (a *agent) call(t *testing.T, tool string, args any) (text string, rejected bool) {
 	t.Helper()
 	res, err := a.session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
-		text, refused = err.Error(), true
+		text, rejected = err.Error(), true
 	} else {
 		require.False(t, res.NeedsInput())
 		require.Len(t, res.Content, 1)
-		text, refused = res.Content[0].(*mcp.TextContent).Text, res.IsError
+		text, rejected = res.Content[0].(*mcp.TextContent).Text, res.IsError
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.seen.WriteString(text + "\n")
-	return text, refused
+	return text, rejected
 }
 
 func (a *agent) must(t *testing.T, tool string, args any) map[string]any {
 	t.Helper()
-	text, refused := a.call(t, tool, args)
-	require.False(t, refused, "%s: %s", tool, text)
+	text, rejected := a.call(t, tool, args)
+	require.False(t, rejected, "%s: %s", tool, text)
 	require.Less(t, len(text), 8<<10, "results are small")
 	var out map[string]any
 	require.NoError(t, json.Unmarshal([]byte(text), &out), "%s", text)
 	return out
 }
 
-func (a *agent) refused(t *testing.T, tool string, args any) string {
+func (a *agent) rejected(t *testing.T, tool string, args any) string {
 	t.Helper()
-	text, refused := a.call(t, tool, args)
-	require.True(t, refused, "%s: %s", tool, text)
+	text, rejected := a.call(t, tool, args)
+	require.True(t, rejected, "%s: %s", tool, text)
 	return text
 }
 
@@ -211,7 +211,7 @@ func TestMCPFromDraftToSeal(t *testing.T) {
 		require.Equal(t, "not_sealed", a.must(t, "verify_pdf", map[string]any{"file": "lease.pdf"})["verdict"])
 		require.Equal(t, "completed", a.must(t, "get_envelope", arg(id))["status"])
 		require.Equal(t, false, a.must(t, "explain_envelope", arg(id))["stuck"])
-		require.Contains(t, a.refused(t, "void_envelope", arg(id)), "already completed")
+		require.Contains(t, a.rejected(t, "void_envelope", arg(id)), "already completed")
 		require.Len(t, a.questions(), 2, "nobody is asked about what cannot be done")
 		a.requireNoSecrets(t, s, link)
 	}
@@ -247,7 +247,7 @@ func TestMCPReadOnly(t *testing.T) {
 		require.True(t, tool.Annotations.ReadOnlyHint, name)
 	}
 	for _, name := range []string{"send_envelope", "remind_signers", "void_envelope", "create_draft", "add_fields", "download_document"} {
-		a.refused(t, name, arg(id))
+		a.rejected(t, name, arg(id))
 	}
 	require.Empty(t, a.questions())
 	require.Equal(t, "draft", a.must(t, "get_envelope", arg(id))["status"])
@@ -277,9 +277,9 @@ func TestMCPTemplates(t *testing.T) {
 	require.Len(t, read["fields"], 3)
 	require.Len(t, read["documents"], 1)
 	for _, wrong := range []string{"", "lease", "../app", uuid.NewString()} {
-		a.refused(t, "get_template", map[string]any{"template_id": wrong})
+		a.rejected(t, "get_template", map[string]any{"template_id": wrong})
 	}
-	a.refused(t, "list_templates", map[string]any{"limit": 51})
+	a.rejected(t, "list_templates", map[string]any{"limit": 51})
 	a.requireNoSecrets(t, s)
 }
 
@@ -298,9 +298,9 @@ func TestMCP_FilesOutsideTheFolder_AreRejected(t *testing.T) {
 	mkfifo(t, filepath.Join(a.folder, "pipe.pdf"))
 	signers := []any{map[string]any{"name": "Ada", "email": "ada@example.com"}}
 	for _, file := range []string{secret, "../" + filepath.Base(outside) + "/secret.pdf", "link.pdf", "out/secret.pdf", "note.txt", "pipe.pdf", ".", "", "missing.pdf", "a\x00b"} {
-		text := a.refused(t, "create_draft", map[string]any{"subject": "x", "files": []string{file}, "signers": signers})
+		text := a.rejected(t, "create_draft", map[string]any{"subject": "x", "files": []string{file}, "signers": signers})
 		require.Contains(t, text, "file", file)
-		a.refused(t, "verify_pdf", map[string]any{"file": file})
+		a.rejected(t, "verify_pdf", map[string]any{"file": file})
 	}
 	require.Empty(t, a.must(t, "list_envelopes", map[string]any{})["envelopes"], "nothing was made")
 	id := draft(t, s, "Download")
@@ -308,7 +308,7 @@ func TestMCP_FilesOutsideTheFolder_AreRejected(t *testing.T) {
 		return map[string]any{"envelope_id": id, "kind": "original", "file": file}
 	}
 	for _, file := range []string{secret, "out/new.pdf", "../new.pdf", "link.pdf", "note.txt", "."} {
-		a.refused(t, "download_document", get(file))
+		a.rejected(t, "download_document", get(file))
 	}
 	entries, err := os.ReadDir(outside)
 	require.NoError(t, err)
@@ -317,7 +317,7 @@ func TestMCP_FilesOutsideTheFolder_AreRejected(t *testing.T) {
 	st, err := os.Stat(filepath.Join(a.folder, "new.pdf"))
 	require.NoError(t, err)
 	require.EqualValues(t, 0o600, st.Mode().Perm())
-	a.refused(t, "download_document", get("new.pdf"))
+	a.rejected(t, "download_document", get("new.pdf"))
 }
 
 // TestMCP_ExplainsStuckEnvelopes checks that a single response reports both a rejected email and a failing webhook.

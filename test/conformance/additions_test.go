@@ -31,7 +31,7 @@ func checkDrafts(t *testing.T, s *target) {
 	c.call(t, http.MethodDelete, signer, nil).want(t, 204)
 	c.call(t, http.MethodDelete, document, nil).want(t, 204)
 	c.call(t, http.MethodDelete, at, nil).want(t, 204)
-	c.get(t, at).refused(t, 404, "not_found")
+	c.get(t, at).rejected(t, 404, "not_found")
 }
 
 // checkCorrections corrects envelopes that were already sent.
@@ -48,13 +48,13 @@ func checkCorrections(t *testing.T, s *target) {
 	c.post(t, signer+"/resend", nil).want(t, 202)
 	require.NotEmpty(t, c.post(t, signer+"/signing-link", object{"rotate": true}).want(t, 200).str("signingUrl"))
 	require.Equal(t, "Grace Hopper", c.post(t, signer+"/replace", object{"name": "Grace Hopper", "email": "grace@example.com"}).want(t, 200).str("name"))
-	c.post(t, at+"/copies", object{"email": "grace@example.com"}).refused(t, 409, "envelope_not_completed")
+	c.post(t, at+"/copies", object{"email": "grace@example.com"}).rejected(t, 409, "envelope_not_completed")
 
 	handed := s.contract()
 	handed["signers"].([]object)[0]["allowDelegation"] = true
 	_, tokens := s.sent(t, handed)
 	nobody.post(t, "/v1/signing/"+tokens[0]+"/delegate", object{"name": "Mary Somerville", "email": "mary@example.com"}).want(t, 204)
-	nobody.get(t, "/v1/signing/"+tokens[0]).refused(t, 401, "signing_link_invalid")
+	nobody.get(t, "/v1/signing/"+tokens[0]).rejected(t, 401, "signing_link_invalid")
 
 	hook := c.post(t, "/v1/webhooks", object{"url": "https://example.com/hook", "events": []string{"signer.otp_failed"}}).want(t, 201).str("id")
 	c.call(t, http.MethodPatch, "/v1/webhooks/"+hook, object{"events": []string{"envelope.updated"}}).want(t, 200)
@@ -112,7 +112,7 @@ func checkTemplates(t *testing.T, s *target) {
 	}).want(t, 201)
 	require.Equal(t, []string{"sent", "Lease of the mill"}, []string{e.str("status"), e.str("subject")})
 	c.call(t, http.MethodDelete, at, nil).want(t, 204)
-	c.get(t, at+"/document").refused(t, 410, "template_archived")
+	c.get(t, at+"/document").rejected(t, 410, "template_archived")
 	c.get(t, "/v1/envelopes/"+e.str("id")+"/document").want(t, 200)
 	c.post(t, "/v1/envelopes/"+e.str("id")+"/void", nil).want(t, 200)
 }

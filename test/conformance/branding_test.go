@@ -19,7 +19,7 @@ func checkBranding(t *testing.T, s *target) {
 	logo := base64.StdEncoding.EncodeToString(kit.Signature())
 	look := c.call(t, http.MethodPut, at, object{"logo": logo, "primaryColor": "#7a1f3d", "footer": "1 High Street"}).want(t, 200)
 	require.Equal(t, "#7a1f3d", look.str("primaryColor"))
-	c.call(t, http.MethodPut, at, object{"primaryColor": "#eeeeee"}).refused(t, 400, "validation_error")
+	c.call(t, http.MethodPut, at, object{"primaryColor": "#eeeeee"}).rejected(t, 400, "validation_error")
 	_, tokens := s.sent(t, s.contract())
 	require.Equal(t, "#7a1f3d", nobody.get(t, "/v1/signing/"+tokens[0]).want(t, 200).body["branding"].(object)["primaryColor"])
 	require.Equal(t, "image/png", nobody.get(t, "/v1/signing/"+tokens[0]+"/logo").want(t, 200).header.Get("Content-Type"))

@@ -40,7 +40,7 @@ func checkBulkSends(t *testing.T, s *target) {
 	until("the first is sent", func(n object) bool { return n["sent"] == 1.0 })
 	require.Equal(t, "paused", c.post(t, at+"/pause", nil).want(t, 200).str("status"))
 	require.Equal(t, "running", c.post(t, at+"/resume", nil).want(t, 200).str("status"))
-	c.post(t, at+"/retry", nil).refused(t, 409, "bulk_send_no_failed_rows")
+	c.post(t, at+"/retry", nil).rejected(t, 409, "bulk_send_no_failed_rows")
 	require.Equal(t, "cancelled", c.post(t, at+"/cancel", nil).want(t, 200).str("status"))
 	require.Equal(t, object{"pending": 0.0, "sent": 1.0, "failed": 0.0, "cancelled": 1.0}, counts())
 	rows := c.get(t, at+"/rows").want(t, 200)

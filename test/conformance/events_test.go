@@ -35,7 +35,7 @@ func checkEvents(t *testing.T, s *target) {
 		}
 	}
 	require.Equal(t, []string{"envelope.created", "envelope.sent"}, names, "in order, although nobody subscribed")
-	s.app().get(t, "/v1/events?cursor=01900000-0000-7000-8000-000000000000").refused(t, 410, "cursor_expired")
+	s.app().get(t, "/v1/events?cursor=01900000-0000-7000-8000-000000000000").rejected(t, 410, "cursor_expired")
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

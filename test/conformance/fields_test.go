@@ -43,9 +43,9 @@ func checkFields(t *testing.T, s *target) {
 		return object{"signerId": e.item("signers", 0)["id"], "type": "initial", "name": "ini", "required": false, "anchor": anchor}
 	}
 	add(byText(object{"text": "Contract", "match": "all", "at": "below"}), byText(object{"text": "No such text", "ifMissing": "skip"})).want(t, 201)
-	add(byText(object{"text": "Contrakt"})).refused(t, 400, "validation_error")
-	add(object{"signerId": e.item("signers", 0)["id"], "type": "hologram", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}).refused(t, 400, "validation_error")
-	add(field("text", "loop", object{"signerId": e.item("signers", 0)["id"], "condition": object{"all": []object{{"field": "loop", "filled": true}}}})).refused(t, 400, "validation_error")
+	add(byText(object{"text": "Contrakt"})).rejected(t, 400, "validation_error")
+	add(object{"signerId": e.item("signers", 0)["id"], "type": "hologram", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}).rejected(t, 400, "validation_error")
+	add(field("text", "loop", object{"signerId": e.item("signers", 0)["id"], "condition": object{"all": []object{{"field": "loop", "filled": true}}}})).rejected(t, 400, "validation_error")
 
 	sent := c.post(t, at+"/send", nil).want(t, 200)
 	token := sent.item("signers", 0)["signingUrl"].(string)
@@ -62,7 +62,7 @@ func checkFields(t *testing.T, s *target) {
 		return nobody.post(t, link+"/sign", object{"timeZone": "Europe/Berlin", "fields": fields})
 	}
 	rules := map[string]string{}
-	wrong := sign(text("mail", "nobody"), text("firm", "Another"), text("rent", "0.623"), text("heating", "wood"), text("none", "true"), text("petName", "Tom"), text("read", "true"), text("from", "2026-11-22")).refused(t, 400, "validation_error")
+	wrong := sign(text("mail", "nobody"), text("firm", "Another"), text("rent", "0.623"), text("heating", "wood"), text("none", "true"), text("petName", "Tom"), text("read", "true"), text("from", "2026-11-22")).rejected(t, 400, "validation_error")
 	for _, v := range wrong.body["details"].(object)["fields"].([]any) {
 		rules[v.(object)["name"].(string)] = v.(object)["rule"].(string)
 	}

@@ -112,8 +112,8 @@ func checkTokens(t *testing.T, s *target) {
 	} {
 		nobody.send(t, http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", []byte(form)).want(t, status)
 	}
-	nobody.get(t, "/v1/envelopes?tenantId=x").refused(t, 401, "unauthorized")
-	(&client{s: s, token: "x"}).get(t, "/v1/envelopes?tenantId=x").refused(t, 401, "unauthorized")
+	nobody.get(t, "/v1/envelopes?tenantId=x").rejected(t, 401, "unauthorized")
+	(&client{s: s, token: "x"}).get(t, "/v1/envelopes?tenantId=x").rejected(t, 401, "unauthorized")
 }
 
 func checkCreation(t *testing.T, s *target) {
@@ -136,14 +136,14 @@ func checkCreation(t *testing.T, s *target) {
 	}).want(t, 201)
 	require.Equal(t, true, field.body["required"])
 	c.post(t, at+"/fields", object{"signerId": signer.str("id"), "type": "date", "page": 1, "x": 10, "y": 80, "w": 100, "h": 40, "origin": "bottom-left"}).want(t, 201)
-	c.post(t, at+"/fields", object{"signerId": signer.str("id"), "type": "date", "page": 2, "x": 10, "y": 80, "w": 100, "h": 40}).refused(t, 400, "validation_error")
+	c.post(t, at+"/fields", object{"signerId": signer.str("id"), "type": "date", "page": 2, "x": 10, "y": 80, "w": 100, "h": 40}).rejected(t, 400, "validation_error")
 	showsPages(t, c, at+"/documents/"+doc.str("documentId"))
 	got := c.get(t, at+"/document").want(t, 200)
 	require.Equal(t, kit.OnePage(), got.raw)
 	c.get(t, at+"/document?kind=sealed").want(t, 409)
-	c.post(t, "/v1/envelopes", object{"tenantId": s.tenant, "signers": []object{}}).refused(t, 400, "validation_error")
-	c.send(t, http.MethodPost, at+"/document", "application/octet-stream", make([]byte, 25<<20+1)).refused(t, 413, "file_too_large")
-	c.get(t, "/v1/envelopes/"+uuid.NewString()).refused(t, 404, "not_found")
+	c.post(t, "/v1/envelopes", object{"tenantId": s.tenant, "signers": []object{}}).rejected(t, 400, "validation_error")
+	c.send(t, http.MethodPost, at+"/document", "application/octet-stream", make([]byte, 25<<20+1)).rejected(t, 413, "file_too_large")
+	c.get(t, "/v1/envelopes/"+uuid.NewString()).rejected(t, 404, "not_found")
 }
 
 func checkLists(t *testing.T, s *target) {
@@ -162,9 +162,9 @@ func checkLists(t *testing.T, s *target) {
 	require.Equal(t, ids[0], c.get(t, q+"&pageSize=2&page=2").want(t, 200).item("data", 0)["id"])
 	require.EqualValues(t, 0, c.get(t, q+"&status=completed").want(t, 200).body["total"])
 	for _, bad := range []string{"&page=0", "&pageSize=101", "&status=nope"} {
-		c.get(t, q+bad).refused(t, 400, "validation_error")
+		c.get(t, q+bad).rejected(t, 400, "validation_error")
 	}
-	c.get(t, "/v1/envelopes").refused(t, 400, "validation_error")
+	c.get(t, "/v1/envelopes").rejected(t, 400, "validation_error")
 }
 
 func checkStates(t *testing.T, s *target) {
@@ -173,18 +173,18 @@ func checkStates(t *testing.T, s *target) {
 	require.Equal(t, "sent", e.str("status"))
 	at := "/v1/envelopes/" + e.str("id")
 	require.NotContains(t, c.get(t, at).want(t, 200).item("signers", 0), "signingUrl", "the link is shown once")
-	c.post(t, at+"/send", nil).refused(t, 400, "envelope_not_draft")
-	c.post(t, at+"/signers", object{"name": "B", "email": "b@example.com"}).refused(t, 400, "envelope_not_draft")
+	c.post(t, at+"/send", nil).rejected(t, 400, "envelope_not_draft")
+	c.post(t, at+"/signers", object{"name": "B", "email": "b@example.com"}).rejected(t, 400, "envelope_not_draft")
 	nobody := &client{s: s}
 	nobody.get(t, "/v1/signing/"+links[0]).want(t, 200)
 	require.Equal(t, "in_progress", c.get(t, at).str("status"))
 	voided := c.post(t, at+"/void", object{"reason": "typo"}).want(t, 200)
 	require.Equal(t, "voided", voided.str("status"))
 	require.NotNil(t, voided.body["voidedAt"])
-	c.post(t, at+"/void", nil).refused(t, 400, "envelope_terminal")
+	c.post(t, at+"/void", nil).rejected(t, 400, "envelope_terminal")
 	nobody.get(t, "/v1/signing/"+links[0]).want(t, 401)
 	empty := c.post(t, "/v1/envelopes", object{"tenantId": s.tenant, "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(t, 201)
-	c.post(t, "/v1/envelopes/"+empty.str("id")+"/send", nil).refused(t, 400, "validation_error")
+	c.post(t, "/v1/envelopes/"+empty.str("id")+"/send", nil).rejected(t, 400, "validation_error")
 }
 
 // checkSigning signs an envelope with two routing groups, and waits for the sealed document.
@@ -371,7 +371,7 @@ func checkWebhooks(t *testing.T, s *target) {
 		{"url": "https://example.com", "events": []string{"x"}},
 		{"url": "ftp://example.com", "events": []string{"envelope.sent"}},
 	} {
-		c.post(t, "/v1/webhooks", bad).refused(t, 400, "validation_error")
+		c.post(t, "/v1/webhooks", bad).rejected(t, 400, "validation_error")
 	}
 	if s.sinkHost == "" {
 		hook := c.post(t, "/v1/webhooks", object{"url": "https://example.com/hook", "events": []string{"signer.otp_failed"}}).want(t, 201)
@@ -445,7 +445,7 @@ func checkWebhooks(t *testing.T, s *target) {
 	require.Contains(t, string(c.get(t, "/v1/webhooks").want(t, 200).raw), id)
 	at := "/v1/console/webhooks/" + id
 	require.Equal(t, false, c.post(t, at+"/pause", nil).want(t, 200).body["active"])
-	c.post(t, at+"/ping", nil).refused(t, 409, "webhook_inactive")
+	c.post(t, at+"/ping", nil).rejected(t, 409, "webhook_inactive")
 	require.Equal(t, true, c.post(t, at+"/resume", nil).want(t, 200).body["active"])
 	rotated := c.post(t, at+"/secret", object{"secret": nil, "overlapHours": 1}).want(t, 200)
 	require.Equal(t, "client_secret", rotated.str("signedWith"))
@@ -456,7 +456,7 @@ func checkWebhooks(t *testing.T, s *target) {
 	c.call(t, http.MethodDelete, made, nil).want(t, 204)
 	require.EqualValues(t, 0, c.post(t, at+"/resend", object{"since": "2026-01-01T00:00:00Z"}).want(t, 202).body["resent"], "nothing failed")
 	c.call(t, http.MethodDelete, "/v1/webhooks/"+id, nil).want(t, 204)
-	c.call(t, http.MethodDelete, "/v1/webhooks/"+id, nil).refused(t, 404, "not_found")
+	c.call(t, http.MethodDelete, "/v1/webhooks/"+id, nil).rejected(t, 404, "not_found")
 }
 
 func checkConsole(t *testing.T, s *target) {
@@ -478,7 +478,7 @@ func checkConsole(t *testing.T, s *target) {
 	c.get(t, at).want(t, 200)
 	c.get(t, "/v1/console/home?tenantId="+url.QueryEscape(s.tenant)).want(t, 200)
 	require.NotContains(t, string(c.get(t, "/v1/console/problems").want(t, 200).raw), e.str("id"), "all is well with it")
-	c.post(t, at+"/restart", nil).refused(t, 409, "workflow_running")
+	c.post(t, at+"/restart", nil).rejected(t, 409, "workflow_running")
 	require.Len(t, c.pages(t, "/v1/console/envelopes?tenantId="+s.tenant+"&search="+url.QueryEscape(e.str("id"))), 1)
 	tenant := url.QueryEscape(s.tenant + "-settings")
 	set := c.call(t, http.MethodPut, "/v1/console/settings?tenantId="+tenant, object{"defaultExpiryDays": 9}).want(t, 200)
@@ -498,10 +498,10 @@ func checkConsole(t *testing.T, s *target) {
 	require.Equal(t, user.str("id"), viewer.get(t, "/v1/console/me").want(t, 200).body["user"].(object)["id"])
 	require.Contains(t, string(c.get(t, "/v1/console/users").want(t, 200).raw), user.str("id"))
 	if login.body["mustEnrol"] == true { // the deployment requires the second factor that was removed
-		viewer.get(t, at).refused(t, 403, "second_factor_required")
+		viewer.get(t, at).rejected(t, 403, "second_factor_required")
 	} else {
 		viewer.get(t, at).want(t, 200)
-		viewer.post(t, at+"/void", nil).refused(t, 403, "role_forbidden")
+		viewer.post(t, at+"/void", nil).rejected(t, 403, "role_forbidden")
 	}
 	viewer.get(t, "/v1/webhooks").want(t, 401)
 	checkAdministration(t, s, c, user.str("id"), email)
@@ -517,13 +517,13 @@ func checkProvider(t *testing.T, s *target, viewer *client, password string) {
 	nobody := &client{s: s}
 	answer := object{"code": "made up", "state": "made up"}
 	if nobody.get(t, "/v1/console/sign-in").want(t, 200).body["provider"] == nil {
-		nobody.post(t, "/v1/console/provider/begin", object{}).refused(t, 404, "not_found")
-		nobody.post(t, "/v1/console/provider/complete", answer).refused(t, 404, "not_found")
-		viewer.post(t, "/v1/console/provider/connect", object{"password": password}).refused(t, 404, "not_found")
+		nobody.post(t, "/v1/console/provider/begin", object{}).rejected(t, 404, "not_found")
+		nobody.post(t, "/v1/console/provider/complete", answer).rejected(t, 404, "not_found")
+		viewer.post(t, "/v1/console/provider/connect", object{"password": password}).rejected(t, 404, "not_found")
 		return
 	}
 	nobody.post(t, "/v1/console/provider/begin", object{}).want(t, 200)
-	nobody.post(t, "/v1/console/provider/complete", answer).refused(t, 401, "sign_in_expired")
+	nobody.post(t, "/v1/console/provider/complete", answer).rejected(t, 401, "sign_in_expired")
 }
 
 // checkPasskeys checks the responses that do not require an authenticator.
@@ -532,13 +532,13 @@ func checkPasskeys(t *testing.T, s *target, viewer *client, email, password stri
 	nobody := &client{s: s}
 	const at = "/v1/console/passkeys"
 	require.Empty(t, viewer.get(t, at).want(t, 200).list)
-	nobody.post(t, at+"/challenge", object{"email": email, "password": password}).refused(t, 409, "passkey_none")
+	nobody.post(t, at+"/challenge", object{"email": email, "password": password}).rejected(t, 409, "passkey_none")
 	if nobody.get(t, "/v1/console/sign-in").want(t, 200).body["passkeys"] == true {
 		require.NotEmpty(t, viewer.post(t, at+"/begin", object{"password": password}).want(t, 200).str("ceremony"))
 	} else {
-		viewer.post(t, at+"/begin", object{"password": password}).refused(t, 409, "passkeys_unavailable")
+		viewer.post(t, at+"/begin", object{"password": password}).rejected(t, 409, "passkeys_unavailable")
 	}
-	viewer.post(t, at+"/"+uuid.NewString()+"/remove", object{"password": password}).refused(t, 404, "not_found")
+	viewer.post(t, at+"/"+uuid.NewString()+"/remove", object{"password": password}).rejected(t, 404, "not_found")
 }
 
 // checkAdministration performs an administrator's operations on users and the app. It replaces the app's secret only if
@@ -601,7 +601,7 @@ func checkAccount(t *testing.T, s *target, app, user *client, email, password st
 	codes := user.post(t, at+"/totp/confirm", object{"code": code}).want(t, 200).body["recoveryCodes"].([]any)
 	codes = user.post(t, at+"/totp/recovery-codes", object{"password": password, "code": codes[0]}).want(t, 200).body["recoveryCodes"].([]any)
 	nobody := &client{s: s}
-	nobody.post(t, at+"/login", object{"email": email, "password": password}).refused(t, 401, "code_required")
+	nobody.post(t, at+"/login", object{"email": email, "password": password}).rejected(t, 401, "code_required")
 	other := &client{s: s, token: nobody.post(t, at+"/login", object{"email": email, "password": password, "code": codes[1]}).want(t, 200).str("access_token")}
 	require.Contains(t, string(user.get(t, at+"/sessions").want(t, 200).raw), `"current":true`)
 	user.post(t, at+"/sessions/end", object{"password": password, "code": codes[2]}).want(t, 204)
@@ -628,15 +628,15 @@ func checkEmbedded(t *testing.T, s *target) {
 	require.Contains(t, page.header.Get("Content-Security-Policy"), "frame-ancestors https://app.example.com")
 	open := nobody.get(t, "/v1/embedded/sessions/"+session.str("sessionToken")).want(t, 200)
 	s.signs(t, open.str("signingToken"))
-	nobody.get(t, "/v1/embedded/sessions/"+session.str("sessionToken")).refused(t, 410, "session_completed")
+	nobody.get(t, "/v1/embedded/sessions/"+session.str("sessionToken")).rejected(t, 410, "session_completed")
 	c.post(t, "/v1/embedded/signing-sessions", in).want(t, 409)
 	e, _ = s.sent(t, s.contract())
 	in["envelopeId"], in["signerId"] = e.str("id"), e.item("signers", 0)["id"]
 	revoked := c.post(t, "/v1/embedded/signing-sessions", in).want(t, 201)
 	c.call(t, http.MethodDelete, "/v1/embedded/signing-sessions/"+revoked.str("sessionId"), nil).want(t, 204)
-	nobody.get(t, "/v1/embedded/sessions/"+revoked.str("sessionToken")).refused(t, 401, "session_invalid")
+	nobody.get(t, "/v1/embedded/sessions/"+revoked.str("sessionToken")).rejected(t, 401, "session_invalid")
 	in["allowedOrigin"] = "http://app.example.com"
-	c.post(t, "/v1/embedded/signing-sessions", in).refused(t, 400, "validation_error")
+	c.post(t, "/v1/embedded/signing-sessions", in).rejected(t, 400, "validation_error")
 	checkBuilder(t, s)
 }
 
@@ -650,7 +650,7 @@ func checkBuilder(t *testing.T, s *target) {
 	open := nobody.get(t, "/v1/embedded/builders/"+session.str("sessionToken")).want(t, 200)
 	require.Equal(t, e.str("id"), open.str("envelopeId"))
 	c.call(t, http.MethodDelete, "/v1/embedded/builder-sessions/"+session.str("sessionId"), nil).want(t, 204)
-	nobody.get(t, "/v1/embedded/builders/"+session.str("sessionToken")).refused(t, 401, "session_invalid")
+	nobody.get(t, "/v1/embedded/builders/"+session.str("sessionToken")).rejected(t, 401, "session_invalid")
 }
 
 func checkIdempotency(t *testing.T, s *target) {
@@ -662,12 +662,12 @@ func checkIdempotency(t *testing.T, s *target) {
 	require.Equal(t, first.raw, again.raw)
 	require.Equal(t, "true", again.header.Get("Idempotency-Replayed"))
 	body["subject"] = "other"
-	c.post(t, "/v1/envelopes", body).refused(t, 422, "idempotency_key_reused")
+	c.post(t, "/v1/envelopes", body).rejected(t, 422, "idempotency_key_reused")
 }
 
 func checkErrorShapes(t *testing.T, s *target) {
 	c := s.app()
-	a := c.post(t, "/v1/envelopes", object{"tenantId": 7, "signers": []object{{"name": "A", "email": "nobody"}}}).refused(t, 400, "validation_error")
+	a := c.post(t, "/v1/envelopes", object{"tenantId": 7, "signers": []object{{"name": "A", "email": "nobody"}}}).rejected(t, 400, "validation_error")
 	errors := a.body["errors"].(object)
 	require.Contains(t, errors, "tenantId")
 	require.Contains(t, errors, "signers[0].email")

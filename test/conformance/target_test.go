@@ -173,7 +173,7 @@ func (a *answer) want(t *testing.T, status int) *answer {
 	return a
 }
 
-func (a *answer) refused(t *testing.T, status int, code string) *answer {
+func (a *answer) rejected(t *testing.T, status int, code string) *answer {
 	t.Helper()
 	a.want(t, status)
 	require.Equal(t, code, a.str("error"), "%s", a.raw)
@@ -207,8 +207,8 @@ func (c *client) send(t *testing.T, method, path, contentType string, body []byt
 	} else {
 		res, err = recorder{}.RoundTrip(req)
 	}
-	var refused *countersign.Error
-	if !errors.As(err, &refused) {
+	var rejected *countersign.Error
+	if !errors.As(err, &rejected) {
 		require.NoError(t, err)
 		require.NoError(t, res.Body.Close())
 	}
@@ -222,9 +222,9 @@ func (c *client) send(t *testing.T, method, path, contentType string, body []byt
 	if c.s.router != nil {
 		c.s.check(t, a, c.app)
 	}
-	if refused != nil && c.head["Accept"] == "" {
-		require.Equal(t, []any{a.status, a.body["error"], a.body["message"]}, []any{refused.Status, refused.Code, refused.Message}, "what the client says of a refusal")
-		for name := range refused.Fields {
+	if rejected != nil && c.head["Accept"] == "" {
+		require.Equal(t, []any{a.status, a.body["error"], a.body["message"]}, []any{rejected.Status, rejected.Code, rejected.Message}, "what the client says of a refusal")
+		for name := range rejected.Fields {
 			require.Contains(t, a.body["errors"], name)
 		}
 	}

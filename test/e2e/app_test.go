@@ -145,8 +145,8 @@ func (a *app) subscribe(t *testing.T, url, secret string, events ...api.WebhookE
 	return res.JSON201.ID
 }
 
-// refused checks that err is a client error with the given status.
-func refused(t *testing.T, status int, err error) {
+// rejected checks that err is a client error with the given status.
+func rejected(t *testing.T, status int, err error) {
 	t.Helper()
 	var e *countersign.Error
 	require.ErrorAs(t, err, &e)

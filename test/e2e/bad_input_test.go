@@ -33,8 +33,8 @@ func TestBadInput(t *testing.T) {
 	t.Run("webhooks", func(t *testing.T) { t.Parallel(); badWebhooks(t, c) })
 }
 
-// refused sends a request, and checks the status and the error code of its response.
-func (c *client) refused(t *testing.T, status int, code, method, path string, body any) object {
+// rejected sends a request, and checks the status and the error code of its response.
+func (c *client) rejected(t *testing.T, status int, code, method, path string, body any) object {
 	t.Helper()
 	out := c.call(t, status, method, path, body)
 	require.Equal(t, code, out.str("error"), "%s %s: %v", method, path, out)
@@ -52,9 +52,9 @@ func badTokens(t *testing.T, s *service) {
 	form(400, "validation_error", "grant_type=password&client_id=a&client_secret=b")
 	form(401, "invalid_client", "grant_type=client_credentials&client_id=a&client_secret=b")
 	form(401, "invalid_client", "grant_type=client_credentials&client_id="+s.ClientID+"&client_secret=wrong")
-	c.refused(t, 401, "unauthorized", http.MethodGet, "/v1/envelopes?tenantId=a", nil)
+	c.rejected(t, 401, "unauthorized", http.MethodGet, "/v1/envelopes?tenantId=a", nil)
 	c.token = "no.such.token"
-	c.refused(t, 401, "unauthorized", http.MethodGet, "/v1/envelopes?tenantId=a", nil)
+	c.rejected(t, 401, "unauthorized", http.MethodGet, "/v1/envelopes?tenantId=a", nil)
 
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.BaseURL+"/oauth/token", strings.NewReader("grant_type=client_credentials"))
 	require.NoError(t, err)
@@ -115,7 +115,7 @@ func badCreates(t *testing.T, c *client) {
 	list := c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes?tenantId=bad", nil)
 	assert.InDelta(t, 0, list["total"], 0, "nothing was made")
 	for _, q := range []string{"", "?tenantId=a&page=0", "?tenantId=a&pageSize=101", "?tenantId=a&status=sealing", "?tenantId=a&page=x"} {
-		c.refused(t, 400, "validation_error", http.MethodGet, "/v1/envelopes"+q, nil)
+		c.rejected(t, 400, "validation_error", http.MethodGet, "/v1/envelopes"+q, nil)
 	}
 }
 
@@ -133,8 +133,8 @@ func badFiles(t *testing.T, c *client) {
 		"tenantId": "files", "subject": "JSON", "createdBy": "someone", "origin": "bottom-left", "signers": []object{{"name": "A", "email": "a@example.com"}},
 	})
 	at := "/v1/envelopes/" + e.str("id")
-	c.refused(t, 404, "not_found", http.MethodGet, at+"/document", nil)
-	c.refused(t, 400, "validation_error", http.MethodPost, at+"/send", nil)
+	c.rejected(t, 404, "not_found", http.MethodGet, at+"/document", nil)
+	c.rejected(t, 400, "validation_error", http.MethodPost, at+"/send", nil)
 
 	locked := encrypted(t)
 	for name, f := range map[string]struct {
@@ -168,7 +168,7 @@ func badFiles(t *testing.T, c *client) {
 	assert.Equal(t, doc.str("documentId"), made.str("documentId"), "without a documentId the first document is meant")
 	assert.InDelta(t, 842-1-10, made["y"], 0.001, "the envelope's origin holds for fields that come later")
 	field["page"] = 9
-	out = c.refused(t, 400, "validation_error", http.MethodPost, at+"/fields", field)
+	out = c.rejected(t, 400, "validation_error", http.MethodPost, at+"/fields", field)
 	assert.Contains(t, out["errors"], "page")
 	signer := c.call(t, http.StatusCreated, http.MethodPost, at+"/signers", object{"name": "B", "email": "b@example.com"})
 	assert.Equal(t, "email_otp", signer.str("authMethod"))
@@ -176,7 +176,7 @@ func badFiles(t *testing.T, c *client) {
 	status, b = c.do(t, http.MethodGet, at+"/document", "", nil)
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, kit.OnePage(), b)
-	c.refused(t, 400, "validation_error", http.MethodGet, at+"/document?kind=draft", nil)
+	c.rejected(t, 400, "validation_error", http.MethodGet, at+"/document?kind=draft", nil)
 }
 
 // encrypted returns a PDF that cannot be read without a password.
@@ -217,14 +217,14 @@ func badStates(t *testing.T, s *service, c *client) {
 		{"/signers", object{"name": "B", "email": "b@example.com"}},
 		{"/fields", object{"signerId": e.list("signers")[0].str("id"), "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}},
 	} {
-		c.refused(t, 400, "envelope_not_draft", http.MethodPost, at+req.path, req.body)
+		c.rejected(t, 400, "envelope_not_draft", http.MethodPost, at+req.path, req.body)
 	}
 	status, b := c.do(t, http.MethodPost, at+"/document", "application/octet-stream", bytes.NewReader(kit.OnePage()))
 	assert.Equal(t, 400, status, "%s", b)
-	c.refused(t, 409, "envelope_not_completed", http.MethodGet, at+"/document?kind=sealed", nil)
-	c.refused(t, 400, "validation_error", http.MethodPost, at+"/void", object{"reason": strings.Repeat("x", 1001)})
+	c.rejected(t, 409, "envelope_not_completed", http.MethodGet, at+"/document?kind=sealed", nil)
+	c.rejected(t, 400, "validation_error", http.MethodPost, at+"/void", object{"reason": strings.Repeat("x", 1001)})
 	c.call(t, http.StatusOK, http.MethodPost, at+"/void", nil)
-	c.refused(t, 400, "envelope_terminal", http.MethodPost, at+"/void", nil)
+	c.rejected(t, 400, "envelope_terminal", http.MethodPost, at+"/void", nil)
 	signer := &client{base: s.BaseURL}
 	for _, call := range [][2]string{
 		{http.MethodGet, ""},
@@ -234,9 +234,9 @@ func badStates(t *testing.T, s *service, c *client) {
 		{http.MethodGet, "/document"},
 		{http.MethodGet, "/documents"},
 	} {
-		signer.refused(t, 401, "signing_link_closed", call[0], "/v1/signing/"+token+call[1], nil)
+		signer.rejected(t, 401, "signing_link_closed", call[0], "/v1/signing/"+token+call[1], nil)
 	}
-	signer.refused(t, 401, "signing_link_closed", http.MethodPost, "/v1/signing/"+token+"/sign", object{"fields": []object{}})
+	signer.rejected(t, 401, "signing_link_closed", http.MethodPost, "/v1/signing/"+token+"/sign", object{"fields": []object{}})
 }
 
 // otherApps checks that every route returns "not found" for another app's objects.
@@ -262,7 +262,7 @@ func otherApps(t *testing.T, s *service, c *client) {
 		{http.MethodGet, "/v1/envelopes/" + uuid.NewString(), nil},
 		{http.MethodGet, "/v1/envelopes/nonsense", nil},
 	} {
-		oc.refused(t, 404, "not_found", call.method, call.path, call.body)
+		oc.rejected(t, 404, "not_found", call.method, call.path, call.body)
 	}
 	status, _ := oc.do(t, http.MethodPost, "/v1/envelopes/"+id+"/document", "application/octet-stream", bytes.NewReader(kit.OnePage()))
 	assert.Equal(t, 404, status)
@@ -285,33 +285,33 @@ func badLinks(t *testing.T, s *service, c *client) {
 	e, token := sentTo(t, s, c, "links@example.com", func(o object) { delete(o.list0("signers"), "authMethod") })
 	at := "/v1/signing/" + token
 	for _, bad := range []string{"nonsense", token[:len(token)-4] + "AAAA", c.token} {
-		signer.refused(t, 401, "signing_link_invalid", http.MethodGet, "/v1/signing/"+bad, nil)
-		signer.refused(t, 401, "signing_link_invalid", http.MethodPost, "/v1/signing/"+bad+"/consent", nil)
+		signer.rejected(t, 401, "signing_link_invalid", http.MethodGet, "/v1/signing/"+bad, nil)
+		signer.rejected(t, 401, "signing_link_invalid", http.MethodPost, "/v1/signing/"+bad+"/consent", nil)
 	}
 	stolen := &client{base: s.BaseURL, token: token}
-	stolen.refused(t, 401, "unauthorized", http.MethodGet, "/v1/envelopes/"+e.str("id"), nil)
+	stolen.rejected(t, 401, "unauthorized", http.MethodGet, "/v1/envelopes/"+e.str("id"), nil)
 
-	signer.refused(t, 400, "otp_incorrect", http.MethodPost, at+"/otp/verify", object{"code": "000000"})
+	signer.rejected(t, 400, "otp_incorrect", http.MethodPost, at+"/otp/verify", object{"code": "000000"})
 	for _, bad := range []any{object{"code": "12345"}, object{"code": 123456}, object{}, object{"code": "1234567"}} {
-		signer.refused(t, 400, "validation_error", http.MethodPost, at+"/otp/verify", bad)
+		signer.rejected(t, 400, "validation_error", http.MethodPost, at+"/otp/verify", bad)
 	}
 	for i := range 6 {
 		if i < 5 {
 			signer.call(t, http.StatusOK, http.MethodPost, at+"/otp/request", nil)
 			continue
 		}
-		signer.refused(t, 429, "otp_rate_limited", http.MethodPost, at+"/otp/request", nil)
+		signer.rejected(t, 429, "otp_rate_limited", http.MethodPost, at+"/otp/request", nil)
 	}
-	signer.refused(t, 401, "otp_required", http.MethodPost, at+"/consent", nil)
-	signer.refused(t, 401, "otp_required", http.MethodPost, at+"/sign", object{"fields": []object{}})
+	signer.rejected(t, 401, "otp_required", http.MethodPost, at+"/consent", nil)
+	signer.rejected(t, 401, "otp_required", http.MethodPost, at+"/sign", object{"fields": []object{}})
 	right := s.code(t, "links@example.com")
 	wrong := fmt.Sprintf("%06d", (int(right[0]-'0')+1)%10*100000)
-	signer.refused(t, 400, "otp_incorrect", http.MethodPost, at+"/otp/verify", object{"code": wrong})
+	signer.rejected(t, 400, "otp_incorrect", http.MethodPost, at+"/otp/verify", object{"code": wrong})
 	signer.call(t, http.StatusOK, http.MethodPost, at+"/otp/verify", object{"code": right})
-	signer.refused(t, 400, "validation_error", http.MethodPost, at+"/page-view", object{"documentId": uuid.NewString(), "page": 1, "dwellMs": 1})
-	signer.refused(t, 400, "validation_error", http.MethodPost, at+"/page-view", object{"documentId": "x", "page": "1", "dwellMs": -1})
-	signer.refused(t, 404, "not_found", http.MethodGet, at+"/documents/"+uuid.NewString(), nil)
-	signer.refused(t, 401, "consent_required", http.MethodPost, at+"/sign", object{"fields": []object{}})
+	signer.rejected(t, 400, "validation_error", http.MethodPost, at+"/page-view", object{"documentId": uuid.NewString(), "page": 1, "dwellMs": 1})
+	signer.rejected(t, 400, "validation_error", http.MethodPost, at+"/page-view", object{"documentId": "x", "page": "1", "dwellMs": -1})
+	signer.rejected(t, 404, "not_found", http.MethodGet, at+"/documents/"+uuid.NewString(), nil)
+	signer.rejected(t, 401, "consent_required", http.MethodPost, at+"/sign", object{"fields": []object{}})
 	signer.call(t, http.StatusOK, http.MethodPost, at+"/consent", nil)
 	field := e.list("fields")[0].str("id")
 	for _, bad := range []any{
@@ -323,14 +323,14 @@ func badLinks(t *testing.T, s *service, c *client) {
 		object{"fields": []object{{"fieldId": field, "signatureImageBase64": "!!"}}},
 		object{"fields": []object{{"fieldId": field, "textValue": "\U000F0000"}}}, // no font contains this character
 	} {
-		signer.refused(t, 400, "validation_error", http.MethodPost, at+"/sign", bad)
+		signer.rejected(t, 400, "validation_error", http.MethodPost, at+"/sign", bad)
 	}
 	got := c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+e.str("id"), nil)
 	assert.Equal(t, "in_progress", got.str("status"), "nothing was half done")
 	assert.Equal(t, "sent", got.list("signers")[0].str("status"), "only the context call opens the link")
 	signer.call(t, http.StatusOK, http.MethodPost, at+"/decline", object{"reason": "No."})
-	signer.refused(t, 409, "already_signed_or_declined", http.MethodPost, at+"/decline", nil)
-	signer.refused(t, 410, "signing_link_used", http.MethodGet, at, nil)
+	signer.rejected(t, 409, "already_signed_or_declined", http.MethodPost, at+"/decline", nil)
+	signer.rejected(t, 410, "signing_link_used", http.MethodGet, at, nil)
 	got = c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+e.str("id"), nil)
 	assert.Equal(t, "declined", got.str("status"))
 }
@@ -342,9 +342,9 @@ func badWebhooks(t *testing.T, c *client) {
 		"events[1]": {"url": "https://example.com", "events": []string{"envelope.sent", "envelope.exploded"}},
 		"secret":    {"url": "https://example.com", "events": []string{"envelope.sent"}, "secret": strings.Repeat("s", 1000)},
 	} {
-		out := c.refused(t, 400, "validation_error", http.MethodPost, "/v1/webhooks", body)
+		out := c.rejected(t, 400, "validation_error", http.MethodPost, "/v1/webhooks", body)
 		assert.Contains(t, out["errors"], name)
 	}
-	c.refused(t, 404, "not_found", http.MethodDelete, "/v1/webhooks/"+uuid.NewString(), nil)
-	c.refused(t, 404, "not_found", http.MethodGet, "/v1/nowhere", nil)
+	c.rejected(t, 404, "not_found", http.MethodDelete, "/v1/webhooks/"+uuid.NewString(), nil)
+	c.rejected(t, 404, "not_found", http.MethodGet, "/v1/nowhere", nil)
 }

@@ -107,7 +107,7 @@ func TestTwoSideBySide(t *testing.T) {
 	_, err = c.API.ListEnvelopesWithResponse(t.Context(), &api.ListEnvelopesParams{TenantID: "t1"})
 	require.NoError(t, err)
 	_, err = c.API.ListEnvelopesWithResponse(t.Context(), &api.ListEnvelopesParams{TenantID: "t2"})
-	refused(t, http.StatusForbidden, err)
+	rejected(t, http.StatusForbidden, err)
 
 	out, err = run(t, nil, "version")
 	require.NoError(t, err)

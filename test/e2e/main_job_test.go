@@ -127,7 +127,7 @@ func mainJob(t *testing.T, s *service) {
 	sum := sha256.Sum256(pdf)
 	assert.Equal(t, hex.EncodeToString(sum[:]), *envelope.DocumentHashOriginal)
 	_, err := c.Download(t.Context(), id, countersign.Sealed)
-	refused(t, http.StatusConflict, err)
+	rejected(t, http.StatusConflict, err)
 
 	sent, err := c.Send(t.Context(), id, "Please sign,\nthank you.")
 	require.NoError(t, err)
@@ -135,7 +135,7 @@ func mainJob(t *testing.T, s *service) {
 	assert.Contains(t, *sent.Signers[0].SigningURL, s.BaseURL+"/sign/")
 	assert.Nil(t, sent.Signers[2].SigningURL, "its group is not open")
 	_, err = c.Send(t.Context(), id, "")
-	refused(t, http.StatusBadRequest, err)
+	rejected(t, http.StatusBadRequest, err)
 
 	ada := s.signingLink(t, "ada@example.com")
 	invitation := s.awaitMail(t, "ada@example.com", func(m message) bool { return strings.Contains(m.Text, "/sign/") })
@@ -175,7 +175,7 @@ func mainJob(t *testing.T, s *service) {
 	require.NoError(t, json.Unmarshal(report, &verified))
 	assert.Equal(t, "valid", verified.str("verdict"), "the service trusts its own seals: %s", report)
 	_, err = c.Void(t.Context(), id, "")
-	refused(t, http.StatusBadRequest, err)
+	rejected(t, http.StatusBadRequest, err)
 
 	for _, to := range []string{"ada@example.com", "lukasz@example.com", "cleo@example.com"} {
 		m := s.awaitMail(t, to, func(m message) bool { return len(m.Attachments) == 1 })
@@ -201,7 +201,7 @@ func mainJob(t *testing.T, s *service) {
 	_, err = c.API.DeleteWebhookWithResponse(t.Context(), registered)
 	require.NoError(t, err)
 	_, err = c.API.DeleteWebhookWithResponse(t.Context(), registered)
-	refused(t, http.StatusNotFound, err)
+	rejected(t, http.StatusNotFound, err)
 }
 
 func fetch(t *testing.T, url string) []byte {

@@ -288,8 +288,8 @@ func (e *envelope) extendOnce(deadline string) (corrected, error) {
 	return corrected{code: status}, err
 }
 
-// TestCorrectedModelRefuses checks that the model rejects impossible histories.
-func TestCorrectedModelRefuses(t *testing.T) {
+// TestCorrectedModelRejects checks that the model rejects impossible histories.
+func TestCorrectedModelRejects(t *testing.T) {
 	t.Parallel()
 	first := correctedState{status: "in_progress", deadline: "May", link: [corrigible]string{"a", "b"}, consent: [corrigible]bool{true, true}}
 	at := int64(0)

@@ -22,7 +22,7 @@ func TestFailedInsert(t *testing.T) {
 		w := newScenario(t, setting{})
 		w.start(1, 0)
 		w.exec(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'injected'; END $$`)
-		refuse := func(table, when string) (restore func()) {
+		reject := func(table, when string) (restore func()) {
 			w.exec(fmt.Sprintf(`CREATE TRIGGER refuse BEFORE INSERT ON %s FOR EACH ROW %s EXECUTE FUNCTION refuse()`, table, when))
 			return func() { w.exec("DROP TRIGGER refuse ON " + table) }
 		}
@@ -32,7 +32,7 @@ func TestFailedInsert(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, e.consent(0))
 			before := w.whole(e)
-			restore := refuse(table, "")
+			restore := reject(table, "")
 			key := uuid.NewString()
 			b, err := json.Marshal(object{"fields": e.signers[0].fields})
 			require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestFailedInsert(t *testing.T) {
 
 		for _, table := range []string{"envelopes", "signers", "fields", "audit_events"} {
 			n := w.count("SELECT count(*) FROM envelopes")
-			restore := refuse(table, "")
+			restore := reject(table, "")
 			body, err := json.Marshal(object{
 				"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com", "authMethod": "none"}},
 				"fields": []object{{"signerId": "0", "type": "date", "page": 1, "x": 1, "y": 1, "w": 50, "h": 20}},
@@ -66,7 +66,7 @@ func TestFailedInsert(t *testing.T) {
 		e, err := w.draft(1)
 		require.NoError(t, err)
 		before := w.whole(e)
-		restore := refuse("documents", "")
+		restore := reject("documents", "")
 		w.fails(uuid.NewString(), "/v1/envelopes/"+e.id+"/document", onePage)
 		assert.Equal(t, before, w.whole(e))
 		w.worker() // sealing fails until the fault ends

@@ -190,8 +190,8 @@ func nextPartCall(rnd *rand.Rand, known *[parts]string, client, n int, start tim
 	return in
 }
 
-// TestPartModelRefuses checks that the model rejects impossible histories.
-func TestPartModelRefuses(t *testing.T) {
+// TestPartModelRejects checks that the model rejects impossible histories.
+func TestPartModelRejects(t *testing.T) {
 	t.Parallel()
 	first := partState{status: "in_progress", deadline: "May", copyTo: "c", link: [parts]string{"a", "v", "p", "", "i"}, consent: [parts]bool{true, true, true, false, true}}
 	at := int64(0)

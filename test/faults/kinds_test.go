@@ -353,12 +353,12 @@ func (d *storedParts) call(t *testing.T, in partCall, link *string) (partSeen, e
 		}
 		return err
 	})
-	var refused *models.Error
-	if errors.As(err, &refused) {
+	var rejected *models.Error
+	if errors.As(err, &rejected) {
 		code, known := map[models.Kind]int{
 			models.KindInvalid: http.StatusBadRequest, models.KindUnauthorized: http.StatusUnauthorized, models.KindConflict: http.StatusConflict,
 			models.KindForbidden: http.StatusForbidden, models.KindNotFound: http.StatusNotFound,
-		}[refused.Kind]
+		}[rejected.Kind]
 		if !known {
 			return out, err
 		}

@@ -192,8 +192,8 @@ func describeCall(h []porcupine.Operation) string {
 	return b.String()
 }
 
-// TestModelRefuses checks that the model rejects impossible histories.
-func TestModelRefuses(t *testing.T) {
+// TestModelRejects checks that the model rejects impossible histories.
+func TestModelRejects(t *testing.T) {
 	t.Parallel()
 	op := func(from, to int64, in call, out response) porcupine.Operation {
 		return porcupine.Operation{Input: in, Call: from, Output: out, Return: to}

@@ -140,9 +140,9 @@ func TestContinuations(t *testing.T) {
 				}
 			}
 			_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-			var refused *rejection.Error
-			require.ErrorAs(t, err, &refused)
-			require.Equal(t, rejection.PDFAmbiguous, refused.Code, refused.Message)
+			var rejected *rejection.Error
+			require.ErrorAs(t, err, &rejected)
+			require.Equal(t, rejection.PDFAmbiguous, rejected.Code, rejected.Message)
 		})
 	}
 }

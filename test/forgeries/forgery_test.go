@@ -46,8 +46,8 @@ const (
 
 var archived = []level{levelLT, levelLTA}
 
-// refused means that the original is rejected, so that the forged file cannot exist.
-const refused = verify.Verdict("refused")
+// rejected means that the original is rejected, so that the forged file cannot exist.
+const rejected = verify.Verdict("refused")
 
 func all() []forgery {
 	return slices.Concat(resaveForgeries(), wrappingForgeries(), universal(), shadowForgeries(), annotationForgeries(), crossReferenceForgeries(), archiveForgeries(), holesOfSeal(), holesOfStamps(),
@@ -96,7 +96,7 @@ func TestForgeries(t *testing.T) {
 				t.Parallel()
 				g, err := f.base(l)
 				var objection *rejection.Error
-				if errors.As(err, &objection) && f.want == refused {
+				if errors.As(err, &objection) && f.want == rejected {
 					return
 				}
 				require.NoError(t, err)

@@ -273,10 +273,10 @@ func TestPreparedOriginals(t *testing.T) {
 			t.Run(p.name+"/"+string(l), func(t *testing.T) {
 				t.Parallel()
 				original := p.bytes()
-				var refused *rejection.Error
+				var rejected *rejection.Error
 				_, err := admission.Admit(context.Background(), bytes.NewReader(original), int64(len(original)), admission.DefaultLimits())
-				if errors.As(err, &refused) {
-					t.Logf("refused: %s", refused.Message)
+				if errors.As(err, &rejected) {
+					t.Logf("refused: %s", rejected.Message)
 					return
 				}
 				require.NoError(t, err)

@@ -17,10 +17,10 @@ import (
 // rewritten is an original with an object that sealing rewrites or copies. The object is designed so that a program
 // displays a part of it, or no longer displays it, only in the rewritten form.
 type rewritten struct {
-	name    string
-	bytes   func() []byte
-	readers []reader // programs display the honest text, and not the forged text
-	refused bool     // rejected at upload; otherwise the file is sealed, and the readers still display the honest text
+	name     string
+	bytes    func() []byte
+	readers  []reader // programs display the honest text, and not the forged text
+	rejected bool     // rejected at upload; otherwise the file is sealed, and the readers still display the honest text
 }
 
 // reader returns the text that a program displays.
@@ -114,8 +114,8 @@ func TestRewritten(t *testing.T) {
 				require.NoError(t, r.isHonest(t.TempDir(), b), "the upload")
 			}
 			_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-			if _, refused := errors.AsType[*rejection.Error](err); refused {
-				require.True(t, c.refused, err)
+			if _, rejected := errors.AsType[*rejection.Error](err); rejected {
+				require.True(t, c.rejected, err)
 				return
 			}
 			require.NoError(t, err)
@@ -124,7 +124,7 @@ func TestRewritten(t *testing.T) {
 			for _, r := range c.readers {
 				require.NoError(t, r.isHonest(t.TempDir(), g.bytes), "the sealed file")
 			}
-			require.False(t, c.refused, "this has to be refused at upload")
+			require.False(t, c.rejected, "this has to be refused at upload")
 		})
 	}
 }
@@ -202,10 +202,10 @@ func TestEntriesBeyondBounds(t *testing.T) {
 				require.NoError(t, pdfjs(honestText).shown(t.TempDir(), nil, b))
 			}
 			_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-			var refused *rejection.Error
-			require.ErrorAs(t, err, &refused)
-			require.Equal(t, rejection.PDFNeedsRepair, refused.Code)
-			require.Contains(t, refused.Message, "bad entry of object 1")
+			var rejected *rejection.Error
+			require.ErrorAs(t, err, &rejected)
+			require.Equal(t, rejection.PDFNeedsRepair, rejected.Code)
+			require.Contains(t, rejected.Message, "bad entry of object 1")
 		})
 	}
 }

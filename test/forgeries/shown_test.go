@@ -89,9 +89,9 @@ func TestDisagreements(t *testing.T) {
 			b := d.bytes()
 			info, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
 			if d.warns == "" {
-				var refused *rejection.Error
-				require.ErrorAs(t, err, &refused)
-				require.Equal(t, rejection.PDFAmbiguous, refused.Code)
+				var rejected *rejection.Error
+				require.ErrorAs(t, err, &rejected)
+				require.Equal(t, rejection.PDFAmbiguous, rejected.Code)
 			} else {
 				require.NoError(t, err)
 				var codes []string

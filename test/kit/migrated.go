@@ -145,8 +145,8 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, server, name string) erro
 		return nil
 	}
 	const duplicateDatabase = "42P04"
-	var refusal *pgconn.PgError
-	if errors.As(err, &refusal) && refusal.Code == duplicateDatabase {
+	var rejection *pgconn.PgError
+	if errors.As(err, &rejection) && rejection.Code == duplicateDatabase {
 		err = nil
 	}
 	_, dropErr := conn.Exec(ctx, fmt.Sprintf(`DROP DATABASE IF EXISTS %q WITH (FORCE)`, unfinished))

@@ -50,7 +50,7 @@ func isolated(t *testing.T) admission.Limits {
 	return lim
 }
 
-func TestAdmitRefuses(t *testing.T) {
+func TestAdmitRejects(t *testing.T) {
 	t.Parallel()
 	encrypted := func(args ...string) []byte {
 		dir := t.TempDir()
@@ -121,10 +121,10 @@ func TestAdmitRefuses(t *testing.T) {
 				tt.lim = admission.DefaultLimits()
 			}
 			_, err := admission.Admit(t.Context(), bytes.NewReader(tt.pdf), int64(len(tt.pdf)), tt.lim)
-			var refused *rejection.Error
-			require.ErrorAs(t, err, &refused)
-			require.Equal(t, tt.code, refused.Code, refused.Message)
-			require.NotEmpty(t, refused.Message)
+			var rejected *rejection.Error
+			require.ErrorAs(t, err, &rejected)
+			require.Equal(t, tt.code, rejected.Code, rejected.Message)
+			require.NotEmpty(t, rejected.Message)
 		})
 	}
 }
@@ -159,15 +159,15 @@ func TestAdmitIsolated(t *testing.T) {
 	lim := isolated(t)
 	lim.MaxMemory = 1 << 20 // less memory than the process needs to start
 	_, err = upload(t, b, lim)
-	var refused *rejection.Error
-	require.ErrorAs(t, err, &refused)
-	require.Contains(t, refused.Message, "too much memory")
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Contains(t, rejected.Message, "too much memory")
 
 	lim = isolated(t)
 	lim.Validators = sandbox.New("/nonexistent/validator")
 	_, err = upload(t, b, lim)
 	require.Error(t, err)
-	require.NotErrorAs(t, err, &refused, "the service's own fault is no refusal")
+	require.NotErrorAs(t, err, &rejected, "the service's own fault is no refusal")
 }
 
 // TestValidatorsAreKept checks that a process validates one file after another, and that a process that exits is
@@ -266,9 +266,9 @@ func TestBombs(t *testing.T) {
 	b := bomb(t, 128<<20)
 	require.Less(t, len(b), 1<<20)
 	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), isolated(t))
-	var refused *rejection.Error
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, rejection.PDFTooComplex, refused.Code, refused.Message)
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, rejection.PDFTooComplex, rejected.Code, rejected.Message)
 }
 
 // TestInheritedResources checks that inherited resources of any size are written only once, although each page is
@@ -303,9 +303,9 @@ func TestAddedIsBounded(t *testing.T) {
 	large := manyFields(15) // 45 MB
 	require.Less(t, len(large), 1<<20)
 	_, err := admission.Admit(t.Context(), bytes.NewReader(large), int64(len(large)), admission.DefaultLimits())
-	var refused *rejection.Error
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, rejection.PDFTooComplex, refused.Code)
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, rejection.PDFTooComplex, rejected.Code)
 
 	out, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
 	require.NoError(t, err)
@@ -335,10 +335,10 @@ func TestCheckText(t *testing.T) {
 	for s, want := range map[string]string{
 		"a \U00030000": "U+30000", "bell \a": "U+0007", "reversed \u202Eabc": "U+202E", "\xff": "Unicode", "\uE000": "U+E000",
 	} {
-		var refused *rejection.Error
-		require.ErrorAs(t, seal.CheckText(s), &refused)
-		require.Equal(t, rejection.GlyphMissing, refused.Code)
-		require.Contains(t, refused.Message, want)
+		var rejected *rejection.Error
+		require.ErrorAs(t, seal.CheckText(s), &rejected)
+		require.Equal(t, rejection.GlyphMissing, rejected.Code)
+		require.Contains(t, rejected.Message, want)
 	}
 	require.Error(t, seal.CheckText(strings.Repeat("a", 4001)))
 }

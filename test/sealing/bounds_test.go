@@ -22,9 +22,9 @@ import (
 func TestLongestText(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, seal.CheckText(strings.Repeat("ä", 4000)))
-	var refused *rejection.Error
-	require.ErrorAs(t, seal.CheckText(strings.Repeat("ä", 4001)), &refused)
-	require.Equal(t, rejection.TextTooLong, refused.Code)
+	var rejected *rejection.Error
+	require.ErrorAs(t, seal.CheckText(strings.Repeat("ä", 4001)), &rejected)
+	require.Equal(t, rejection.TextTooLong, rejected.Code)
 }
 
 // prepared returns a description of the original as a prepared file, after applying change.

@@ -155,7 +155,7 @@ func TestCorpus(t *testing.T) {
 			r := sealkit.Verified(t, b, k.Trust())
 			require.True(t, r.OK(), sealkit.TextOf(t, r))
 			_, err = admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-			require.Equal(t, rejection.DocumentSigned, sealkit.RefusalCode(t, err))
+			require.Equal(t, rejection.DocumentSigned, sealkit.RejectionCode(t, err))
 			attached, err := admission.AdmitAttachment(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
 			require.NoError(t, err)
 			require.Greater(t, len(attached.Pages), len(info.Pages))

@@ -24,8 +24,8 @@ func FuzzCheckPNG(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		out, err := picture.Check(b)
 		if err != nil {
-			var refused *rejection.Error
-			require.ErrorAs(t, err, &refused)
+			var rejected *rejection.Error
+			require.ErrorAs(t, err, &rejected)
 			return
 		}
 		_, err = picture.Check(out.PNG)
@@ -69,8 +69,8 @@ func FuzzUpload(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, err := admission.Admit(context.Background(), bytes.NewReader(b), int64(len(b)), lim)
 		if err != nil {
-			var refused *rejection.Error
-			require.ErrorAs(t, err, &refused)
+			var rejected *rejection.Error
+			require.ErrorAs(t, err, &rejected)
 			return
 		}
 		out, err := os.CreateTemp(t.TempDir(), "out")

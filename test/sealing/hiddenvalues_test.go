@@ -75,7 +75,7 @@ func newInk(before, after image.Image, v seal.Value) int {
 
 // hiddenValues seals an original, and returns the values that at least one PDF program does not display. If the
 // original is rejected, refused is the reason.
-func hiddenValues(t testing.TB, s *seal.Sealer, original []byte) (hidden []string, refused string) {
+func hiddenValues(t testing.TB, s *seal.Sealer, original []byte) (hidden []string, rejected string) {
 	t.Helper()
 	_, err := admission.Admit(t.Context(), bytes.NewReader(original), int64(len(original)), admission.DefaultLimits())
 	var r *rejection.Error
@@ -116,12 +116,12 @@ func hiddenValues(t testing.TB, s *seal.Sealer, original []byte) (hidden []strin
 func TestValuesAreVisible(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
-	sealedFiles, refusedFiles := 0, 0
+	sealedFiles, rejectedFiles := 0, 0
 	rapid.Check(t, func(r *rapid.T) {
 		original := grammar{r, rapid.SampledFrom([]string{"", "", "", "/G2<</SMask<</S/Luminosity/G 1016 0 R>>>>"}).Draw(r, "mask")}.document()
-		hidden, refused := hiddenValues(t, s, original)
-		if refused != "" {
-			refusedFiles++
+		hidden, rejected := hiddenValues(t, s, original)
+		if rejected != "" {
+			rejectedFiles++
 			return
 		}
 		sealedFiles++
@@ -131,7 +131,7 @@ func TestValuesAreVisible(t *testing.T) {
 			r.Fatalf("%s: %s", file, strings.Join(hidden, "\n"))
 		}
 	})
-	t.Logf("%d sealed, %d refused", sealedFiles, refusedFiles)
+	t.Logf("%d sealed, %d refused", sealedFiles, rejectedFiles)
 	require.Positive(t, sealedFiles)
 }
 
@@ -187,12 +187,12 @@ func TestWhatHidesValues(t *testing.T) {
 				}},
 				Objects: objects,
 			})
-			hidden, refused := hiddenValues(t, s, original)
+			hidden, rejected := hiddenValues(t, s, original)
 			require.Empty(t, hidden)
 			if tt.refused != "" {
-				require.Contains(t, refused, tt.refused)
+				require.Contains(t, rejected, tt.refused)
 			} else {
-				require.Empty(t, refused)
+				require.Empty(t, rejected)
 			}
 		})
 	}

@@ -97,8 +97,8 @@ func TestMessagesQuoteFilesSafely(t *testing.T) {
 	require.Equal(t, strings.Repeat("x", 200-rest)+" in object 1000", detail(strings.Repeat("x", 200-rest)))
 	require.Equal(t, strings.Repeat("x", 120)+strings.Repeat("y", 80), detail(strings.Repeat("x", 120)+strings.Repeat("y", 100)))
 	_, err := admission.Admit(t.Context(), bytes.NewReader(nil), 0, admission.DefaultLimits())
-	var refused *rejection.Error
-	require.ErrorAs(t, err, &refused)
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
 }
 
 // TestLimitsOfUploads checks that a file at each limit is admitted, and that a file above the limit is rejected.
@@ -118,8 +118,8 @@ func TestLimitsOfUploads(t *testing.T) {
 		require.NoError(t, err, name)
 		set(&lim, -1)
 		_, err = admission.Admit(t.Context(), bytes.NewReader(pdf), int64(len(pdf)), lim)
-		var refused *rejection.Error
-		require.ErrorAs(t, err, &refused, name)
-		require.Equal(t, map[string]string{"bytes": rejection.PDFTooLarge, "pages": rejection.PDFTooManyPages, "objects": rejection.PDFTooComplex}[name], refused.Code)
+		var rejected *rejection.Error
+		require.ErrorAs(t, err, &rejected, name)
+		require.Equal(t, map[string]string{"bytes": rejection.PDFTooLarge, "pages": rejection.PDFTooManyPages, "objects": rejection.PDFTooComplex}[name], rejected.Code)
 	}
 }

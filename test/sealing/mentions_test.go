@@ -40,7 +40,7 @@ func TestReferenceScanInPieces(t *testing.T) {
 	require.Contains(t, mentions(sealkit.OpenEndedContents(), 0), "5004")
 	require.Contains(t, mentions(unlisted, 0), "777777")
 	rng := rand.New(rand.NewPCG(1, 2))
-	opened, refused := 0, 0
+	opened, rejected := 0, 0
 	for _, original := range [][]byte{sealkit.OpenEndedContents(), sealkit.HybridPDF(), sealkit.SimplePDF(3), unlisted} {
 		for round := range 300 {
 			b := bytes.Clone(original)
@@ -52,7 +52,7 @@ func TestReferenceScanInPieces(t *testing.T) {
 				opened++
 			}
 			if len(want) > 0 && want[0] != '[' {
-				refused++
+				rejected++
 			}
 			for _, piece := range []int{1, 7, 31, 32, 33, 100, 1 + rng.IntN(len(b)), len(b)} {
 				require.Equal(t, want, mentions(b, piece), "pieces of %d bytes of %q", piece, b)
@@ -60,5 +60,5 @@ func TestReferenceScanInPieces(t *testing.T) {
 		}
 	}
 	require.Greater(t, opened, 300)
-	require.Greater(t, refused, 10)
+	require.Greater(t, rejected, 10)
 }

@@ -85,7 +85,7 @@ func TestNamesOfOurRecord(t *testing.T) {
 		}
 		return "<" + hex.EncodeToString(out) + ">"
 	}
-	refused := func(what string, err error) {
+	rejected := func(what string, err error) {
 		t.Helper()
 		var r *rejection.Error
 		require.ErrorAs(t, err, &r, what)
@@ -96,14 +96,14 @@ func TestNamesOfOurRecord(t *testing.T) {
 		"seal．json", "countersign-seal.json", "x/Countersign-Seal.json",
 	} {
 		text := inUTF16(name, true, true)
-		refused(name, admit(text, "/F(a)"))
+		rejected(name, admit(text, "/F(a)"))
 		for _, key := range []string{"F", "UF", "DOS", "Mac", "Unix"} {
-			refused(name+" as "+key, admit("(a)", "/"+key+text))
+			rejected(name+" as "+key, admit("(a)", "/"+key+text))
 		}
-		refused(name, admit("(a)", "/F"+inUTF16(name, true, false)))
-		refused(name, admit("(a)", "/F"+inUTF16(name, false, true)))
-		refused(name, admit("(a)", "/F"+inUTF16(name, false, false)))
-		refused(name, admit("(a)", "/F<"+hex.EncodeToString([]byte(name))+">"))
+		rejected(name, admit("(a)", "/F"+inUTF16(name, true, false)))
+		rejected(name, admit("(a)", "/F"+inUTF16(name, false, true)))
+		rejected(name, admit("(a)", "/F"+inUTF16(name, false, false)))
+		rejected(name, admit("(a)", "/F<"+hex.EncodeToString([]byte(name))+">"))
 	}
 	for _, name := range []string{"seal.jso", "seal.json.txt", "seal.json/a", "xseal.json", "seal json", "", "s", "countersign-seal.jsonx"} {
 		require.NoError(t, admit(inUTF16(name, true, true), "/F"+inUTF16(name, true, true)), name)
@@ -173,9 +173,9 @@ func TestNullsInThePageTree(t *testing.T) {
 		} {
 			b := sealkit.ClassicPDF(l)
 			_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-			var refused *rejection.Error
-			require.ErrorAs(t, err, &refused, "%s in a %s", key, where)
-			require.Contains(t, refused.Message, "has a "+key+" that is null", "%s in a %s", key, where)
+			var rejected *rejection.Error
+			require.ErrorAs(t, err, &rejected, "%s in a %s", key, where)
+			require.Contains(t, rejected.Message, "has a "+key+" that is null", "%s in a %s", key, where)
 		}
 	}
 	for _, count := range []string{"1", "3"} {

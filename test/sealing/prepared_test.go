@@ -221,7 +221,7 @@ func TestSealedFileIsUploadedAgain(t *testing.T) {
 	k := sealkit.NewFixture(t)
 	_, b := sealkit.Sealed(t, k.Sealer(t), preparedJob(t, original, file, p))
 	_, _, err := admission.AdmitPrepared(t.Context(), bytes.NewReader(b), int64(len(b)), sha256.Sum256(b), admission.DefaultLimits(), prepare.Options{})
-	require.Equal(t, rejection.DocumentSigned, sealkit.RefusalCode(t, err))
+	require.Equal(t, rejection.DocumentSigned, sealkit.RejectionCode(t, err))
 }
 
 // TestSealRewritten_Signed checks that the certificate lists the signatures of an attached original, and that

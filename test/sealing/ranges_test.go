@@ -63,9 +63,9 @@ func TestPartsAreOfTheFile(t *testing.T) {
 		validators := sandbox.New("/bin/sh", "-c", `head -c 9 >/dev/null; printf '`+ask+`'; [ "$(head -c 1 | wc -c)" = 0 ] || echo '{"report":{}}'`)
 		t.Cleanup(validators.Close)
 		_, err := verify.ExamineIn(t.Context(), validators, zeros{}, size)
-		var refused *rejection.Error
-		require.ErrorAs(t, err, &refused, name)
-		require.Equal(t, rejection.PDFTooComplex, refused.Code, name)
+		var rejected *rejection.Error
+		require.ErrorAs(t, err, &rejected, name)
+		require.Equal(t, rejection.PDFTooComplex, rejected.Code, name)
 	}
 	validators := sandbox.New(os.Args[0], "validate-pdf")
 	t.Cleanup(validators.Close)

@@ -68,9 +68,9 @@ func TestExaminingIsBounded(t *testing.T) {
 	t.Cleanup(validators.Close)
 	b := sealkit.SimplePDF(1)
 	_, err := verify.ExamineIn(t.Context(), validators, bytes.NewReader(b), int64(len(b)))
-	var refused *rejection.Error
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, rejection.PDFTooComplex, refused.Code)
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, rejection.PDFTooComplex, rejected.Code)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -198,16 +198,16 @@ func TestTextOfTheMark(t *testing.T) {
 	many := "% " + strings.Repeat(mark+" ", 8) + "\n"
 	b := sealkit.ClassicPDF(sealkit.Layout{Pages: sealkit.LetterPage(""), Objects: []string{fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(many), many)}})
 	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-	var refused *rejection.Error
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, rejection.DocumentSigned, refused.Code)
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, rejection.DocumentSigned, rejected.Code)
 
 	_, file := sealkit.Sealed(t, s, sealkit.Job(t, sealkit.SimplePDF(1)))
 	// The catalog's form is missing, but the seal is not.
 	hidden := increment(t, file, map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>"})
 	_, err = admission.Admit(t.Context(), bytes.NewReader(hidden), int64(len(hidden)), admission.DefaultLimits())
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, rejection.DocumentSigned, refused.Code)
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, rejection.DocumentSigned, rejected.Code)
 }
 
 // TestEnteredTextOfTheMark checks that entered values and names are never interpreted as parts of the file, wherever

@@ -89,10 +89,10 @@ func TestAPageNamesTheNodeThatListsIt(t *testing.T) {
 	for _, other := range []string{"1", "9"} {
 		bad := bytes.Clone(good)
 		copy(bad[i:], "/Parent "+other+" 0 R")
-		var refused *rejection.Error
-		require.ErrorAs(t, admit(bad), &refused)
-		require.Equal(t, rejection.PDFAmbiguous, refused.Code)
-		require.Contains(t, refused.Message, "names another parent")
+		var rejected *rejection.Error
+		require.ErrorAs(t, admit(bad), &rejected)
+		require.Equal(t, rejection.PDFAmbiguous, rejected.Code)
+		require.Contains(t, rejected.Message, "names another parent")
 	}
 }
 
@@ -174,10 +174,10 @@ func TestAdmit_AmbiguousStructure_IsRejected(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := admission.Admit(t.Context(), bytes.NewReader(tt.pdf), int64(len(tt.pdf)), admission.DefaultLimits())
-			var refused *rejection.Error
-			require.ErrorAs(t, err, &refused)
-			require.Equal(t, tt.code, refused.Code, refused.Message)
-			require.Contains(t, refused.Message, tt.says)
+			var rejected *rejection.Error
+			require.ErrorAs(t, err, &rejected)
+			require.Equal(t, tt.code, rejected.Code, rejected.Message)
+			require.Contains(t, rejected.Message, tt.says)
 		})
 	}
 	for name, b := range map[string][]byte{
@@ -333,9 +333,9 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	once, err := work(t, tree(1))
 	require.NoError(t, err)
 	sixty, err := work(t, tree(60))
-	var refused *rejection.Error
-	require.ErrorAs(t, err, &refused)
-	require.Contains(t, refused.Message, "object 1000 occurs twice")
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Contains(t, rejected.Message, "object 1000 occurs twice")
 	require.Less(t, sixty, once*3/2)
 
 	// Forty trailers refer to the same hidden section of 100,000 entries. In another file, the references to one
@@ -346,8 +346,8 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, forty, 2*once)
 	_, err = work(t, repeatedSections(12, true))
-	require.ErrorAs(t, err, &refused)
-	require.Contains(t, refused.Message, "circle")
+	require.ErrorAs(t, err, &rejected)
+	require.Contains(t, rejected.Message, "circle")
 }
 
 // repeatedSections returns a file with n tables. Each table refers to the same stream of 100,000 entries or, if blanks
@@ -388,10 +388,10 @@ func TestContentBombs(t *testing.T) {
 		}
 		b := sealkit.ClassicPDF(l)
 		_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-		var refused *rejection.Error
-		require.ErrorAs(t, err, &refused, name)
-		require.Equal(t, rejection.PDFTooComplex, refused.Code, refused.Message)
-		require.Contains(t, refused.Message, "64 MB")
+		var rejected *rejection.Error
+		require.ErrorAs(t, err, &rejected, name)
+		require.Equal(t, rejection.PDFTooComplex, rejected.Code, rejected.Message)
+		require.Contains(t, rejected.Message, "64 MB")
 	}
 }
 
@@ -466,9 +466,9 @@ func TestLayersThatTakeLong(t *testing.T) {
 	}
 	for _, entry := range []string{"/OCGs[%s]", "/D<</AS[<</OCGs[%s]>>]>>", "/D<</OFF[%s]>>"} {
 		_, err = work(t, sealkit.ClassicPDF(sealkit.Layout{Catalog: "/OCProperties<<" + fmt.Sprintf(entry, many) + ">>", Pages: sealkit.LetterPage("")}))
-		var refused *rejection.Error
-		require.ErrorAs(t, err, &refused)
-		require.Equal(t, rejection.PDFTooComplex, refused.Code)
-		require.Contains(t, refused.Message, "more than 100000 layers")
+		var rejected *rejection.Error
+		require.ErrorAs(t, err, &rejected)
+		require.Equal(t, rejection.PDFTooComplex, rejected.Code)
+		require.Contains(t, rejected.Message, "more than 100000 layers")
 	}
 }

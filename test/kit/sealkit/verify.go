@@ -45,8 +45,8 @@ func TextOf(t testing.TB, r verify.Report) string {
 	return b.String()
 }
 
-// RefusalCode returns the code of the rejection in err.
-func RefusalCode(t *testing.T, err error) string {
+// RejectionCode returns the code of the rejection in err.
+func RejectionCode(t *testing.T, err error) string {
 	t.Helper()
 	var r *rejection.Error
 	require.ErrorAs(t, err, &r)
