@@ -39,7 +39,7 @@ func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, 
 }
 
 // errPurged permanently rejects copies of purged files.
-var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted at the end of their retention")}
+var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted at the end of the retention period")}
 
 // sendCopy attaches the files to the email if they fit. If they do not, or if the mail server rejects the message size,
 // it sends links. Links are recorded in the audit trail, because all recipients are reminded before the files are

@@ -69,7 +69,7 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) (DeliverResul
 func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.DeliveryJob) (wait time.Duration, err error) {
 	attempt := job.Delivery.RunAttempts + 1
 	if attempt > len(in.Delays) {
-		return 0, deliveryError("all attempts were made", nil)
+		return 0, deliveryError("all delivery attempts have been used", nil)
 	}
 	at := a.Now().UTC().Truncate(time.Microsecond)
 	res := a.Webhooks.Deliver(ctx, webhook.Request{
@@ -104,7 +104,7 @@ func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.De
 	if disabled != "" {
 		// A failure to send this email is not retried, because the console shows the same information.
 		if err := a.reportDisabled(ctx, job, record); err != nil {
-			activity.GetLogger(ctx).Warn("contact not mailed about a disabled endpoint", "webhook", job.Delivery.WebhookID, "error", err)
+			activity.GetLogger(ctx).Warn("could not email the contact about a disabled endpoint", "webhook", job.Delivery.WebhookID, "error", err)
 		}
 	}
 	if res.OK() {
@@ -131,7 +131,7 @@ func (a *Activities) jitter(delay time.Duration) time.Duration {
 // read-only for days therefore does not cause a request to the endpoint every minute.
 func (a *Activities) unrecorded(ctx context.Context, delays []time.Duration, err error) error {
 	next := delays[min(int(activity.GetInfo(ctx).Attempt), len(delays)-1)]
-	return sdktemporal.NewApplicationErrorWithOptions("the attempt was not recorded", "NotRecorded",
+	return sdktemporal.NewApplicationErrorWithOptions("the delivery attempt could not be recorded", "NotRecorded",
 		sdktemporal.ApplicationErrorOptions{Cause: err, NextRetryDelay: next + a.jitter(next)})
 }
 
@@ -144,7 +144,7 @@ func describeFailure(res webhook.Result) string {
 	if res.Err != nil {
 		return res.Err.Error()
 	}
-	return strings.TrimSpace(fmt.Sprintf("the endpoint answered %d %s", res.Status, http.StatusText(res.Status)))
+	return strings.TrimSpace(fmt.Sprintf("the endpoint responded with %d %s", res.Status, http.StatusText(res.Status)))
 }
 
 // deliveryError returns the error for a failed attempt. The activity is retried after the delay in again, or never if

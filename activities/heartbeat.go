@@ -78,7 +78,7 @@ func (k *keepAlive) ExecuteActivity(ctx context.Context, in *interceptor.Execute
 	go k.watch(ctx, cancel, progress)
 	out, err := k.Next.ExecuteActivity(ctx, in)
 	if err != nil && errors.Is(context.Cause(ctx), errWorkerStopping) {
-		return nil, sdktemporal.NewApplicationErrorWithOptions("handed back: "+errWorkerStopping.Error(), "HandedBack", sdktemporal.ApplicationErrorOptions{
+		return nil, sdktemporal.NewApplicationErrorWithOptions("returned to the task queue: "+errWorkerStopping.Error(), "HandedBack", sdktemporal.ApplicationErrorOptions{
 			NextRetryDelay: handBackDelay, Category: sdktemporal.ApplicationErrorCategoryBenign, Cause: err,
 		})
 	}
@@ -106,7 +106,7 @@ func (k *keepAlive) watch(ctx context.Context, cancel context.CancelCauseFunc, p
 		case <-progress:
 			stalled.Reset(k.stall)
 		case <-stalled.C:
-			activity.GetLogger(ctx).Error("activity makes no progress; another worker takes it over", "for", k.stall)
+			activity.GetLogger(ctx).Error("activity is not making progress; another worker will take over", "for", k.stall)
 			cancel(errStalled)
 			return
 		case <-stopping:

@@ -59,7 +59,7 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 	}
 	content, err := msg.Render()
 	if err != nil {
-		return fmt.Errorf("write invitation: %w", err)
+		return fmt.Errorf("render invitation: %w", err)
 	}
 	err = a.mailOnce(ctx, e, s, newMail(models.MailInvitation, invitee(s), v, a.invitationID(s), content),
 		func(id, rejected string) error { return a.recordInvited(ctx, in, id, rejected) })
@@ -96,7 +96,7 @@ func (a *Activities) awaitRenewal(ctx context.Context, e *models.Envelope, s *mo
 	if slices.ContainsFunc(mails, func(m models.Mail) bool { return m.ID == id && (m.SentAt != nil || m.FailedAt != nil) }) {
 		return nil
 	}
-	return sdktemporal.NewApplicationErrorWithOptions(fmt.Sprintf("invite signer %s: a renewal sends it", s.ID), errTypeRenewalSends,
+	return sdktemporal.NewApplicationErrorWithOptions(fmt.Sprintf("signer %s: the renewal sends the invitation", s.ID), errTypeRenewalSends,
 		sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign})
 }
 
@@ -176,7 +176,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 		own.Language, own.RecipientName, own.Copy = v.languageOf(to.signer), to.address.Name, e.Signer(to.signer.ID) == nil
 		content, err := own.Render()
 		if err != nil {
-			return fmt.Errorf("write closing notice: %w", err)
+			return fmt.Errorf("render %s email: %w", models.MailClosed, err)
 		}
 		id := a.Mail.MessageID(string(models.MailClosed), to.signer.ID.String())
 		return ignoreRejection(a.mailOnce(ctx, e, to.signer, newMail(models.MailClosed, to.address, v, id, content), nil))
@@ -281,11 +281,11 @@ func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx 
 	}
 	if down, ok := errors.AsType[*notify.ServerError](err); ok {
 		if failed := a.Store.MailDelayed(ctx, m.ID, down.Error(), false); failed != nil {
-			slog.WarnContext(ctx, "delay of email not recorded", "mail", m.ID, "error", failed)
+			slog.WarnContext(ctx, "email delay not recorded", "mail", m.ID, "error", failed)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("send %s mail: %w", m.Kind, err)
+		return fmt.Errorf("send %s email: %w", m.Kind, err)
 	}
 	failpoint.Inject("mail.sent")
 	return record(m.ID, "")
@@ -295,7 +295,7 @@ func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx 
 // rejectionRetryPeriod has passed since the first rejection.
 func (a *Activities) rejectionError(ctx context.Context, m models.Mail, rejected *notify.RejectedError) error {
 	if a.lastAttempt(m) {
-		return &notify.PermanentError{Err: fmt.Errorf("%w, for days", rejected)}
+		return &notify.PermanentError{Err: fmt.Errorf("%w (retries ended after several days)", rejected)}
 	}
 	if err := a.Store.MailDelayed(ctx, m.ID, rejected.Error(), true); err != nil {
 		return err

@@ -39,7 +39,7 @@ func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 		mails, err := env.Store.Mails(ctx, e.ID)
 		require.NoError(env.t, err)
 		require.Len(env.t, mails, 2)
-		assert.Equal(env.t, "451 later, for days", mails[0].Error)
+		assert.Equal(env.t, "451 later (retries ended after several days)", mails[0].Error)
 		assert.Equal(env.t, []bool{false, false, true}, env.mails.lastAttempts, "what is given up is counted as refused")
 	})
 	onBoth(t, func(env *fakeEnv) { // the same for the signer; the sender is notified

@@ -45,6 +45,6 @@ func (a *Activities) acquireMailLimit(app uuid.UUID) (release func(), err error)
 	if release != nil {
 		return release, nil
 	}
-	return nil, sdktemporal.NewApplicationErrorWithOptions("the app has as many mails under way as it may have at the same time", errTypeMailBusy,
+	return nil, sdktemporal.NewApplicationErrorWithOptions("the app has reached its limit of concurrent emails", errTypeMailBusy,
 		sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign, NextRetryDelay: wait})
 }

@@ -71,7 +71,7 @@ func (a *Activities) notificationMail(ctx context.Context, in temporal.Notificat
 	}
 	content, err := a.notification(to, kind, e, s, ev).Render()
 	if err != nil {
-		return begun, nil, fmt.Errorf("write notification: %w", err)
+		return begun, nil, fmt.Errorf("render notification: %w", err)
 	}
 	sent := senderMail(models.MailNotification, user, to, v, a.Mail.MessageID("notification", ev.ID.String()), content)
 	sent.Thread = a.Mail.MessageID("envelope", e.ID.String(), user.ID.String())
@@ -256,7 +256,7 @@ func (a *Activities) sendDigest(ctx context.Context, user *models.ConsoleUser, c
 	}
 	content, err := d.Render()
 	if err != nil {
-		return fmt.Errorf("write digest: %w", err)
+		return fmt.Errorf("render digest: %w", err)
 	}
 	limited, cancel := context.WithTimeout(ctx, mailTimeout)
 	defer cancel()

@@ -22,7 +22,7 @@ func (a *Activities) notifyTenant(ctx context.Context, e *models.Envelope, v mai
 	n.Language, n.SenderName, n.Subject, n.ConsoleURL = v.language, v.sender, e.Title(), a.BaseURL+"/console"
 	content, err := n.Render()
 	if err != nil {
-		return fmt.Errorf("write notice: %w", err)
+		return fmt.Errorf("render notice: %w", err)
 	}
 	return ignoreRejection(a.mailOnce(ctx, e, &models.Signer{ID: signer}, notify.Mail{
 		Kind: string(models.MailNotice), To: notify.Address{Email: v.notify}, Subject: content.Subject, Text: content.Text, HTML: content.HTML,

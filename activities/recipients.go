@@ -67,7 +67,7 @@ func (a *Activities) announceCopy(ctx context.Context, in temporal.InviteInput, 
 	}
 	content, err := templates.CopyNotice{Language: v.languageOf(s), Look: v.look, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title()}.Render()
 	if err != nil {
-		return fmt.Errorf("write copy notice: %w", err)
+		return fmt.Errorf("render %s email: %w", models.MailCopyNotice, err)
 	}
 	id := a.copyNoticeID(s)
 	err = a.mailOnce(ctx, e, s, newMail(models.MailCopyNotice, person(s), v, id, content), func(id, rejected string) error { return a.recordInvited(ctx, in, id, rejected) })

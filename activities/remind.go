@@ -97,7 +97,7 @@ func (a *Activities) sendReminder(ctx context.Context, in temporal.EnvelopeInput
 	}
 	content, err := templates.Reminder(msg).Render()
 	if err != nil {
-		return fmt.Errorf("write reminder: %w", err)
+		return fmt.Errorf("render reminder: %w", err)
 	}
 	begun.EnvelopeID, begun.SignerID, begun.Kind = e.ID, s.ID, models.MailReminder
 	return ignoreRejection(a.sendRecorded(ctx, begun, newMail(models.MailReminder, invitee(s), v, messageID, content), func(id, rejected string) error {

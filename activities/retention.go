@@ -163,7 +163,7 @@ func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *
 		Language: v.languageOf(s), Look: v.look, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), DownloadURL: a.BaseURL + "/download/" + tok, PurgeOn: until, DaysLeft: days,
 	}.Render()
 	if err != nil {
-		return fmt.Errorf("write deletion reminder: %w", err)
+		return fmt.Errorf("render deletion reminder: %w", err)
 	}
 	id := a.Mail.MessageID("deletion", s.ID.String(), d.ID.String(), fmt.Sprint(days))
 	return ignoreRejection(a.mailOnce(ctx, e, s, newMail(models.MailDeletion, person(s), v, id, content), nil))

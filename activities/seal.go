@@ -43,7 +43,7 @@ func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (Seale
 		return done, nil
 	}
 	if err := a.copyOnce(ctx, e); err != nil {
-		slog.WarnContext(ctx, "copies not sent yet", "envelope", e.ID, "error", err)
+		slog.WarnContext(ctx, "copies not sent; they will be sent by the workflow", "envelope", e.ID, "error", err)
 		return done, nil
 	}
 	done.Copied = true
@@ -284,7 +284,7 @@ func sealDocument(e *models.Envelope, d *models.Document) seal.Document {
 func preparation(d *models.Document, upload *blob.File) (*seal.Prepared, error) {
 	p := &seal.Prepared{UploadSize: upload.Size, Upload: upload}
 	if err := json.Unmarshal([]byte(d.Preparation), &p.Prepared); err != nil {
-		return nil, fmt.Errorf("read how the document was prepared: %w", err)
+		return nil, fmt.Errorf("read the record of the document's preparation: %w", err)
 	}
 	p.SHA256, p.Size = d.PreparedSHA256, d.PreparedSize
 	return p, nil

@@ -182,7 +182,7 @@ func TestDisabledEndpoint_NotifiesTheContact(t *testing.T) {
 			require.ErrorAs(env.t, to.try(to.ping(), 0, make([]time.Duration, 9), res), &failed)
 			if res.Gone {
 				assert.True(env.t, failed.NonRetryable(), "there is nothing to come back for")
-				assert.Equal(env.t, "the endpoint answered 410 Gone", failed.Message())
+				assert.Equal(env.t, "the endpoint responded with 410 Gone", failed.Message())
 			}
 		}
 		fail(webhook.Result{Status: 410, Gone: true})
@@ -227,8 +227,8 @@ func TestDeliver_FailuresHaveReasons(t *testing.T) {
 			res  webhook.Result
 			want string
 		}{
-			{webhook.Result{Status: 503}, "the endpoint answered 503 Service Unavailable"},
-			{webhook.Result{Status: 799}, "the endpoint answered 799"},
+			{webhook.Result{Status: 503}, "the endpoint responded with 503 Service Unavailable"},
+			{webhook.Result{Status: 799}, "the endpoint responded with 799"},
 			{webhook.Result{Err: errFake("no address")}, "no address"},
 		} {
 			var asked []int64
@@ -252,6 +252,6 @@ func TestDeliver_FailuresHaveReasons(t *testing.T) {
 		assert.Equal(env.t, time.Duration(9), failed.NextRetryDelay())
 		env.Random = func(n int64) int64 { return n - 1 }
 		require.ErrorAs(env.t, to.try(to.ping(), 0, []time.Duration{0, 10}, webhook.Result{Status: 500}), &failed)
-		assert.True(env.t, strings.HasPrefix(failed.Message(), "the endpoint answered 500"))
+		assert.True(env.t, strings.HasPrefix(failed.Message(), "the endpoint responded with 500"))
 	})
 }

@@ -18,8 +18,8 @@ import (
 
 // The causes of permanent sealing failures.
 var (
-	errChainBroken = errors.New("the audit trail differs from the recorded one")
-	errNoOriginal  = errors.New("an uploaded document is missing in the file store")
+	errChainBroken = errors.New("the audit trail does not match its record")
+	errNoOriginal  = errors.New("an uploaded document is missing from the file store")
 )
 
 // permanentProblemRetryDelay is the delay before sealing is retried after a failure that an operator must fix.

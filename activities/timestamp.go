@@ -47,7 +47,7 @@ const errTypeStampsBusy = "StampsBusy"
 func (a *Activities) Timestamp(ctx context.Context, in temporal.EnvelopeInput) error {
 	release, ok := a.StampLimit.TryAcquire(1)
 	if !ok {
-		return sdktemporal.NewApplicationErrorWithOptions("other envelopes are at the time-stamp authority", errTypeStampsBusy,
+		return sdktemporal.NewApplicationErrorWithOptions("the limit of concurrent requests to the time-stamp authority is reached", errTypeStampsBusy,
 			sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign})
 	}
 	defer release()

@@ -85,7 +85,7 @@ func (s *appHandler) createClientSecret(c *gin.Context, app caller, o *object) e
 	if err != nil {
 		return err
 	}
-	s.logSecurityEvent(c, "client secret made", "app", app.ID, "overlap", overlap, "by", app.actor())
+	s.logSecurityEvent(c, "client secret created", "app", app.ID, "overlap", overlap, "by", app.actor())
 	return answer(c, http.StatusCreated, gin.H{"clientId": app.ClientID, "clientSecret": secret, "previousUntil": s.now().Add(overlap).UTC()})
 }
 
@@ -109,7 +109,7 @@ func (s *appHandler) endClientSecret(c *gin.Context, app caller) error {
 	if err := s.store.EndClientSecret(c.Request.Context(), app.ID, id); err != nil {
 		return err
 	}
-	s.logSecurityEvent(c, "client secret ended", "app", app.ID, "secret", id, "by", app.actor())
+	s.logSecurityEvent(c, "client secret revoked", "app", app.ID, "secret", id, "by", app.actor())
 	return answerNothing(c)
 }
 

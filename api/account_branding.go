@@ -113,11 +113,11 @@ func (s *brandingHandler) logoIn(c *gin.Context, o *object) ([]byte, error) {
 	}
 	b, err := base64.StdEncoding.DecodeString(*text)
 	if err != nil {
-		o.bad("logo", "must be a PNG or JPEG in base64")
+		o.bad("logo", "must be a base64-encoded PNG or JPEG")
 		return nil, nil
 	}
 	if len(b) > models.MaxLogo {
-		o.bad("logo", "must have at most %d bytes", models.MaxLogo)
+		o.bad("logo", "must be at most %d bytes long", models.MaxLogo)
 		return nil, nil
 	}
 	ctx := c.Request.Context()
@@ -128,7 +128,7 @@ func (s *brandingHandler) logoIn(c *gin.Context, o *object) ([]byte, error) {
 	defer done()
 	png, err := picture.LogoIn(ctx, s.admission.Validators, s.pictureBounds(), b)
 	if rejected, ok := errors.AsType[*rejection.Error](err); ok {
-		o.bad("logo", "is refused: %s", rejected)
+		o.bad("logo", "was rejected: %s", rejected)
 		return nil, nil
 	}
 	return png, err

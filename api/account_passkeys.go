@@ -222,7 +222,7 @@ func (s *signInHandler) rejectPasskey(c *gin.Context, user uuid.UUID, err error)
 	if p, ok := errors.AsType[*protocol.Error](err); ok {
 		kind = p.Type
 	}
-	s.logSecurityEvent(c, "passkey refused", "user", user, "reason", kind)
+	s.logSecurityEvent(c, "passkey rejected", "user", user, "reason", kind)
 	return wrongPasskey(errPasskeyRejected)
 }
 
@@ -336,7 +336,7 @@ func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser
 			continue
 		}
 		if made.Authenticator.CloneWarning {
-			s.logSecurityEvent(c, "a passkey's count went back: it may have been copied", "user", known.ID, "passkey", row.ID)
+			s.logSecurityEvent(c, "a passkey's signature counter decreased: the passkey may have been cloned", "user", known.ID, "passkey", row.ID)
 			made.Authenticator.CloneWarning = false
 		}
 		state, err := json.Marshal(made)
@@ -352,7 +352,7 @@ func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser
 func (o *object) ceremony() string {
 	s := o.str("ceremony")
 	if o.has("ceremony") && (s == "" || len(s) > maxCeremony) {
-		o.bad("ceremony", "must have between 1 and %d bytes", maxCeremony)
+		o.bad("ceremony", "must be between 1 and %d bytes long", maxCeremony)
 	}
 	return s
 }

@@ -302,12 +302,12 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	// A lower signature counter is logged, because the key may have been copied.
 	adas.count = 1
 	quick(answerOf(ask(), adas)).want(200)
-	require.Equal(t, 1, log.CountLines("it may have been copied"))
+	require.Equal(t, 1, log.CountLines("the passkey may have been cloned"))
 	adas.count = 1000
 	quick(answerOf(ask(), adas)).want(200)
-	require.Equal(t, 1, log.CountLines("it may have been copied"), "a higher counter is no warning, also after one")
+	require.Equal(t, 1, log.CountLines("the passkey may have been cloned"), "a higher counter is no warning, also after one")
 	require.Equal(t, 2, log.CountLines(`msg="passkey registered" user=`, "passkey="))
-	require.Positive(t, log.CountLines(`msg="passkey refused" user=`, "reason="))
+	require.Positive(t, log.CountLines(`msg="passkey rejected" user=`, "reason="))
 
 	// A registration is valid once, and only in its session.
 	carol := s.person(t, models.RoleViewer)

@@ -40,10 +40,10 @@ type ProviderConfig struct {
 var (
 	errSignInExpired       = models.Reject(models.KindUnauthorized, "sign_in_expired", "This sign-in has expired, was already used, or was started in another browser. Start again.")
 	errSignInRejected      = models.Reject(models.KindUnauthorized, "sign_in_refused", "The provider's response was rejected. Start again. If the problem persists, contact the operator of this service.")
-	errProviderUnreachable = models.Reject(models.KindUnavailable, "provider_unreachable", "The sign-in provider does not respond correctly. Try again in a minute. If the problem persists, contact the operator of this service.")
+	errProviderUnreachable = models.Reject(models.KindUnavailable, "provider_unreachable", "The sign-in provider is not responding correctly. Try again in a minute. If the problem persists, contact the operator of this service.")
 	errRoleMissing         = models.Reject(models.KindForbidden, "role_missing", "The provider assigns you none of the roles viewer, support, sender and admin. Ask its administrator for a role, then sign in again.")
-	errSignInAgain         = models.Reject(models.KindForbidden, "sign_in_again", "Sign in at the provider again first.")
-	errProviderAccount     = models.Reject(models.KindConflict, "provider_account", "This account signs in at the provider, which manages its password and second factor.")
+	errSignInAgain         = models.Reject(models.KindForbidden, "sign_in_again", "First sign in again through the provider.")
+	errProviderAccount     = models.Reject(models.KindConflict, "provider_account", "This account signs in through the provider, which manages its password and second factor.")
 	errNoApplication       = models.Reject(models.KindConflict, "application_unclear", "The app of this console is not configured. Ask the operator of this service to set OIDC_APP.")
 )
 
@@ -127,7 +127,7 @@ func (s *signInHandler) completeAtProvider(c *gin.Context) error {
 	code, state, issuer := o.str("code"), o.str("state"), o.optStr("iss")
 	for name, v := range map[string]string{"code": code, "state": state} {
 		if o.has(name) && (v == "" || len(v) > maxProviderText) {
-			o.bad(name, "must have between 1 and %d bytes", maxProviderText)
+			o.bad(name, "must be between 1 and %d bytes long", maxProviderText)
 		}
 	}
 	if err := o.err(); err != nil {
@@ -172,7 +172,7 @@ func (s *signInHandler) fromProvider(c *gin.Context, code, state string, issuer 
 		return nil, person, fmt.Errorf("read sign-in: %w", err)
 	}
 	if issuer != nil && *issuer != s.provider.Client.Issuer() { // RFC 9207
-		return nil, person, &openid.Rejection{Reason: "answer of another issuer"}
+		return nil, person, &openid.Rejection{Reason: "response from a different issuer"}
 	}
 	person, err = s.provider.Client.Finish(ctx, request, code)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *signInHandler) userOf(c *gin.Context, challenge store.Challenge, person
 	if challenge.User != nil {
 		u, err := s.store.LinkProvider(ctx, *challenge.User, id)
 		if err == nil {
-			s.logSecurityEvent(c, "console user connected with the provider", "user", u.ID, "role", u.Role)
+			s.logSecurityEvent(c, "console user connected to the provider", "user", u.ID, "role", u.Role)
 		}
 		return u, err
 	}
@@ -225,15 +225,15 @@ func highestRole(given []string) models.Role {
 // that explains what to do next.
 func (s *signInHandler) rejectSignIn(c *gin.Context, err error) error {
 	if rejection, ok := errors.AsType[*openid.Rejection](err); ok {
-		s.logSecurityEvent(c, "sign-in at the provider refused", "reason", rejection.Reason)
+		s.logSecurityEvent(c, "provider sign-in rejected", "reason", rejection.Reason)
 		return errSignInRejected
 	}
 	if errors.Is(err, openid.ErrUnreachable) {
-		s.logSecurityEvent(c, "the sign-in provider does not answer", "error", err.Error())
+		s.logSecurityEvent(c, "the sign-in provider does not respond", "error", err.Error())
 		return errProviderUnreachable
 	}
 	if told, ok := errors.AsType[*models.Error](err); ok {
-		s.logSecurityEvent(c, "sign-in at the provider refused", "reason", told.Code)
+		s.logSecurityEvent(c, "provider sign-in rejected", "reason", told.Code)
 	}
 	return err
 }

@@ -343,7 +343,7 @@ func TestProviderSignIn_RejectedResponses(t *testing.T) {
 	for _, secret := range []string{"ada@example.com", "an access token", providerSecret, "eyJ", "Ada Byron"} {
 		require.NotContains(t, log.String(), secret)
 	}
-	require.Contains(t, log.String(), "sign-in at the provider refused")
+	require.Contains(t, log.String(), "provider sign-in rejected")
 	require.Contains(t, log.String(), "console user signed in")
 }
 
@@ -420,7 +420,7 @@ func TestLinkProvider_IsLogged(t *testing.T) {
 	p.setUser("ada", "other@example.com", "sender")
 	browser := (&client{t: t, s: s}).with("Cookie", cookieOf(t, a))
 	browser.post(completePath, p.authorize(a.str("url"))).want(200)
-	require.Contains(t, log.String(), `msg="console user connected with the provider" user=`+id+" role=sender")
+	require.Contains(t, log.String(), `msg="console user connected to the provider" user=`+id+" role=sender")
 	require.NotContains(t, log.String(), "other@example.com")
 }
 
@@ -628,7 +628,7 @@ func TestProviderUnavailable_Recovers(t *testing.T) {
 		require.Equal(t, 503, a.status, name)
 	}
 	require.NotContains(t, log.String(), "code")
-	require.Contains(t, log.String(), "the sign-in provider does not answer")
+	require.Contains(t, log.String(), "the sign-in provider does not respond")
 
 	without := onSQLite(t, nil)
 	nobody = &client{t: t, s: without}

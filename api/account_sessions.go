@@ -53,7 +53,7 @@ func (s *signInHandler) checkPassword(c *gin.Context, email, password string) (*
 	user, err := withAttemptLimit(c, s.shared, "login", models.EmailKey(email), func() (*models.ConsoleUser, error) {
 		return s.store.Login(c.Request.Context(), email, password)
 	})
-	return user, notFoundAs(models.Reject(models.KindUnauthorized, "invalid_credentials", "The email address or the password is wrong."), err)
+	return user, notFoundAs(models.Reject(models.KindUnauthorized, "invalid_credentials", "The email address or password is incorrect."), err)
 }
 
 // secondFactor is the second factor in a request: either a code or the response of a passkey.

@@ -91,7 +91,7 @@ func TestConsoleUsers_ChangesAreLogged(t *testing.T) {
 	admin.del("/v1/console/webhooks/" + hook).want(204)
 	text := log.String()
 	for _, what := range []string{
-		"console user created", "console user changed", "console password set", "console user disabled", "app changed", "client secret made", "client secret ended",
+		"console user created", "console user changed", "console password set", "console user disabled", "app changed", "client secret created", "client secret revoked",
 		"webhook created", "webhook changed", "webhook deleted",
 	} {
 		line := ""

@@ -124,7 +124,7 @@ func unknownBulkMember(name string) error {
 	if slices.Contains(bulkMembers, name) {
 		return nil
 	}
-	return models.InvalidField(printableName(name), "is unknown; a bulk send has the members %s", strings.Join(bulkMembers, ", "))
+	return models.InvalidField(printableName(name), "is not a member of a bulk send; the members are %s", strings.Join(bulkMembers, ", "))
 }
 
 // printableName returns a member name from a request in a form that is safe to include in a response.
@@ -177,13 +177,13 @@ func (s *bulkHandler) bulkInput(c *gin.Context, app caller, o *object) (*models.
 	of, err := s.store.Template(c.Request.Context(), app.ID, b.TemplateID, version)
 	switch {
 	case isNotFound(err):
-		return nil, nil, models.InvalidField("templateId", "must be a template of this app, in an existing version")
+		return nil, nil, models.InvalidField("templateId", "must refer to an existing version of a template of this app")
 	case err != nil:
 		return nil, nil, err
 	case of.ArchivedAt != nil:
-		return nil, nil, models.InvalidField("templateId", "is an archived template")
+		return nil, nil, models.InvalidField("templateId", "refers to an archived template")
 	case of.TenantID != "" && of.TenantID != b.TenantID:
-		return nil, nil, models.InvalidField("templateId", "is a template of another tenant")
+		return nil, nil, models.InvalidField("templateId", "refers to another tenant's template")
 	}
 	b.TemplateVersion = of.Of.Number
 	return b, of, nil
@@ -217,12 +217,12 @@ func (s *bulkHandler) checkBulkRows(c *gin.Context, app caller, b *models.BulkSe
 		}
 		for _, name := range slices.Sorted(maps.Keys(m)) {
 			if !slices.Contains(bulkRowMembers, name) {
-				o.bad(printableName(name), "is not known; a row has %s", strings.Join(bulkRowMembers, ", "))
+				o.bad(printableName(name), "is not a member of a row; the members are %s", strings.Join(bulkRowMembers, ", "))
 			}
 		}
 		if id := r.ExternalID; id != nil {
 			if first, twice := ids[*id]; twice {
-				o.bad("externalId", "is also in row %d", first)
+				o.bad("externalId", "also occurs in row %d", first)
 			} else {
 				ids[*id] = n
 			}

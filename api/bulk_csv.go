@@ -139,7 +139,7 @@ func readColumn(name string) (c bulkColumn, problem string) {
 		c.role, c.attribute = name[:dot], name[dot+1:]
 		return c, ""
 	}
-	return c, fmt.Sprintf("is not known: write %s, value.<field>, variable.<name> or <role>.<%s>", columnExternalID, strings.Join(signerColumns, "|"))
+	return c, fmt.Sprintf("is not recognized: use %s, value.<field>, variable.<name> or <role>.<%s>", columnExternalID, strings.Join(signerColumns, "|"))
 }
 
 // checkTable reads the complete table, and seeks back to its start or to the position after the byte order mark. It
@@ -168,7 +168,7 @@ func checkTable(body io.ReadSeeker) (onlyCR bool, err error) {
 		}
 		switch {
 		case r == 0:
-			encoding = "UTF-16 without a byte order mark, or no text at all"
+			encoding = "UTF-16 without a byte order mark, or not text"
 		case r == utf8.RuneError && n == 1 && invalid == nil:
 			if err := in.UnreadRune(); err != nil {
 				return false, fmt.Errorf("read table: %w", err)
@@ -177,7 +177,7 @@ func checkTable(body io.ReadSeeker) (onlyCR bool, err error) {
 			if err != nil {
 				return false, fmt.Errorf("read table: %w", err)
 			}
-			invalid = models.InvalidField("body", "must be UTF-8; line %d has the byte 0x%02X, so it seems to be Windows-1252 or ISO 8859-1", line, b)
+			invalid = models.InvalidField("body", "must be UTF-8; line %d contains the byte 0x%02X, so the encoding appears to be Windows-1252 or ISO 8859-1", line, b)
 		case r == '\n':
 			line++
 		case r == '\r':
@@ -185,7 +185,7 @@ func checkTable(body io.ReadSeeker) (onlyCR bool, err error) {
 		}
 	}
 	if encoding != "" {
-		return false, models.InvalidField("body", "must be UTF-8; it seems to be %s", encoding)
+		return false, models.InvalidField("body", "must be UTF-8; the encoding appears to be %s", encoding)
 	}
 	if invalid != nil {
 		return false, invalid
@@ -210,7 +210,7 @@ func tableProblem(err error) string {
 	}
 	what := "a value without quotes contains a quote"
 	if errors.Is(at.Err, csv.ErrQuote) {
-		what = "a quoted value does not end as it should"
+		what = "a quoted value is not closed correctly"
 	}
 	return fmt.Sprintf("line %d, byte %d: %s", at.Line, at.Column, what)
 }

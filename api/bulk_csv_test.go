@@ -44,7 +44,7 @@ func TestBulkSend_FromCSV(t *testing.T) {
 		want []string
 	}{
 		"cells":                      {head + "c,Ada,ada,Lena,lena@example.com,seven,\n,Ada,ada@example.com,Lena,lena@example.com,7,S\n", []string{"1 tenant.email: ", "1 value.flat: ", "1 variable.street: "}},
-		"a column that is not known": {"tenant.name,tenant.age\nAda,7\n", []string{"0 tenant.age: is not known"}},
+		"a column that is not known": {"tenant.name,tenant.age\nAda,7\n", []string{"0 tenant.age: is not recognized"}},
 		"a column twice":             {"tenant.name,tenant.name\nAda,Ada\n", []string{"0 tenant.name: must not repeat"}},
 		"too few cells":              {head + "c,Ada\n", []string{"1 : has 2 values for 7 columns"}},
 		"one cell":                   {head + "c\n", []string{"1 : has 1 value for 7 columns"}},
@@ -58,10 +58,10 @@ func TestBulkSend_FromCSV(t *testing.T) {
 		}
 	}
 	twice := faultsOf(post("", "tenant.age,tenant.age\n7,8\n").rejected(http.StatusBadRequest, "validation_error"))
-	require.Contains(t, twice[0], "is not known")
+	require.Contains(t, twice[0], "is not recognized")
 	require.Equal(t, twice[0], twice[1], "what is wrong with each of them, not that there are two")
 	for what, c := range map[string]struct{ body, want string }{
-		"Latin-1":               {head + "c,Ren\xe9,r@example.com,L,l@example.com,7,S\n", "line 2 has the byte 0xE9, so it seems to be Windows-1252"},
+		"Latin-1":               {head + "c,Ren\xe9,r@example.com,L,l@example.com,7,S\n", "line 2 contains the byte 0xE9, so the encoding appears to be Windows-1252"},
 		"UTF-16":                {"\xff\xfee\x00x\x00", "UTF-16 (little endian)"},
 		"UTF-16, the other way": {"\xfe\xff\x00e\x00x", "UTF-16 (big endian)"},
 		"a quote in the header": {"tenant.na\"me\nAda\n", "is not valid CSV: line 1"},
@@ -70,12 +70,12 @@ func TestBulkSend_FromCSV(t *testing.T) {
 		"too many rows":         {"externalId\n" + strings.Repeat("x\n", models.MaxBulkRows+1), "must have at most 10000 items"},
 		"zeros":                 {"\x00e\x00x", "UTF-16 without a byte order mark"},
 		"semicolons":            {"tenant.name;tenant.email\nAda;a@example.com\n", "separated by commas"},
-		"quotes":                {head + "c,\"Ada,ada@example.com,L,l@example.com,7,S\n", "a quoted value does not end"},
+		"quotes":                {head + "c,\"Ada,ada@example.com,L,l@example.com,7,S\n", "a quoted value is not closed correctly"},
 		"a quote":               {head + "c,A\"da,ada@example.com,L,l@example.com,7,S\n", "line 2, byte 4: a value without quotes contains a quote"},
 		"no rows":               {head, "must have at least 1 item"},
 		"CR alone":              {strings.ReplaceAll(head, "\n", "") + "c,Ada,ada@example.com,L,l@example.com,7,S\r", "lines that end with CR only"},
-		"one fault":             {head + "c,Ada,ada,L,l@example.com,7,S\n", `"message":"row 1, tenant.email: must be an e-mail address; nothing was sent"`},
-		"two faults":            {"tenant.name,tenant.age\nAda\n", `"message":"column \"tenant.age\": is not known`},
+		"one fault":             {head + "c,Ada,ada,L,l@example.com,7,S\n", `"message":"row 1, tenant.email: must be an email address; nothing was sent"`},
+		"two faults":            {"tenant.name,tenant.age\nAda\n", `"message":"column \"tenant.age\": is not recognized`},
 		"of a row":              {head + "c,Ada\n", `"message":"row 1: has 2 values for 7 columns (and 1 more); nothing was sent"`},
 		"nothing":               {"", "has no header line"},
 		"a long row":            {head + strings.Repeat("x", 1<<20+8<<10) + "\n", `"rows[0]":["is larger than 1048576 bytes"]`},

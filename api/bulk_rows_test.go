@@ -55,7 +55,7 @@ func TestBulkRecipients(t *testing.T) {
 		faults := strings.Join(faultsOf(got), "\n")
 		for _, want := range []string{
 			"1 signers[0].host: is required for kind in_person", "2 signers[0].host.email: ", "3 signers[0].host: ", "4 signers[0].language: must be a language tag",
-			"5 signers[0].notify: ", "6 signers[0].kind: is in_person for the role tenant", "7 signers[0].witnessFor: is said by the role tenant",
+			"5 signers[0].notify: ", "6 signers[0].kind: must be in_person, as in the role tenant", "7 signers[0].witnessFor: must match the role tenant",
 		} {
 			assert.Contains(t, faults, want)
 		}

@@ -171,10 +171,10 @@ func TestBulkSend_RejectsInvalidRows(t *testing.T) {
 		)).rejected(http.StatusBadRequest, "validation_error")
 		faults := strings.Join(faultsOf(got), "\n")
 		for _, want := range []string{
-			"2 externalId: is also in row 1", "3 variables.street: is required", "4 values.flat: ", "4 values.roof: is not a field of the template",
+			"2 externalId: also occurs in row 1", "3 variables.street: is required", "4 values.flat: ", "4 values.roof: is not a field of the template",
 			"5 signers[0].email: ", "5 signers[1].role: is not a role of the template", "5 signers: has no signer for the role landlord",
-			"6 externalId: is already used by another envelope", "7 signers: must be an array", "8 signers[1].role: is given twice (tenant)",
-			"9 value: is not known; a row has externalId, signers, values, variables", "10 " + strings.Repeat("x", 60) + ": is not known",
+			"6 externalId: is already used by another envelope", "7 signers: must be an array", "8 signers[1].role: occurs twice (tenant)",
+			"9 value: is not a member of a row; the members are externalId, signers, values, variables", "10 " + strings.Repeat("x", 60) + ": is not a member",
 		} {
 			assert.Contains(t, faults, want)
 		}

@@ -91,7 +91,7 @@ func readTheme(o *object) (primaryColor, borderRadius *string) {
 	}
 	primaryColor = theme.optStr("primaryColor")
 	if primaryColor != nil && !hexColor.MatchString(*primaryColor) {
-		theme.bad("primaryColor", "must be a hex colour such as #1a56db")
+		theme.bad("primaryColor", "must be a hex color such as #1a56db")
 	}
 	var text string
 	switch v := theme.get("borderRadius").(type) {

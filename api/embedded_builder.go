@@ -21,7 +21,7 @@ func (s *embeddedHandler) createBuilderSession(c *gin.Context, app caller, o *ob
 	case template == nil:
 		in.EnvelopeID = new(o.id("envelopeId"))
 	case o.get("envelopeId") != nil:
-		o.bad("envelopeId", "cannot be given beside templateId: a session is for a draft or for a template")
+		o.bad("envelopeId", "cannot be combined with templateId: a session is for either a draft or a template")
 	}
 	if err := o.err(); err != nil {
 		return err
@@ -79,7 +79,7 @@ func builderFeatures(o *object) models.BuilderFeatures {
 		t := models.FieldType(text)
 		switch {
 		case !t.Valid():
-			in.bad("fieldTypes", "must be field types; got %q", text)
+			in.bad("fieldTypes", "must contain only field types; got %q", text)
 		case !slices.Contains(f.FieldTypes, t):
 			f.FieldTypes = append(f.FieldTypes, t)
 		}

@@ -139,7 +139,7 @@ func (s *uploads) placeAnchors(ctx context.Context, fields []models.FieldInput, 
 		places = places[1:]
 	}
 	if len(placed) > models.MaxFields {
-		return nil, nil, models.InvalidField("fields", "an envelope can have at most %d fields, and the anchors create %d", models.MaxFields, len(placed))
+		return nil, nil, models.InvalidField("fields", "an envelope can have at most %d fields, but the anchors create %d", models.MaxFields, len(placed))
 	}
 	return placed, at, nil
 }
@@ -222,7 +222,7 @@ func (s *uploads) placeOnDocuments(ctx context.Context, e *models.Envelope, ins 
 		}
 	}
 	if len(placed) > models.MaxFields {
-		return nil, nil, models.InvalidField("fields", "an envelope can have at most %d fields, and the anchors create %d", models.MaxFields, len(placed))
+		return nil, nil, models.InvalidField("fields", "an envelope can have at most %d fields, but the anchors create %d", models.MaxFields, len(placed))
 	}
 	return placed, at, nil
 }
@@ -240,7 +240,7 @@ func anchoredDocument(e *models.Envelope, in models.FieldInput, listed bool, pat
 	case d == nil || d.Kind != models.DocumentOriginal:
 		return nil, models.InvalidField(path+"documentId", "must be the id of a document of this envelope")
 	case in.Anchor.Match == "all" && !listed:
-		return nil, models.InvalidField("anchor.match", "all creates several fields: send them as a list, or with the envelope")
+		return nil, models.InvalidField("anchor.match", "all can create several fields: send a list of fields, or define the field when you create the envelope")
 	}
 	return d, nil
 }

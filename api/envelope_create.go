@@ -47,7 +47,7 @@ func (s *envelopeHandler) createEnvelope(c *gin.Context, app caller) error {
 	return s.createDraft(c, app, o, in.file)
 }
 
-const optionsWithoutFile = "are about the request's own file: give them with the upload"
+const optionsWithoutFile = "apply only to a file in the same request: send the options with the upload"
 
 // readOptions reads the preparation options for the file.
 func (p *parts) readOptions(c *gin.Context, o *object) {
@@ -100,7 +100,7 @@ func jsonList(o *object, name string, texts []string) any {
 			if len(texts) == 1 {
 				return v // null or of the wrong type
 			}
-			o.bad(name, "must be JSON objects, or arrays of them")
+			o.bad(name, "must be JSON objects or arrays of JSON objects")
 			return nil
 		}
 	}

@@ -60,7 +60,7 @@ func (o *object) metadata(name string) map[string]string {
 	for key, value := range members.m {
 		text, ok := value.(string)
 		if !ok {
-			o.bad(name, "must have texts as values")
+			o.bad(name, "must have strings as values")
 			return nil
 		}
 		out[key] = text

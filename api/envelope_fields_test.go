@@ -227,14 +227,14 @@ func TestAnchors_PlaceFields(t *testing.T) {
 		path  string
 		says  string
 	}{
-		{at(object{"text": "Contrakt"}, object{"name": "sig"}), "fields[0].anchor", `field sig: the text "Contrakt" of its anchor is not in the document; there is "Contract"`},
+		{at(object{"text": "Contrakt"}, object{"name": "sig"}), "fields[0].anchor", `field sig: the anchor text "Contrakt" was not found in the document; there is "Contract"`},
 		{at(object{"text": "t", "match": 3}, nil), "fields[0].anchor", "only 2 times"},
 		{at(object{"text": "t", "page": 2}, nil), "fields[0].anchor", "page 2"},
 		{at(object{"text": ""}, nil), "fields[0].anchor", "must not be empty"},
 		{at(object{"text": "t", "match": "second"}, nil), "fields[0].anchor.match", "match must be"},
 		{at(object{"text": "t", "at": "left"}, nil), "fields[0].anchor", "anchor.at"},
 		{at(object{"text": "t"}, object{"page": 1}), "fields[0].page", "combined with anchor"},
-		{at(object{"text": "Contract", "at": "over", "dx": 500}, nil), "fields[0].x", "outside page 1"},
+		{at(object{"text": "Contract", "at": "over", "dx": 500}, nil), "fields[0].x", "extends beyond page 1"},
 	} {
 		rejected := create(with(bad.field)).rejected(400, "validation_error")
 		errors := rejected.body["errors"].(object)

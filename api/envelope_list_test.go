@@ -112,7 +112,7 @@ func TestListEnvelopes_FiltersAndCursors(t *testing.T) {
 		at := url.QueryEscape(third.str("createdAt"))
 		one("&createdAfter="+at, ids[6], ids[5], ids[4], ids[3])
 		unescaped := c.get("/v1/envelopes?tenantId=acme&createdAfter=2026-01-01T00:00:00+01:00").rejected(400, "validation_error")
-		require.Contains(t, unescaped.str("message"), "must be a time such as 2026-11-21T07:00:00Z; the + of a zone is written %2B")
+		require.Contains(t, unescaped.str("message"), "must be a time such as 2026-11-21T07:00:00Z; encode the + of a time zone as %2B")
 		one("&createdBefore="+at, ids[2], ids[1], ids[0])
 		s.clock.advance(time.Second)
 		since := url.QueryEscape(s.clock.now().Format(time.RFC3339Nano))

@@ -42,7 +42,7 @@ func documentOptions(o *object) preparationOptions {
 	}
 	for name := range o.m {
 		if !slices.Contains(optionNames, name) {
-			o.bad(name, "is not an option; accepted are tags, form, formRole, activeContent, repair and password")
+			o.bad(name, "is not an option; the options are tags, form, formRole, activeContent, repair and password")
 		}
 	}
 	out.password = o.optStr("password")
@@ -57,7 +57,7 @@ func documentOptions(o *object) preparationOptions {
 		models.CheckText(o.p, o.path+"formRole", *v, 1, maxRole)
 		out.FormRole = *v
 		if out.Form != prepare.FormImport {
-			o.bad("formRole", "is for form=import")
+			o.bad("formRole", "can be used only with form=import")
 		}
 	}
 	return out
@@ -96,7 +96,7 @@ func optionsOf(get func(name string) (string, bool)) (preparationOptions, error)
 // queryOptions reads the preparation options for a raw upload.
 func queryOptions(c *gin.Context) (preparationOptions, error) {
 	if _, given := c.GetQuery("password"); given { // passwords are not accepted here, because query strings may be logged
-		return preparationOptions{}, models.InvalidField("password", "must be in the header "+passwordHeader+", never in the URL")
+		return preparationOptions{}, models.InvalidField("password", "must be sent in the header "+passwordHeader+", not in the URL")
 	}
 	out, err := optionsOf(c.GetQuery)
 	out.takePassword(c)

@@ -213,10 +213,10 @@ func (s *envelopeHandler) nextAttempt(d store.DeliveryProblem) *time.Time {
 }
 
 var (
-	errWorkflowRuns    = models.Reject(models.KindConflict, "workflow_running", "The envelope's workflow runs; there is nothing to restart.")
+	errWorkflowRuns    = models.Reject(models.KindConflict, "workflow_running", "The envelope's workflow is running; there is nothing to restart.")
 	errWorkflowUnknown = &models.Error{
 		Kind: models.KindUnavailable, Code: "temporal_unavailable", RetryAfter: 10 * time.Second,
-		Message: "Temporal does not answer, so it is not known whether the envelope's workflow runs.",
+		Message: "Temporal does not respond, so the state of the envelope's workflow is unknown.",
 	}
 )
 

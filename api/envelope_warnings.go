@@ -20,18 +20,18 @@ type warningView struct {
 //
 //nolint:gochecknoglobals // a constant table
 var documentWarnings = map[string]string{
-	"font_not_embedded":             "A font is not embedded: programs may show the text in another one.",
-	"annotation_without_appearance": "An annotation has no appearance of its own: programs draw it in different ways.",
-	"overprint":                     "Some content is overprinted, which not all programs show.",
-	"hybrid_file":                   "The file has two cross-reference tables: old programs may show other content than new ones.",
+	"font_not_embedded":             "A font is not embedded, so programs may display the text in a different font.",
+	"annotation_without_appearance": "An annotation has no appearance stream, so programs may draw it differently.",
+	"overprint":                     "Some content is overprinted, which not all programs display.",
+	"hybrid_file":                   "The file has two cross-reference tables, so older programs may display different content.",
 	"shows_and_hides":               "The file has actions that show and hide content.",
-	"object_stream_extends":         "The file has object streams that extend others, which not all programs read.",
-	"layers_by_use":                 "Some layers are shown on the screen and not in print, or the other way round.",
-	"fields_redrawn":                "The file asks programs to draw its form fields again: they may look different.",
-	"portfolio":                     "The file is a collection of files: some programs show its list of files instead of its pages.",
+	"object_stream_extends":         "The file has object streams that extend others, which not all programs support.",
+	"layers_by_use":                 "Some layers are visible on screen but not in print, or vice versa.",
+	"fields_redrawn":                "The file instructs programs to redraw its form fields, which may change their appearance.",
+	"portfolio":                     "The file is a portfolio, so some programs display its list of files instead of its pages.",
 	"repaired":                      "The file was damaged. Signers sign a repaired copy that looks the same; the original is attached to the sealed file.",
 	"signatures_removed":            "The file has digital signatures. Signers sign a copy without them; the signed original is attached to the sealed file.",
-	"pdfa_claim_removed":            "The file states that it conforms to PDF/A. The sealed file does not conform, so that statement is removed from its metadata.",
+	"pdfa_claim_removed":            "The file states that it conforms to PDF/A. The sealed file does not conform, so the statement is removed from its metadata.",
 }
 
 // viewNotes returns the warnings about an uploaded original.
@@ -89,5 +89,5 @@ func fieldWarning(f *models.Field, code models.FieldWarning) string {
 		return fmt.Sprintf("The %s field %s covers text on page %d.", f.Type, f.Name, f.Page)
 	case models.FieldTooSmall:
 	}
-	return fmt.Sprintf("The %s field %s on page %d is too small for the longest value in a legible size.", f.Type, f.Name, f.Page)
+	return fmt.Sprintf("The %s field %s on page %d is too small to display its longest value at a legible size.", f.Type, f.Name, f.Page)
 }

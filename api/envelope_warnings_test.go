@@ -107,7 +107,7 @@ func TestWarnings_PDFA(t *testing.T) {
 		made := c.draftOf(contract(), file).want(201)
 		for _, at := range []object{made.body, c.get("/v1/envelopes/" + made.str("id")).want(200).body} {
 			require.Contains(t, at["documents"].([]any)[0].(object)["warnings"], object{
-				"code": "pdfa_claim_removed", "message": "The file states that it conforms to PDF/A. The sealed file does not conform, so that statement is removed from its metadata.",
+				"code": "pdfa_claim_removed", "message": "The file states that it conforms to PDF/A. The sealed file does not conform, so the statement is removed from its metadata.",
 			})
 		}
 	})

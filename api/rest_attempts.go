@@ -56,7 +56,7 @@ func (s *shared) tooMany(again time.Time, message string) error {
 	return e
 }
 
-const tooManyTries = "Too many tries; please wait."
+const tooManyTries = "Too many attempts; please wait."
 
 // withAttemptLimit calls try, which checks a credential of an account, unless the limits of failed attempts are
 // reached. It counts the attempt before the call, so that concurrent attempts cannot exceed the limit, and removes it

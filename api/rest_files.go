@@ -80,9 +80,9 @@ func (s *shared) rejectFile(ctx context.Context, err error, what string, envelop
 		s.countMissing()
 		return fileMissingError
 	case errors.Is(err, blob.ErrModified) || errors.Is(err, blob.ErrDamaged):
-		s.log.ErrorContext(ctx, what+"'s file differs from the recorded one", "envelope", envelope, kind, id, "error", err)
+		s.log.ErrorContext(ctx, what+"'s file does not match its record", "envelope", envelope, kind, id, "error", err)
 		s.countMissing()
-		return models.Reject(models.KindUnavailable, "document_unavailable", "The %s's file is unavailable: it differs from the recorded one.", kind)
+		return models.Reject(models.KindUnavailable, "document_unavailable", "The %s's file is unavailable: it does not match its record.", kind)
 	}
 	return s.fileStoreFails(ctx, envelope, fmt.Errorf("%s %s: %w", kind, id, err))
 }

@@ -177,7 +177,7 @@ func (o *object) num(name string) float64 {
 	}
 	f, err := n.Float64()
 	if err != nil || math.IsInf(f, 0) {
-		o.bad(name, "must be a number in range")
+		o.bad(name, "must be a number within the range of a 64-bit float")
 		return 0
 	}
 	return f

@@ -156,7 +156,7 @@ func TestMembers(t *testing.T) {
 	require.Equal(t, with(but("must be a string", texts...), "is required", nothing...), problems(func(o *object) { o.str("m") }))
 	require.Equal(t, but("must be a string", append(texts, nothing...)...), problems(func(o *object) { o.optStr("m") }))
 	numbers := []string{"number", "half", "big", "least", "negative"}
-	require.Equal(t, with(with(but("must be a number", numbers...), "is required", nothing...), "must be a number in range", "huge"), problems(func(o *object) { o.num("m") }))
+	require.Equal(t, with(with(but("must be a number", numbers...), "is required", nothing...), "must be a number within the range of a 64-bit float", "huge"), problems(func(o *object) { o.num("m") }))
 	whole := []string{"number", "least", "negative"}
 	require.Equal(t, but("must be a whole number", append(whole, nothing...)...), problems(func(o *object) { o.optInt("m") }))
 	require.Equal(t, with(but("must be a whole number", whole...), "is required", nothing...), problems(func(o *object) { o.int("m") }))
@@ -351,7 +351,7 @@ func TestFormFields(t *testing.T) {
 		"elements and lists":    {map[string][]string{"fields": {`{"a":1}`, `[{"b":2}]`, `[]`}}, `{"fields":[{"a":1},{"b":2}]}`, nil},
 		"null":                  {map[string][]string{"fields": {`null`}}, `{"fields":null}`, nil},
 		"another type":          {map[string][]string{"signers": {`7`}}, `{"signers":7}`, nil},
-		"another type of two":   {map[string][]string{"signers": {`7`, `{}`}}, `{"signers":null}`, models.Problems{"signers": {"must be JSON objects, or arrays of them"}}},
+		"another type of two":   {map[string][]string{"signers": {`7`, `{}`}}, `{"signers":null}`, models.Problems{"signers": {"must be JSON objects or arrays of JSON objects"}}},
 		"no JSON":               {map[string][]string{"signers": {`{`}}, `{"signers":null}`, models.Problems{"signers": {"must be JSON"}}},
 		"days that are no JSON": {map[string][]string{"expiresInDays": {`x`}}, `{}`, models.Problems{"expiresInDays": {"must be JSON"}}},
 	} {

@@ -49,4 +49,4 @@ func readingCopyRequested(c *gin.Context) (bool, error) {
 
 // errOtherProfile is returned for an envelope that was sent with an appearance profile that this program does not
 // support.
-var errOtherProfile = models.Reject(models.KindUnavailable, "profile_unavailable", "This version of the service cannot render the pages as they were displayed before. The operator can install a version that can.")
+var errOtherProfile = models.Reject(models.KindUnavailable, "profile_unavailable", "This version of the service cannot render the pages as they were previously displayed. The operator can install a version that supports them.")

@@ -76,7 +76,7 @@ func queryTime(c *gin.Context, p models.Problems, name string) time.Time {
 	t, err := time.Parse(time.RFC3339, raw)
 	switch {
 	case err != nil && strings.Contains(raw, " "):
-		p.Add(name, "%s; the + of a zone is written %%2B", notATime) // an unencoded + means a space in a query string
+		p.Add(name, "%s; encode the + of a time zone as %%2B", notATime) // an unencoded + means a space in a query string
 	case err != nil:
 		p.Add(name, notATime)
 	}

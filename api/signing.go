@@ -141,7 +141,7 @@ func (s *signingHandler) fieldsToSign(c *gin.Context, l signerLink, e *models.En
 func submission(o *object, mine map[uuid.UUID]models.FieldType, check checkPicture) models.Submission {
 	sub := models.Submission{FontLabel: o.optStr("fontLabel"), Shown: o.optStr("shown"), TimeZone: o.optStr("timeZone")}
 	if sub.Shown != nil && !models.IsDigest(*sub.Shown) {
-		o.bad("shown", "must be the digest that the signing context gives: 64 lower-case hexadecimal digits")
+		o.bad("shown", "must be the digest returned by the signing context: 64 lowercase hexadecimal digits")
 	}
 	if !o.has("fields") {
 		o.bad("fields", "is required")

@@ -35,7 +35,7 @@ func TestTextsThatDoNotFit_AreRejected(t *testing.T) {
 		rejected := nobody.post(at+"/sign", object{"fields": []object{{"fieldId": id(0), "textValue": long}, {"fieldId": id(1), "textValue": long}}}).want(400)
 		require.Equal(t, "validation_error", rejected.str("error"))
 		messages := rejected.body["errors"].(object)["fields[0].textValue"].([]any)
-		require.Contains(t, messages[0], "field note: does not fit into the field in a legible size: it has 300 characters, of which the first")
+		require.Contains(t, messages[0], "field note: does not fit in the field at a legible size: it has 300 characters, of which the first")
 		require.NotContains(t, rejected.body["errors"], "fields[1].textValue")
 		nobody.post(at+"/sign", object{"fields": []object{{"fieldId": id(0), "textValue": long[:length]}, {"fieldId": id(1), "textValue": long}}}).want(200) // field 1 accepts the text because the service prefilled it
 	})

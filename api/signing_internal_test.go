@@ -40,7 +40,7 @@ func TestSubmissions(t *testing.T) {
 	require.Equal(t, "yes", *sub.Fields[3].Text)
 	for body, problems := range map[string]models.Problems{
 		`{}`:                           {"fields": {"is required"}},
-		`{"fields":[],"shown":"x"}`:    {"shown": {"must be the digest that the signing context gives: 64 lower-case hexadecimal digits"}},
+		`{"fields":[],"shown":"x"}`:    {"shown": {"must be the digest returned by the signing context: 64 lowercase hexadecimal digits"}},
 		`{"fields":[{"fieldId":"x"}]}`: {"fields[0].fieldId": {"must be a UUID"}},
 		`{"fields":[` + field(image, `"signatureImageBase64":"?"`) + `]}`:    {"fields[0].signatureImageBase64": {"must be base64"}},
 		`{"fields":[` + field(image, `"signatureImageBase64":"AAAA"`) + `]}`: {"fields[0].signatureImageBase64": {"The picture is not a valid PNG."}},

@@ -64,7 +64,7 @@ func templateVersion(o *object, problem string) int {
 func (s *templateHandler) checkAuth(e *models.Envelope) error {
 	for _, signer := range e.Signers {
 		if reason := s.authUnavailable(signer.AuthMethod); reason != "" {
-			return models.InvalidField("signers", "includes %s, whose authMethod %s", signer.Role, reason)
+			return models.InvalidField("signers", "includes the role %s, whose authMethod %s", signer.Role, reason)
 		}
 	}
 	return nil
@@ -129,7 +129,7 @@ func (o *object) plainTexts(name string) map[string]string {
 		case bool:
 			out[member] = fmt.Sprint(v)
 		default:
-			o.bad(name, "must have texts as values")
+			o.bad(name, "must have strings as values")
 			return nil
 		}
 	}

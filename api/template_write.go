@@ -124,7 +124,7 @@ func (s *templateHandler) templateHead(o *object, app caller) (t models.Template
 	t = models.Template{AppID: app.ID, ExternalID: o.strippedText("externalId"), Labels: o.labels("labels"), CreatedBy: createdBy(o, app.ID.String())}
 	switch {
 	case !o.has("tenantId"):
-		o.bad("tenantId", "is required; null is for all tenants")
+		o.bad("tenantId", "is required; use null for all tenants")
 	case o.get("tenantId") != nil:
 		t.TenantID = o.text("tenantId")
 		models.CheckText(o.p, "tenantId", t.TenantID, 1, 255)
@@ -177,11 +177,11 @@ func (d *templateDraft) read(s *templateHandler, o *object, origin models.Origin
 		in, signers := fieldInput(fo, origin), known
 		if fo.get("signerId") != nil {
 			delete(o.p, fo.path+"signerId")
-			fo.bad("signerId", "names nobody: a template has no signers, give role")
+			fo.bad("signerId", "must not be set: a template has roles instead of signers; use role")
 			signers = nil
 		} else if in.Role == "" {
 			delete(o.p, fo.path+"signerId")
-			fo.bad("role", "is required: the role of who fills the field")
+			fo.bad("role", "is required: the role of the signer who fills in the field")
 			signers = nil
 		}
 		document := in.DocumentID // checked when the version's draft is created
@@ -208,7 +208,7 @@ func (s *templateHandler) templateRole(o *object) models.TemplateRole {
 		Kind: in.Kind, Language: in.Language, Silent: in.Silent, WitnessFor: in.WitnessFor,
 	}
 	if in.Host != nil {
-		o.bad("host", "is given when an envelope is made of the template, as the other persons are")
+		o.bad("host", "must be set when an envelope is created from the template, like the other recipients")
 	}
 	if in.WitnessFor == "" { // otherwise the witnessed signer determines the order
 		r.RoutingOrder = 1
@@ -223,7 +223,7 @@ func (d *templateDraft) takeEnvelope(app caller, t models.Template, e *models.En
 	case app.CheckTenant(e.TenantID) != nil:
 		return models.InvalidField("fromEnvelope", "must be the id of an envelope of this app")
 	case t.TenantID != "" && e.TenantID != t.TenantID:
-		return models.InvalidField("fromEnvelope", "is an envelope of another tenant")
+		return models.InvalidField("fromEnvelope", "refers to another tenant's envelope")
 	}
 	for _, doc := range e.Originals() {
 		if doc.PurgeStatus == models.PurgePurged {

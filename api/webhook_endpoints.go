@@ -155,7 +155,7 @@ func webhookInclude(o *object) []models.WebhookInclude {
 		text, _ := v.(string)
 		switch what := models.WebhookInclude(text); {
 		case !what.Valid():
-			o.bad(indexedPath("include", i), "is nothing that can be included; values can")
+			o.bad(indexedPath("include", i), "cannot be included; only values is accepted")
 		case !slices.Contains(out, what):
 			out = append(out, what)
 		}
@@ -173,7 +173,7 @@ func webhookSecret(o *object) string {
 		return ""
 	}
 	if *secret == "" || len(*secret) > maxSecret {
-		o.bad("secret", "must have between 1 and %d bytes", maxSecret)
+		o.bad("secret", "must be between 1 and %d bytes long", maxSecret)
 	}
 	return *secret
 }

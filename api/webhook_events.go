@@ -115,9 +115,9 @@ func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 	if err := out.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil //nolint:nilerr // the client has disconnected
 	}
-	s.logSecurityEvent(c, "stream of events opened", "app", app.ID, "after", q.After)
+	s.logSecurityEvent(c, "event stream opened", "app", app.ID, "after", q.After)
 	defer func() {
-		s.logSecurityEvent(c, "stream of events closed", "app", app.ID, "count", out.count, "last", out.last)
+		s.logSecurityEvent(c, "event stream closed", "app", app.ID, "count", out.count, "last", out.last)
 	}()
 	// Any later failure ends the stream. The client reconnects and continues after the last event that it received.
 	if err := s.follow(c.Request.Context(), out, q, page); err != nil && c.Request.Context().Err() == nil && !errors.Is(err, errStreamWrite) {

@@ -356,9 +356,9 @@ func TestEvents_ReadsAreLogged(t *testing.T) {
 	first := events[0]["id"].(string)
 	_, names := stream(t, s, c.token, first, "", 1)
 	require.Equal(t, []string{"envelope.sent"}, names)
-	require.Contains(t, log.String(), `msg="stream of events opened" `+app+" after="+first)
+	require.Contains(t, log.String(), `msg="event stream opened" `+app+" after="+first)
 	require.Eventually(t, func() bool {
-		return strings.Contains(log.String(), `msg="stream of events closed" `+app+" count=1 last="+last)
+		return strings.Contains(log.String(), `msg="event stream closed" `+app+" count=1 last="+last)
 	}, 30*time.Second, 10*time.Millisecond)
 	require.NotContains(t, log.String(), e.str("subject"))
 	require.NotContains(t, log.String(), "ada@example.com")

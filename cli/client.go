@@ -247,7 +247,7 @@ type loginCommand struct {
 
 // Help returns the additional help text of the command.
 func (loginCommand) Help() string {
-	return "The client secret is read from COUNTERSIGN_CLIENT_SECRET, a prompt, or standard input. Address, client id, secret and tenant are stored in the user's configuration directory, readable only by the user."
+	return "The client secret is read from COUNTERSIGN_CLIENT_SECRET, a prompt, or standard input. The address, client id, secret and tenant are stored in your configuration directory, in a file that only you can read."
 }
 
 // Run verifies the credential and saves it.

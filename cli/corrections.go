@@ -150,5 +150,5 @@ func findSigner(e *countersign.Envelope, name string) (uuid.UUID, error) {
 	case 0:
 		return uuid.Nil, codedError{fmt.Errorf("the envelope has no signer %q", name), exitNotFound}
 	}
-	return uuid.Nil, codedError{fmt.Errorf("several signers match %q: use the id of one", name), exitRejected}
+	return uuid.Nil, codedError{fmt.Errorf("multiple signers match %q: specify a signer id", name), exitRejected}
 }

@@ -180,7 +180,7 @@ func (t *triggerCommand) Run(ctx context.Context) error {
 		err = terminal.Printf("%d %s", status, http.StatusText(status))
 	}
 	if err == nil && status >= http.StatusMultipleChoices {
-		err = codedError{fmt.Errorf("%s answered %d", t.Forward, status), exitRejected}
+		err = codedError{fmt.Errorf("%s responded with %d", t.Forward, status), exitRejected}
 	}
 	return err
 }
@@ -188,10 +188,10 @@ func (t *triggerCommand) Run(ctx context.Context) error {
 // sampleEvent returns a sample event in the same format as events from the service.
 func sampleEvent(name models.EventName) (uuid.UUID, []byte, error) {
 	if !name.IsWebhookEvent() {
-		return uuid.Nil, nil, fmt.Errorf("%q is not a webhook event; accepted are %v", name, models.WebhookEvents)
+		return uuid.Nil, nil, fmt.Errorf("%q is not a webhook event; the events are %v", name, models.WebhookEvents)
 	}
 	at := now().Truncate(time.Microsecond)
-	subject := "A made-up envelope"
+	subject := "A sample envelope"
 	if name == models.EventBulkCompleted { // this event does not belong to an envelope
 		id := uuid.Must(uuid.NewV7())
 		body, err := models.BulkCompletedPayload(id, uuid.Must(uuid.NewV7()), models.BulkCounts{Sent: 9, Failed: 1}, at)

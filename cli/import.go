@@ -89,7 +89,7 @@ func (i importDocuSeal) read() (*imported, [][]byte, error) {
 		}
 	}
 	if len(paths) != len(t.Schema) {
-		return nil, nil, fmt.Errorf("the template has %d documents: pass each with --pdf, in this order: %s", len(t.Schema), strings.Join(t.FileNames(), ", "))
+		return nil, nil, fmt.Errorf("the template has %d documents: pass each of them with --pdf, in this order: %s", len(t.Schema), strings.Join(t.FileNames(), ", "))
 	}
 	files := make([][]byte, len(paths))
 	sizes := make([][]pdf.Geometry, len(paths))
@@ -217,7 +217,7 @@ func (i importDocuSeal) makeDraft(ctx context.Context, in *imported, files [][]b
 	for n, b := range files {
 		doc, err := c.Upload(ctx, e.ID, bytes.NewReader(b))
 		if err != nil {
-			return fmt.Errorf("%s (the envelope %s stays a draft): %w", in.Documents[n], e.ID, coded(err))
+			return fmt.Errorf("%s (envelope %s remains a draft): %w", in.Documents[n], e.ID, coded(err))
 		}
 		for _, f := range in.Fields[n] {
 			f.DocumentID = &doc.DocumentID
@@ -228,7 +228,7 @@ func (i importDocuSeal) makeDraft(ctx context.Context, in *imported, files [][]b
 		return nil
 	}
 	if _, err := c.AddFields(ctx, e.ID, all...); err != nil {
-		return fmt.Errorf("the envelope %s stays a draft without fields: %w", e.ID, coded(err))
+		return fmt.Errorf("envelope %s remains a draft without fields: %w", e.ID, coded(err))
 	}
 	return nil
 }

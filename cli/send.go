@@ -73,19 +73,19 @@ func (s sendCommand) Run(ctx context.Context) error {
 	for i, path := range s.Files {
 		doc, err := s.upload(ctx, c, e.ID, path)
 		if err != nil {
-			return fmt.Errorf("%s (the envelope %s stays a draft): %w", path, e.ID, coded(err))
+			return fmt.Errorf("%s (envelope %s remains a draft): %w", path, e.ID, coded(err))
 		}
 		if i == 0 {
 			first = doc
 		}
 	}
 	if err := s.addSignatures(ctx, c, e.ID, first); err != nil {
-		return fmt.Errorf("the envelope %s stays a draft: %w", e.ID, coded(err))
+		return fmt.Errorf("envelope %s remains a draft: %w", e.ID, coded(err))
 	}
 	if !s.Draft {
 		id := e.ID
 		if e, err = c.Send(ctx, id, s.Message); err != nil {
-			return fmt.Errorf("the envelope %s: %w", id, coded(err))
+			return fmt.Errorf("envelope %s: %w", id, coded(err))
 		}
 	}
 	if !s.Wait {
@@ -305,7 +305,7 @@ func checkNewFile(path string) error {
 		return nil
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s exists and is not overwritten", path)
+		return fmt.Errorf("%s already exists and was not overwritten", path)
 	}
 	if st, err := os.Stat(filepath.Dir(path)); err != nil || !st.IsDir() {
 		return fmt.Errorf("%s: the folder does not exist", path)

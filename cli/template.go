@@ -240,11 +240,11 @@ func findTemplate(ctx context.Context, c *countersign.Client, tenant, name strin
 		}
 		switch len(list.Data) {
 		case 0:
-			return nil, nil, codedError{fmt.Errorf("there is no template %q", name), exitNotFound}
+			return nil, nil, codedError{fmt.Errorf("template %q not found", name), exitNotFound}
 		case 1:
 			id = list.Data[0].ID
 		default:
-			return nil, nil, codedError{fmt.Errorf("several templates match %q: use an id, or set the tenant", name), exitRejected}
+			return nil, nil, codedError{fmt.Errorf("multiple templates match %q: specify a template id, or set the tenant", name), exitRejected}
 		}
 	}
 	params := &api.GetTemplateParams{Version: countersign.Optional(max(version, 0))}

@@ -53,7 +53,7 @@ func (c *Config) checkListeners(bad reporter) {
 	}
 	if host, _, err := net.SplitHostPort(c.PprofListen); c.PprofListen != "" {
 		if ip, notIP := netip.ParseAddr(host); err != nil || notIP != nil || !ip.IsLoopback() {
-			bad("PPROF_LISTEN", "must be a loopback address and a port, such as 127.0.0.1:6060: whoever reaches it sees how the program runs")
+			bad("PPROF_LISTEN", "must be a loopback address and a port, such as 127.0.0.1:6060, because profiles reveal internals of the program")
 		}
 	}
 	for _, t := range c.TrustedProxies {
@@ -87,7 +87,7 @@ func (c *Config) checkURLs(bad reporter) {
 		}
 	}
 	if c.DatabaseReadURL != "" && !strings.HasPrefix(string(c.DatabaseURL), "postgres") {
-		bad("DATABASE_READ_URL", "needs a %sDATABASE_URL that is postgres://", Prefix)
+		bad("DATABASE_READ_URL", "requires a %sDATABASE_URL that begins with postgres://", Prefix)
 	}
 	if _, err := clamd.Parse(c.ClamdURL); err != nil && c.ClamdURL != "" {
 		bad("CLAMD_URL", "%s", err)
@@ -98,11 +98,11 @@ func (c *Config) checkURLs(bad reporter) {
 func (c *Config) checkTrust(bad reporter) {
 	for name, on := range map[string]bool{"TSA_OPTIONAL": c.TSAOptional, "SEAL_LONG_TERM": c.SealLongTerm, "TSA_ANCHOR": c.TSAAnchor} {
 		if on && c.TSAURL == "" {
-			bad(name, "needs %sTSA_URL", Prefix)
+			bad(name, "requires %sTSA_URL", Prefix)
 		}
 	}
 	if len(c.TrustCA) > 0 && len(c.TrustSealers) == 0 {
-		bad("TRUST_CA", "needs %sTRUST_SEALERS: an authority alone would vouch for anybody who buys a certificate", Prefix)
+		bad("TRUST_CA", "requires %sTRUST_SEALERS: otherwise every certificate issued by the authority would be trusted", Prefix)
 	}
 }
 
@@ -118,7 +118,7 @@ func (c *Config) checkNumbers(bad reporter) {
 		{"EMAIL_ATTACHMENT_LIMIT", c.EmailAttachmentLimit, 0, unbounded, ""},
 		{"DEFAULT_EXPIRY_DAYS", int64(c.DefaultExpiryDays), 1, maxDays, ""},
 		{"HISTORY_DAYS", int64(c.HistoryDays), 1, maxDays, ""},
-		{"ARCHIVE_AFTER_DAYS", int64(c.ArchiveAfterDays), 0, maxDays, "; 0 turns archiving off"},
+		{"ARCHIVE_AFTER_DAYS", int64(c.ArchiveAfterDays), 0, maxDays, "; 0 disables archiving"},
 		{"BULK_IN_FLIGHT", int64(c.BulkInFlight), 0, 100, ""},
 	} {
 		switch {

@@ -306,7 +306,7 @@ func (c Config) Warnings() []string {
 	var out []string
 	for _, s := range []struct{ name, v, path string }{{"SIGNING_URL", c.SigningURL, "/sign"}, {"EMBED_URL", c.EmbedURL, "/embed"}} {
 		if u, err := url.Parse(s.v); err == nil && u.Path != s.path {
-			out = append(out, fmt.Sprintf("%s%s does not end in %s after the host, where this service has the page: links lead to a 404 unless a proxy rewrites them", Prefix, s.name, s.path))
+			out = append(out, fmt.Sprintf("%s%s does not end in %s, the path of the page on this service: links return a 404 unless a proxy rewrites them", Prefix, s.name, s.path))
 		}
 	}
 	return out

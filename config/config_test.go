@@ -153,14 +153,14 @@ func TestSignInAtAProviderIsSetWhole(t *testing.T) {
 		}
 	}
 	_, err = with(map[string]string{"BASE_URL": "http://sign.example.com"})
-	require.ErrorContains(t, err, "COUNTERSIGN_OIDC_ISSUER: needs a COUNTERSIGN_BASE_URL that begins with https://")
+	require.ErrorContains(t, err, "COUNTERSIGN_OIDC_ISSUER: requires a COUNTERSIGN_BASE_URL that begins with https://")
 }
 
 func TestTimestampsNeedAnAuthority(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"TSA_OPTIONAL", "SEAL_LONG_TERM", "TSA_ANCHOR"} {
 		_, err := load(config.Prefix + name + "=true")
-		require.ErrorContains(t, err, config.Prefix+name+": needs COUNTERSIGN_TSA_URL")
+		require.ErrorContains(t, err, config.Prefix+name+": requires COUNTERSIGN_TSA_URL")
 		_, err = load(config.Prefix+name+"=true", "COUNTERSIGN_TSA_URL=https://tsa.example.com")
 		require.NoError(t, err)
 	}
@@ -171,7 +171,7 @@ func TestAReplicaNeedsPostgres(t *testing.T) {
 	const replica = "COUNTERSIGN_DATABASE_READ_URL=postgres://standby/countersign"
 	for _, database := range []string{"", "COUNTERSIGN_DATABASE_URL=sqlite:///tmp/x.db"} {
 		_, err := load(replica, database)
-		require.ErrorContains(t, err, "COUNTERSIGN_DATABASE_READ_URL: needs a COUNTERSIGN_DATABASE_URL that is postgres://")
+		require.ErrorContains(t, err, "COUNTERSIGN_DATABASE_READ_URL: requires a COUNTERSIGN_DATABASE_URL that begins with postgres://")
 	}
 	_, err := load(replica, "COUNTERSIGN_DATABASE_URL=postgresql://primary/countersign")
 	require.NoError(t, err)

@@ -39,7 +39,7 @@ func (c *Config) checkSMTPOAuth(bad reporter) {
 		} {
 			if s.v == "" {
 				missing = true
-				bad(s.name, "must be set, as other settings of the sign-in to the mail server are")
+				bad(s.name, "must be set, because other settings for authenticating to the mail server are set")
 			}
 		}
 		if missing {

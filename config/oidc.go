@@ -27,7 +27,7 @@ func (c *Config) checkOIDC(bad reporter) {
 	}
 	for _, s := range needed {
 		if s.v == "" {
-			bad(s.name, "must be set, as other settings of the sign-in at a provider are")
+			bad(s.name, "must be set, because other settings for signing in through a provider are set")
 		}
 	}
 	if c.OIDCIssuer != "" {
@@ -37,7 +37,7 @@ func (c *Config) checkOIDC(bad reporter) {
 	}
 	// The provider redirects to BASE_URL with a code in the URL.
 	if u, err := url.Parse(c.BaseURL); err == nil && !openid.Secure(u) {
-		bad("OIDC_ISSUER", "needs a %sBASE_URL that begins with https://", Prefix)
+		bad("OIDC_ISSUER", "requires a %sBASE_URL that begins with https://", Prefix)
 	}
 	if _, err := uuid.Parse(c.OIDCApp); c.OIDCApp != "" && err != nil {
 		bad("OIDC_APP", "must be the client id of an application")

@@ -141,7 +141,7 @@ func (n *NotificationSettings) Check(p Problems) {
 
 func (n *NotificationSettings) location() (*time.Location, error) {
 	if n.TimeZone == "" || n.TimeZone == "Local" || len(n.TimeZone) > 64 {
-		return nil, fmt.Errorf("time zone %q is not named", n.TimeZone)
+		return nil, fmt.Errorf("%q is not the name of a time zone", n.TimeZone)
 	}
 	return time.LoadLocation(n.TimeZone)
 }

@@ -72,11 +72,11 @@ func (l *PlanLimits) UnmarshalText(text []byte) error {
 			}
 			out.Overage = value == "yes"
 		default:
-			return errors.New("must be like documents=1,envelopes=5,overage=no")
+			return errors.New("must have the form documents=1,envelopes=5,overage=no")
 		}
 	}
 	if len(given) != 3 {
-		return errors.New("must name documents, envelopes and overage, like documents=1,envelopes=5,overage=no")
+		return errors.New("must set documents, envelopes and overage, such as documents=1,envelopes=5,overage=no")
 	}
 	*l = out
 	return nil

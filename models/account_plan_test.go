@@ -27,9 +27,9 @@ func TestPlanLimits_ReadAndWritten(t *testing.T) {
 		require.Equal(t, want, again, got.String())
 	}
 	for text, says := range map[string]string{
-		"":                                    "must be like",
-		"documents=1,envelopes=5":             "must name documents, envelopes and overage",
-		"documents=1,envelopes=5,overage=no,": "must be like",
+		"":                                    "must have the form",
+		"documents=1,envelopes=5":             "must set documents, envelopes and overage",
+		"documents=1,envelopes=5,overage=no,": "must have the form",
 		"documents=1,documents=1,envelopes=5": "documents is set twice",
 		"documents=1,envelopes=5,overage=no,overage=yes":  "overage is set twice",
 		"documents=0,envelopes=5,overage=no":              "documents must be between 1 and 50",
@@ -40,7 +40,7 @@ func TestPlanLimits_ReadAndWritten(t *testing.T) {
 		"documents=1,envelopes=many,overage=no":           "envelopes must be 1 or more, or unlimited",
 		"documents=1,envelopes=5,overage=maybe":           "overage must be yes or no",
 		"documents=1,envelopes=5,overage":                 "overage must be yes or no",
-		"documents=1,envelopes=5,overage=no,colour=green": "must be like",
+		"documents=1,envelopes=5,overage=no,colour=green": "must have the form",
 	} {
 		got := models.PlanLimits{Documents: 7}
 		require.ErrorContains(t, got.UnmarshalText([]byte(text)), says, text)

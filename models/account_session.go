@@ -135,7 +135,7 @@ func (e *Envelope) CheckEmbed(signer uuid.UUID, at time.Time) (*Signer, error) {
 	case e.Status == StatusDraft:
 		return nil, Reject(KindConflict, "envelope_draft", "The envelope has not been sent.")
 	case !e.Status.Open() || e.DeadlinePassed(at):
-		return nil, Reject(KindConflict, "envelope_closed", "The envelope is %s; it can no longer be signed.", e.Status.Public())
+		return nil, Reject(KindConflict, "envelope_closed", "The envelope is %s and can no longer be signed.", e.Status.Public())
 	case !s.Awaited():
 		return nil, Reject(KindConflict, "signer_not_awaited", "The signer is %s and cannot sign now.", string(s.Status))
 	}

@@ -134,7 +134,7 @@ func (e *Envelope) CheckAddDocument(maxDocuments int) error {
 		return Reject(KindInvalid, "too_many_documents", "An envelope can hold at most %d documents.", MaxDocuments)
 	}
 	if n >= maxDocuments {
-		return Reject(KindPayment, "plan_documents", "The plan allows %d document(s) per envelope; more need the Pro plan.", maxDocuments)
+		return Reject(KindPayment, "plan_documents", "The plan allows %d document(s) per envelope; for more, upgrade to the Pro plan.", maxDocuments)
 	}
 	return nil
 }

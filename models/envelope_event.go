@@ -154,12 +154,12 @@ func VerifyChain(events []Event, n int64, head string) error {
 			return err
 		}
 		if h != e.Hash {
-			return fmt.Errorf("audit chain: event %d was changed", e.Seq)
+			return fmt.Errorf("audit chain: event %d was modified", e.Seq)
 		}
 		prev = e.Hash
 	}
 	if int64(len(events)) != n || prev != head {
-		return fmt.Errorf("audit chain: ends at event %d, but %d were recorded", len(events), n)
+		return fmt.Errorf("audit chain: ends at event %d, but %d events were recorded", len(events), n)
 	}
 	return nil
 }

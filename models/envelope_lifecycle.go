@@ -264,7 +264,7 @@ func (e *Envelope) Purged() bool {
 }
 
 // ErrPurged is returned for a document that has been purged.
-var ErrPurged = Reject(KindGone, "document_purged", "The document was deleted at the end of its retention.")
+var ErrPurged = Reject(KindGone, "document_purged", "The document was deleted at the end of its retention period.")
 
 // downloadWindow is the period after a recorded download in which further downloads of the same document by the same
 // recipient are not recorded.

@@ -26,15 +26,15 @@ const SealingGracePeriod = 15 * time.Minute
 func (p SealingProblem) Message() string {
 	switch p {
 	case SealingOriginalMissing:
-		return "An uploaded document is missing in the file store."
+		return "An uploaded document is missing from the file store."
 	case SealingOriginalChanged:
 		return "The file of an uploaded document has changed."
 	case SealingRejected:
-		return "A document cannot be sealed as it is, or with what was entered into it."
+		return "A document cannot be sealed in its current form, or with the values entered in it."
 	case SealingChainBroken:
-		return "The audit trail is not what was recorded."
+		return "The audit trail does not match its record."
 	case SealingFailing:
-		return "Sealing has been failing for a while; it is tried again."
+		return "Sealing has been failing for some time and will be retried."
 	}
 	return "The documents cannot be sealed."
 }
@@ -84,7 +84,7 @@ func (e *Envelope) VoidStuck(act ActionContext, reason string) error {
 		return err
 	}
 	if e.SealingProblem == nil {
-		return Reject(KindConflict, "envelope_not_stuck", "The documents are being sealed, and no problem with that has been recorded.")
+		return Reject(KindConflict, "envelope_not_stuck", "The documents are being sealed, and no sealing problem has been recorded.")
 	}
 	e.transition(ActionVoidStuck)
 	e.VoidedAt = new(act.At)

@@ -51,8 +51,8 @@ func TestSealingProblem_IsRecordedOnce(t *testing.T) {
 		says[problem.Message()] = problem
 	}
 	for word, problem := range map[string]models.SealingProblem{
-		"missing": models.SealingOriginalMissing, "has changed": models.SealingOriginalChanged, "cannot be sealed as it is": models.SealingRejected,
-		"audit trail": models.SealingChainBroken, "tried again": models.SealingFailing,
+		"missing": models.SealingOriginalMissing, "has changed": models.SealingOriginalChanged, "cannot be sealed in its current form": models.SealingRejected,
+		"audit trail": models.SealingChainBroken, "will be retried": models.SealingFailing,
 	} {
 		require.Contains(t, problem.Message(), word)
 	}

@@ -96,10 +96,10 @@ func TestSigners_LeaveRoomForOthers(t *testing.T) {
 		require.Equal(t, models.KindInvalid, rejected.Kind)
 		return strings.Join(rejected.Fields["fields"], " ")
 	}
-	assert.Contains(t, rejected(sign(0, limits.Pictures, 10)), "the pictures take 32768 KB, but the sealed documents have room for 32512 KB")
+	assert.Contains(t, rejected(sign(0, limits.Pictures, 10)), "the images are 32768 KB in total, but the sealed documents can hold only 32512 KB")
 	assert.Contains(t, rejected(sign(0, 10, limits.Copies+1)), "the limit is 32 MB")
 	require.NoError(t, sign(0, limits.Pictures-2*128<<10, 10))
-	assert.Contains(t, rejected(sign(1, 200<<10, 10)), "have room for 128 KB")
+	assert.Contains(t, rejected(sign(1, 200<<10, 10)), "can hold only 128 KB")
 	require.NoError(t, sign(1, 128<<10, 10))
 	require.NoError(t, sign(2, 128<<10, 10))
 }
@@ -120,7 +120,7 @@ func TestSign_TextsBeyondTheRoom_AreRejected(t *testing.T) {
 		}
 		var rejected *models.Error
 		require.ErrorAs(t, err, &rejected)
-		require.Contains(t, strings.Join(rejected.Fields["fields"], " "), "the texts take 1 KB, but the sealed documents have room for 0 KB")
+		require.Contains(t, strings.Join(rejected.Fields["fields"], " "), "the texts are 1 KB in total, but the sealed documents can hold only 0 KB")
 		require.NotEqual(t, models.SignerSigned, e.Signers[0].Status)
 	}
 }

@@ -184,7 +184,7 @@ func rejection(s Status, action Action) *Error {
 		}
 		return Reject(KindInvalid, "envelope_terminal", "The envelope is already %s.", s.Public())
 	case ActionVoidStuck:
-		return Reject(KindConflict, "envelope_not_sealing", "The envelope is %s; only an envelope that all have signed and that cannot be sealed can be voided this way.", s.Public())
+		return Reject(KindConflict, "envelope_not_sealing", "The envelope is %s; only a fully signed envelope that cannot be sealed can be voided this way.", s.Public())
 	case ActionComplete, ActionFailSealing:
 		return Reject(KindConflict, "envelope_not_sealing", "The envelope is %s; there is nothing to complete.", s.Public())
 	case ActionOpen, ActionRequestCode, ActionVerifyCode, ActionConsent, ActionViewPage, ActionRead,

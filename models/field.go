@@ -221,16 +221,16 @@ func (f *Field) normalize(p Problems, path string, d *Document) {
 		f.Origin = OriginTopLeft
 	}
 	if f.Y < -edgeTolerance || f.X+f.W > pw+edgeTolerance || f.Y+f.H > ph+edgeTolerance {
-		p.Add(path+"x", "the field (x %g, y %g, w %g, h %g from the top left) reaches outside page %d, which is %g × %g points",
+		p.Add(path+"x", "the field (x %g, y %g, w %g, h %g from the top left) extends beyond page %d, which is %g × %g points",
 			f.X, f.Y, f.W, f.H, f.Page, pw, ph)
 	}
 }
 
 const (
 	noSuchSigner = "must be a signer of this envelope: its id, its zero-based index, or its email address"
-	sharedEmail  = "is the e-mail address of two signers of this envelope: use a signer's id or zero-based index"
-	noFields     = "is a recipient who has no fields, as viewers and those who get copies"
-	noSuchRole   = "is the role of no signer of this envelope"
+	sharedEmail  = "is the email address of several signers of this envelope: use a signer's id or zero-based index"
+	noFields     = "is a recipient who cannot have fields, such as a viewer or a copy recipient"
+	noSuchRole   = "is not the role of a signer of this envelope"
 )
 
 // checkSigner records a problem if the field refers to a nonexistent recipient (kind is nil) or to a recipient who
@@ -312,12 +312,12 @@ type Anchor struct {
 	IfMissing  string  `json:"ifMissing,omitempty"` // refuse or skip; default refuse
 }
 
-const anchorNeedsDocument = "needs a document: upload it before its fields"
+const anchorNeedsDocument = "requires a document: upload it before you add its fields"
 
 // ErrAnchorNeedsDocument returns the error for a field with an anchor but without a document.
 func ErrAnchorNeedsDocument(path string) error {
 	return &Error{
-		Kind: KindInvalid, Code: "anchor_needs_document", Message: "A field with an anchor needs a document, which is looked through for its text: upload the document first.",
+		Kind: KindInvalid, Code: "anchor_needs_document", Message: "A field with an anchor requires a document that contains the anchor's text: upload the document first.",
 		Fields: map[string][]string{path + "anchor": {anchorNeedsDocument}},
 	}
 }

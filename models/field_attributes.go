@@ -68,7 +68,7 @@ func (in FieldInput) checkAttributes(p Problems, path string) {
 		return
 	}
 	if in.Name != "" && !fieldName.MatchString(in.Name) {
-		p.addFirst(path+"name", "must have 1 to 64 of the characters A-Z a-z 0-9 _ . -")
+		p.addFirst(path+"name", "must be 1 to 64 of the characters A-Z a-z 0-9 _ . -")
 	}
 	if in.Role != "" && in.SignerRef != "" {
 		p.addFirst(path+"role", "cannot be combined with signerId")
@@ -81,11 +81,11 @@ func (in FieldInput) checkAttributes(p Problems, path string) {
 		given, fits bool
 		only        string
 	}{
-		{"placeholder", a.Placeholder != "", !t.File() && !t.choice() && t != FieldSignedDate, "fields that are written or selected"},
-		{"defaultValue", in.DefaultValue != "", !t.File() && t != FieldSignedDate, "fields whose value is not a picture, not a file and not set by the service"},
-		{"readOnly", a.ReadOnly, !t.File(), "fields whose value is neither a picture nor a file"},
-		{"fontSize", a.FontSize != 0, !t.File() && !t.choice(), "fields that hold text"},
-		{"align", a.Align != "", !t.File() && !t.choice(), "fields that hold text"},
+		{"placeholder", a.Placeholder != "", !t.File() && !t.choice() && t != FieldSignedDate, "fields with a typed or selected value"},
+		{"defaultValue", in.DefaultValue != "", !t.File() && t != FieldSignedDate, "fields whose value is neither an image, nor a file, nor set by the service"},
+		{"readOnly", a.ReadOnly, !t.File(), "fields whose value is neither an image nor a file"},
+		{"fontSize", a.FontSize != 0, !t.File() && !t.choice(), "fields with a text value"},
+		{"align", a.Align != "", !t.File() && !t.choice(), "fields with a text value"},
 		{"maxLength", a.MaxLength != 0, t.written() || t == FieldNumber, "text, name, email, company, title and number fields"},
 		{"comb", a.Comb, t == FieldText || t == FieldNumber, "text and number fields"},
 		{"multiline", a.Multiline, t == FieldText, "text fields"},
@@ -96,7 +96,7 @@ func (in FieldInput) checkAttributes(p Problems, path string) {
 		{"validation", a.Validation != nil, t.written() || t == FieldNumber || t == FieldDate, "text, name, email, company, title, number and date fields"},
 	} {
 		if rule.given && !rule.fits {
-			p.addFirst(path+rule.name, "is for "+rule.only)
+			p.addFirst(path+rule.name, "is supported only for "+rule.only)
 		}
 	}
 	a.checkLooks(p, path)
@@ -129,10 +129,10 @@ func (a FieldAttributes) checkLooks(p Problems, path string) {
 		p.addFirst(path+"maxLength", "must be between 1 and "+strconv.Itoa(MaxTextValue))
 	}
 	if a.Comb && a.MaxLength == 0 {
-		p.addFirst(path+"comb", "needs maxLength, the number of its cells")
+		p.addFirst(path+"comb", "requires maxLength, which is the number of cells")
 	}
 	if a.Comb && a.Multiline {
-		p.addFirst(path+"comb", "has one line: it cannot be multiline as well")
+		p.addFirst(path+"comb", "cannot be combined with multiline")
 	}
 }
 
@@ -143,7 +143,7 @@ func (a FieldAttributes) checkFormat(p Problems, path string, t FieldType) {
 	switch t { //nolint:exhaustive // other types need no check
 	case FieldNumber:
 		if n, err := strconv.Atoi(a.Format); err != nil || n < 0 || n > maxDecimals || strconv.Itoa(n) != a.Format {
-			p.addFirst(path+"format", "of a number field must be its maximum number of decimals, 0 to 10")
+			p.addFirst(path+"format", "of a number field must be the maximum number of decimal places, 0 to 10")
 		}
 	case FieldDate, FieldSignedDate:
 		if _, err := dateLayout(a.Format, t == FieldSignedDate); err != nil {
@@ -157,7 +157,7 @@ func (a FieldAttributes) checkChoices(p Problems, path string, t FieldType) {
 	case FieldSelect:
 		switch {
 		case len(a.Options) == 0:
-			p.addFirst(path+"options", "is required for a select field: what can be selected")
+			p.addFirst(path+"options", "is required for a select field")
 		case len(a.Options) > MaxOptions:
 			p.addFirst(path+"options", "must have at most "+strconv.Itoa(MaxOptions)+" items")
 		}
@@ -182,7 +182,7 @@ func (v FieldValidation) check(p Problems, path string, t FieldType) {
 		if len([]rune(v.Pattern)) > maxPattern {
 			p.addFirst(path+"pattern", "must have at most "+strconv.Itoa(maxPattern)+" characters")
 		} else if _, err := compilePattern(v.Pattern); err != nil {
-			p.addFirst(path+"pattern", "must be a regular expression of RE2: "+err.Error())
+			p.addFirst(path+"pattern", "must be an RE2 regular expression: "+err.Error())
 		}
 	}
 	low, okLow := v.bound(p, path+"min", v.Min, t)
@@ -209,7 +209,7 @@ func (v FieldValidation) bound(p Problems, path, text string, t FieldType) (*big
 		}
 		p.addFirst(path, "must be a date, such as 2026-01-31")
 	default:
-		p.addFirst(path, "is for number and date fields")
+		p.addFirst(path, "is supported only for number and date fields")
 	}
 	return nil, false
 }

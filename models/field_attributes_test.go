@@ -216,14 +216,14 @@ func TestSubmission_StoredValues(t *testing.T) {
 		"a hidden box that is odd":    {hiddenBox, []any{1, "perhaps"}, nil, "condition"},
 		"a hidden box that is empty":  {hiddenBox, []any{1, "off"}, map[string]string{}, ""},
 		"a hidden group":              {hiddenGroup, nil, map[string]string{}, ""},
-		"a group that is shown":       {hiddenGroup, []any{0, "x"}, nil, "a choice of the group g is required"},
+		"a group that is shown":       {hiddenGroup, []any{0, "x"}, nil, "a choice in the group g is required"},
 		"a fixed value left out":      {fixed, nil, map[string]string{"t": "x"}, ""},
 		"a fixed value sent as blank": {fixed, []any{0, " "}, map[string]string{"t": "x"}, ""},
-		"a fixed box that is odd":     {fixedBox, []any{0, "perhaps"}, nil, "cannot be changed"},
-		"a fixed box that is marked":  {fixedBox, []any{0, "true"}, nil, "cannot be changed"},
+		"a fixed box that is odd":     {fixedBox, []any{0, "perhaps"}, nil, "is read-only: omit its value"},
+		"a fixed box that is marked":  {fixedBox, []any{0, "true"}, nil, "is read-only: omit its value"},
 		"a fixed mark in other words": {markedBox, []any{0, "on"}, map[string]string{"box": "true"}, ""},
 		"a mark that is there":        {checkedBox, nil, map[string]string{"box": "true"}, ""},
-		"the right date":              {dated, []any{0, "2026-11-21 07:00 (UTC+00:00)"}, nil, "cannot be changed"},
+		"the right date":              {dated, []any{0, "2026-11-21 07:00 (UTC+00:00)"}, nil, "is read-only: omit its value"},
 	} {
 		e := signing(t, 0, c.fields...)
 		_, err := e.Sign(act(start), link(e, 0), entered(e, c.pairs...))

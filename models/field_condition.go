@@ -37,9 +37,9 @@ func (c *Condition) check(p Problems, path string) {
 	list, name := c.clauses()
 	switch {
 	case len(c.All) > 0 && len(c.Any) > 0:
-		p.addFirst(path, "has all or any, not both")
+		p.addFirst(path, "must have either all or any, not both")
 	case len(list) == 0:
-		p.addFirst(path, "needs all or any, with at least one comparison")
+		p.addFirst(path, "requires all or any, with at least one comparison")
 	case len(list) > MaxClauses:
 		p.addFirst(path, fmt.Sprintf("must have at most %d comparisons", MaxClauses))
 	}
@@ -59,7 +59,7 @@ func (c *Condition) check(p Problems, path string) {
 			n++
 		}
 		if n != 1 {
-			p.addFirst(at, "needs one of is, isNot and filled")
+			p.addFirst(at, "requires one of is, isNot and filled")
 		}
 	}
 }

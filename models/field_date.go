@@ -37,7 +37,7 @@ var dateTokens = []struct {
 // permitted.
 func dateLayout(pattern string, clock bool) (string, error) {
 	bad := func(format string, args ...any) (string, error) {
-		return "", fmt.Errorf("must be a date pattern of yyyy, MM or M, dd or d%s, such as dd.MM.yyyy: %s",
+		return "", fmt.Errorf("must be a date pattern composed of yyyy, MM or M, dd or d%s, such as dd.MM.yyyy: %s",
 			map[bool]string{true: ", HH, mm"}[clock], fmt.Sprintf(format, args...))
 	}
 	if len([]rune(pattern)) > maxDateFormat {
@@ -61,13 +61,13 @@ next:
 		}
 		r := []rune(rest)[0]
 		if !strings.ContainsRune(" ./-:,年月日", r) {
-			return bad("%q is not one of them", r)
+			return bad("%q is not supported", r)
 		}
 		layout.WriteRune(r)
 		rest = strings.TrimPrefix(rest, string(r))
 	}
 	if !seen['y'] || !seen['M'] || !seen['d'] || seen['H'] != seen['m'] {
-		return bad("it names year, month and day, and hours together with minutes")
+		return bad("it must contain a year, a month and a day, and hours only together with minutes")
 	}
 	return layout.String(), nil
 }

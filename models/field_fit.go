@@ -17,7 +17,7 @@ func (c *valueCheck) checkFit(v *entry) {
 	}
 	if length, fits := c.fit(v.field, v.text); !fits {
 		c.misfits++
-		c.add(v, ruleFit, "does not fit into the field in a legible size: it has %d characters, of which the first %d fit", utf8.RuneCountInString(v.text), length)
+		c.add(v, ruleFit, "does not fit in the field at a legible size: it has %d characters, of which the first %d fit", utf8.RuneCountInString(v.text), length)
 	}
 }
 

@@ -40,7 +40,7 @@ func (f *Field) checkText(text string) []ruleProblem {
 		}
 	case FieldEmail:
 		if CheckEmail(p, "email", text); len(p["email"]) > 0 {
-			add(ruleType, "must be an e-mail address")
+			add(ruleType, "must be an email address")
 		}
 	case FieldSelect:
 		if !slices.Contains(a.Options, text) {
@@ -73,7 +73,7 @@ func (f *Field) checkDate(text string, add func(rule, format string, args ...any
 	}
 	at, ok := parseDate(text, layout)
 	if !ok {
-		add(ruleFormat, "must be a date written as %s", cmp.Or(f.Attributes.Format, "yyyy-MM-dd"))
+		add(ruleFormat, "must be a date in the format %s", cmp.Or(f.Attributes.Format, "yyyy-MM-dd"))
 		return
 	}
 	if v := f.Attributes.Validation; v != nil {
@@ -94,7 +94,7 @@ func (f *Field) checkNumber(text string, add func(rule, format string, args ...a
 	}
 	a := f.Attributes
 	if most, err := strconv.Atoi(a.Format); err == nil && decimals(text) > most {
-		add(ruleFormat, "must have at most %s digits after the point", a.Format)
+		add(ruleFormat, "must have at most %s decimal places", a.Format)
 	}
 	if a.Validation != nil {
 		if low, ok := parseNumber(a.Validation.Min); ok && n.Cmp(low) < 0 {

@@ -74,7 +74,7 @@ func (e *Envelope) checkFixedGroups(p Problems) {
 	}
 	for _, group := range slices.Sorted(maps.Keys(required)) {
 		if !open[group] {
-			p.Add("fields", "a choice of the group %s is required, and all its fields are read-only without a value", group)
+			p.Add("fields", "a choice in the group %s is required, but all its fields are read-only and have no value", group)
 		}
 	}
 }
@@ -132,16 +132,16 @@ func (s *fieldSet) checkName(f *Field) {
 		what string
 	}{
 		{first.SignerID == f.SignerID, "is the name of a field of another signer"},
-		{first.Type != FieldRadio || first.Attributes.Group != f.Name, "is the name of a group of radio fields"},
+		{first.Type != FieldRadio || first.Attributes.Group != f.Name, "is the name of a radio group"},
 		{a.Named && b.Named, "is the name of another field"},
-		{f.Type != FieldRadio && f.Type != FieldAttachment, "is the name of another field: radio and attachment fields have names of their own"},
-		{first.Type == f.Type, "is the name of a field of another type"},
-		{first.DefaultValue == f.DefaultValue && a.ReadOnly == b.ReadOnly, "is the name of a field with another defaultValue or readOnly: fields with one name share one value"},
+		{f.Type != FieldRadio && f.Type != FieldAttachment, "is the name of another field: radio and attachment fields must have unique names"},
+		{first.Type == f.Type, "is the name of a field of a different type"},
+		{first.DefaultValue == f.DefaultValue && a.ReadOnly == b.ReadOnly, "is the name of a field with a different defaultValue or readOnly: fields with the same name share one value"},
 		{
 			a.MaxLength == b.MaxLength && a.Format == b.Format && slices.Equal(a.Options, b.Options) && reflect.DeepEqual(a.Validation, b.Validation),
-			"is the name of a field with another maxLength, format, options or validation: fields with one name share one value",
+			"is the name of a field with a different maxLength, format, options or validation: fields with the same name share one value",
 		},
-		{reflect.DeepEqual(a.Condition, b.Condition), "is the name of a field with another condition: fields with one name share one value"},
+		{reflect.DeepEqual(a.Condition, b.Condition), "is the name of a field with a different condition: fields with the same name share one value"},
 	} {
 		if !is.same {
 			s.add(f, "name", "%s (%s)", is.what, f.Name)
@@ -161,7 +161,7 @@ func (s *fieldSet) checkGroup(f *Field) {
 		case other.Attributes.Group != f.Attributes.Group: // a field of another type, which has no group
 			s.add(f, "group", "is the name of another field (%s)", f.Attributes.Group)
 		case other.SignerID != f.SignerID:
-			s.add(f, "group", "has a field of another signer (%s)", f.Attributes.Group)
+			s.add(f, "group", "contains a field of another signer (%s)", f.Attributes.Group)
 		case other != f && other.Attributes.Option == f.Attributes.Option:
 			s.add(f, "option", "occurs twice in the group %s", f.Attributes.Group)
 		case other.Prefilled(nil) == "true":
@@ -191,9 +191,9 @@ func (s *fieldSet) checkClauses(f *Field) {
 		case to.Type == FieldRadio && to.Attributes.Group != c.Field:
 			s.add(f, at+".field", "is the name of a single radio field (%s): use the name of its group, %s", c.Field, to.Attributes.Group)
 		case to.SignerID != f.SignerID && s.order[to.SignerID] >= s.order[f.SignerID]:
-			s.add(f, at+".field", "is a field of another signer, who does not sign in an earlier routing group (%s)", c.Field)
+			s.add(f, at+".field", "is a field of another signer who is not in an earlier routing group (%s)", c.Field)
 		case to.Type.File() && c.Filled == nil:
-			s.add(f, at, "compares the %s field %s with a text: use filled", to.Type, c.Field)
+			s.add(f, at, "compares the %s field %s with a text: use filled instead", to.Type, c.Field)
 		}
 	}
 }

@@ -176,7 +176,7 @@ func TestFieldSets_NamesGroupsAndConditions(t *testing.T) {
 		"a group of two signers":             {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x")), of("B", models.FieldRadio, "", radio("g", "y"))}, "fields[1].group", "another signer"},
 		"an option twice":                    {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x")), of("A", models.FieldRadio, "", radio("g", "x"))}, "fields[1].option", "twice"},
 		"a group named as a field":           {[]models.FieldInput{of("A", models.FieldText, "g"), of("A", models.FieldRadio, "", radio("g", "x"))}, "fields[1].group", "another field"},
-		"choices of one name":                {[]models.FieldInput{of("A", models.FieldRadio, "r", radio("g", "x")), of("A", models.FieldRadio, "r", radio("g", "y"))}, "fields[1].name", "of their own"},
+		"choices of one name":                {[]models.FieldInput{of("A", models.FieldRadio, "r", radio("g", "x")), of("A", models.FieldRadio, "r", radio("g", "y"))}, "fields[1].name", "must have unique names"},
 		"two choices prefilled":              {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x"), prefilled("true")), of("A", models.FieldRadio, "", radio("g", "y"), prefilled("true"))}, "fields[0].defaultValue", "several"},
 		"two choices in other words":         {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x"), prefilled("yes")), of("A", models.FieldRadio, "", radio("g", "y"), prefilled("X"))}, "fields[0].defaultValue", "several"},
 		"a condition on a later field":       {fields: []models.FieldInput{of("A", models.FieldText, "b", when(filled("a"))), of("A", models.FieldText, "a")}},
@@ -327,7 +327,7 @@ func TestFixedGroups_CanBeSigned(t *testing.T) {
 			continue
 		}
 		require.Equal(t, []string{"fields"}, problemsOf(t, err), name)
-		require.ErrorContains(t, err, "a choice of the group g is required", name)
+		require.ErrorContains(t, err, "a choice in the group g is required", name)
 	}
 }
 

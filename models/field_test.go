@@ -169,10 +169,10 @@ func TestSharedAddress_IsRejected(t *testing.T) {
 	require.NoError(t, err)
 	in := field(again.Email, models.FieldText)
 	_, err = e.AddFields(act(start), []models.FieldInput{in}, models.NoPrefix)
-	require.ErrorContains(t, err, "e-mail address of two signers")
+	require.ErrorContains(t, err, "email address of several signers")
 	p := models.Problems{}
 	in.Check(p, "", []models.SignerInput{again, again})
-	require.ErrorContains(t, p.Err(), "e-mail address of two signers")
+	require.ErrorContains(t, p.Err(), "email address of several signers")
 	p = models.Problems{}
 	in.SignerRef = "-2"
 	in.Check(p, "", []models.SignerInput{again, again})
@@ -197,9 +197,9 @@ func TestFieldPlace_ErrorsNameTheNumber(t *testing.T) {
 		{func(f *models.FieldInput) { f.W = 0 }, "w", "must be more than 0"},
 		{func(f *models.FieldInput) { f.X = zero / zero }, "x", "must be a number of points"},
 		{func(f *models.FieldInput) { f.H = 1e6 + 1 }, "h", "must be a number of points"},
-		{func(f *models.FieldInput) { f.W = 1e6 }, "x", "reaches outside page"},
+		{func(f *models.FieldInput) { f.W = 1e6 }, "x", "extends beyond page"},
 		{func(f *models.FieldInput) { f.X, f.Y = -0.5, -0.5 }, "", ""},
-		{func(f *models.FieldInput) { f.Origin, f.Y = models.OriginBottomLeft, 842 }, "x", "reaches outside page"},
+		{func(f *models.FieldInput) { f.Origin, f.Y = models.OriginBottomLeft, 842 }, "x", "extends beyond page"},
 		{func(f *models.FieldInput) { f.SignerRef = "-1" }, "signerId", "must be a signer"},
 		{func(f *models.FieldInput) { f.SignerRef = "1" }, "signerId", "must be a signer"},
 	} {

@@ -99,7 +99,7 @@ func (e *Envelope) values(s *Signer, sub Submission, at time.Time) ([]FieldValue
 	for _, v := range c.entries {
 		if extended && !visible[v.field.ID.String()] {
 			if v.at >= 0 && !v.empty() {
-				c.add(v, ruleCondition, "is not shown, as its condition is not met: it must have no value")
+				c.add(v, ruleCondition, "is hidden because its condition is not met: it must have no value")
 			}
 			continue
 		}
@@ -158,7 +158,7 @@ func (c *valueCheck) shareNames() {
 			}
 		case v.field.Type.choice() && !first.empty(): // both are selected
 		case v.text != first.text || !bytes.Equal(v.image, first.image):
-			c.add(v, ruleType, "differs from the value of the previous field with the same name: they share one value")
+			c.add(v, ruleType, "differs from the value of the previous field with the same name: fields with the same name share one value")
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (c *valueCheck) fill(s *Signer, at time.Time, zone *time.Location) {
 		}
 		switch {
 		case set && v.at >= 0 && !v.empty() && !v.holds(fixed):
-			c.add(v, ruleReadOnly, "cannot be changed: leave its value out")
+			c.add(v, ruleReadOnly, "is read-only: omit its value")
 		case set || v.at < 0:
 			v.text = fixed
 		}
@@ -268,7 +268,7 @@ func (c *valueCheck) value(v *entry) (string, bool) {
 	case f.Type == FieldRadio:
 		checked, ok := parseCheckbox(v.text)
 		if !ok {
-			c.add(v, ruleType, `must be "true" if this choice is the chosen one, else "false" or nothing`)
+			c.add(v, ruleType, `must be "true" if this option is selected; otherwise it must be "false" or empty`)
 		}
 		return "true", checked
 	case v.empty():
@@ -315,10 +315,10 @@ func (c *valueCheck) checkGroups(visible map[string]bool) {
 	for _, name := range names {
 		switch g := groups[name]; {
 		case g.chosen > 1:
-			c.add(g.first, ruleGroup, "only one choice of the group %s can be chosen", name)
+			c.add(g.first, ruleGroup, "only one option in the group %s can be selected", name)
 		case g.chosen == 0 && g.required:
-			c.note(g.first, ruleRequired, "a choice of the group "+name+" is required")
-			c.p.Add("fields", "a choice of the group %s is required", name)
+			c.note(g.first, ruleRequired, "a choice in the group "+name+" is required")
+			c.p.Add("fields", "a choice in the group %s is required", name)
 		}
 	}
 }

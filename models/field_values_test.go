@@ -186,7 +186,7 @@ func TestKnownValues_FillOmittedFields(t *testing.T) {
 	sub = submit(e, submission{"twice": "x"})
 	sub.Fields = append(sub.Fields, models.FieldSubmission{FieldID: e.Fields[10].ID, Text: ptr("y")})
 	_, err = e.Sign(act(start), link(e, 0), sub)
-	require.ErrorContains(t, err, "they share one value")
+	require.ErrorContains(t, err, "share one value")
 	for _, zone := range []string{"Local", "../etc/passwd", "Mars/Olympus", strings.Repeat("A", 65)} {
 		_, err = e.Sign(act(start), link(e, 0), models.Submission{TimeZone: &zone})
 		require.ErrorContains(t, err, "time zone", zone)
@@ -207,8 +207,8 @@ func TestChoices_KeepOneOption(t *testing.T) {
 		values submission
 		says   string
 	}{
-		{submission{}, "a choice of the group colour is required"},
-		{submission{"r1": "true", "r2": "true", "why": "x"}, "only one choice"},
+		{submission{}, "a choice in the group colour is required"},
+		{submission{"r1": "true", "r2": "true", "why": "x"}, "only one option"},
 		{submission{"r2": "true"}, "why"},
 		{submission{"r1": "true", "why": "x"}, "condition"},
 	} {

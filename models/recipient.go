@@ -186,7 +186,7 @@ func (in SignerInput) checkRecipient(p Problems, path string) {
 	}
 	switch {
 	case rules.hosted && in.Host == nil:
-		p.Add(path+"host", "is required for kind %s: the person who gets the link and hands over the device", in.Kind)
+		p.Add(path+"host", "is required for kind %s: the person who receives the link and hands over the device", in.Kind)
 	case in.Host != nil && !rules.hosted:
 		p.Add(path+"host", "is only for kind in_person")
 	case in.Host != nil:
@@ -197,7 +197,7 @@ func (in SignerInput) checkRecipient(p Problems, path string) {
 		}
 	}
 	if in.AllowDelegation && !rules.counts {
-		p.Add(path+"allowDelegation", "is not for kind %s: there is nothing to delegate", in.Kind)
+		p.Add(path+"allowDelegation", "is not supported for kind %s, which cannot delegate", in.Kind)
 	}
 	if in.WitnessFor != "" {
 		CheckText(p, path+"witnessFor", in.WitnessFor, 1, maxRole)
@@ -228,7 +228,7 @@ func ResolveWitnesses(p Problems, signers []SignerInput, path func(i int) string
 		}
 		at := slices.IndexFunc(signers, func(other SignerInput) bool { return other.Role == in.WitnessFor })
 		if at < 0 {
-			p.addFirst(path(i)+"witnessFor", "is the role of no signer of this envelope")
+			p.addFirst(path(i)+"witnessFor", "is not the role of a signer of this envelope")
 			continue
 		}
 		principal, witness := &Signer{}, &Signer{}
@@ -246,11 +246,11 @@ func ResolveWitnesses(p Problems, signers []SignerInput, path func(i int) string
 func witnessProblem(witness, principal *Signer, order int) (member, text string) {
 	switch {
 	case !principal.rules().signs || principal.WitnessFor != "":
-		return "witnessFor", "is the role of somebody who has no witnesses: only kinds signer and in_person have, unless they are witnesses themselves"
+		return "witnessFor", "is the role of a recipient who cannot have a witness: only the kinds signer and in_person can, unless they are witnesses themselves"
 	case EmailKey(witness.Email) == EmailKey(principal.Email):
-		return "email", "must be another person's than that of whom is witnessed"
+		return "email", "must differ from that of the witnessed signer"
 	case order != 0 && order != principal.RoutingOrder:
-		return "routingOrder", fmt.Sprintf("must be that of whom is witnessed (%d), or be left out", principal.RoutingOrder)
+		return "routingOrder", fmt.Sprintf("must be that of the witnessed signer (%d), or be omitted", principal.RoutingOrder)
 	}
 	return "", ""
 }
@@ -263,7 +263,7 @@ func (e *Envelope) checkWitnesses(p Problems) {
 		}
 		principal := e.Principal(s)
 		if principal == nil {
-			p.addFirst("signers", "a witness is for the role "+s.WitnessFor+", which no signer has")
+			p.addFirst("signers", "a witness is assigned to the role "+s.WitnessFor+", which no signer has")
 		} else if _, text := witnessProblem(s, principal, 0); text != "" {
 			p.addFirst("signers", "the witness for the role "+s.WitnessFor+" "+text)
 		}

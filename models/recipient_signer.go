@@ -233,6 +233,6 @@ func (s *Signer) MaskedPhone() string {
 func CheckEmail(p Problems, path, s string) {
 	a, err := mail.ParseAddress(s)
 	if err != nil || a.Address != s || len(s) > 254 || strings.ContainsFunc(s, plaintext.Hidden) {
-		p.Add(path, "must be an e-mail address")
+		p.Add(path, "must be an email address")
 	}
 }

@@ -193,7 +193,7 @@ func TestWitnesses_FollowTheirSigner(t *testing.T) {
 		recipient(1, func(in *models.SignerInput) { in.WitnessFor, in.RoutingOrder = "Tenant", 0 }), // listed before the signer
 		recipient(0, func(in *models.SignerInput) { in.Role, in.RoutingOrder = "Tenant", 2 }),
 		recipient(2, func(in *models.SignerInput) { in.RoutingOrder = 3 }))
-	require.Equal(t, 2, e.Signers[0].RoutingOrder, "that of whom is witnessed")
+	require.Equal(t, 2, e.Signers[0].RoutingOrder, "that of the witnessed signer")
 	require.NoError(t, e.Send(act(start), nil))
 	signers, _ := statuses(e)
 	require.Equal(t, []models.SignerStatus{"pending", "sent", "pending"}, signers)

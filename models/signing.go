@@ -117,7 +117,7 @@ func (e *Envelope) RequestCode(act ActionContext, l Link, hash []byte) (*Signer,
 		return nil, Reject(KindRateLimited, "otp_locked", "Too many codes were requested with this link. Please ask the sender for a new link.")
 	}
 	s.OTPRequests, err = appendWithinLimit(s.OTPRequests, act.At, OTPRequestWindow, OTPRequestLimit,
-		"otp_rate_limited", "Too many codes were requested. Please wait before asking for another.")
+		"otp_rate_limited", "Too many codes were requested. Please wait before requesting another.")
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size 
 	}
 	switch {
 	case count >= MaxAttachmentsPerField:
-		return Reject(KindInvalid, "too_many_attachments", "The field has %d files already. Remove one first.", MaxAttachmentsPerField)
+		return Reject(KindInvalid, "too_many_attachments", "The field already has %d files. Remove one first.", MaxAttachmentsPerField)
 	case own > MaxSignerAttachments:
 		return Reject(KindTooLarge, "attachments_too_large", "The files of one signer can have at most %d MB in total.", MaxSignerAttachments>>20)
 	case all > MaxEnvelopeAttachments:

@@ -41,7 +41,7 @@ func newDisplayedValues(envelope uuid.UUID, entries []signerValuesHash) (Display
 	slices.SortFunc(entries, func(a, b signerValuesHash) int { return strings.Compare(a.Signer.String(), b.Signer.String()) })
 	b, err := canonicalJSON(map[string]any{"envelopeId": envelope, "signers": entries})
 	if err != nil {
-		return DisplayedValues{}, fmt.Errorf("digest of what is shown: %w", err)
+		return DisplayedValues{}, fmt.Errorf("digest of the displayed values: %w", err)
 	}
 	out := DisplayedValues{Digest: hexDigest(b)}
 	for _, v := range entries {
@@ -68,7 +68,7 @@ func (e *Envelope) RecordDisplayedValues(act ActionContext, l Link) (*Signer, er
 // ErrValuesChanged is returned if a signature does not cover the values of all signers, because another signer has
 // signed since the values were shown.
 var ErrValuesChanged = Reject(KindConflict, "values_changed",
-	"Somebody else has signed since the document was shown; look at what they entered and sign again.")
+	"Another signer has signed since the document was displayed. Review their entries and sign again.")
 
 // recordSignedDigest records the values that were shown to s at signing. It uses the digest in the request, which must
 // cover all current values. If the request contains none, it uses the digest that was last delivered to the link.

@@ -203,7 +203,7 @@ func TestTemplateRoles_HaveKinds(t *testing.T) {
 	p := models.Problems{}
 	c.Check(p)
 	require.NoError(t, p.Err())
-	assert.Equal(t, 3, c.Roles[0].RoutingOrder, "that of whom is witnessed")
+	assert.Equal(t, 3, c.Roles[0].RoutingOrder, "that of the witnessed signer")
 	made := models.NewTemplate(act(start), models.Template{AppID: uuid.New(), Name: "Sale", CreatedBy: "me"})
 	e, err := c.Draft(act(start), &made.Template, nil)
 	require.NoError(t, err)

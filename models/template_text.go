@@ -37,7 +37,7 @@ func checkTemplateText(p Problems, path string, text *string, check func(Problem
 	switch {
 	case text == nil:
 	case hasBraces(variable.ReplaceAllString(*text, "")):
-		p.Add(path, "has {{ or }} without a variable: write {{name}}, with 1 to 64 of the characters A-Z a-z 0-9 _ . -")
+		p.Add(path, "has {{ or }} without a variable: use {{name}}, where the name is 1 to 64 of the characters A-Z a-z 0-9 _ . -")
 	case len(variablesIn(text)) == 0:
 		check(p, text)
 	default:

@@ -28,7 +28,7 @@ type TemplateUse struct {
 func (t *LoadedTemplate) NewEnvelope(act ActionContext, in TemplateUse, maxDocuments int) (*Envelope, error) {
 	p := Problems{}
 	if t.TenantID != "" && t.TenantID != in.Envelope.TenantID {
-		p.Add("templateId", "is a template of another tenant")
+		p.Add("templateId", "refers to another tenant's template")
 	}
 	input := t.input(p, in)
 	input.Check(p)
@@ -108,9 +108,9 @@ func (t *LoadedTemplate) signers(p Problems, given []SignerInput) []SignerInput 
 		case s.Role == "":
 			p.addFirst(path(i)+"role", "is required: one of the template's roles, "+t.roleNames())
 		case role == nil:
-			p.addFirst(path(i)+"role", "is not a role of the template, which has "+t.roleNames())
+			p.addFirst(path(i)+"role", "is not a role of the template, whose roles are "+t.roleNames())
 		case twice:
-			p.addFirst(path(i)+"role", fmt.Sprintf("is given twice (%s)", s.Role))
+			p.addFirst(path(i)+"role", fmt.Sprintf("occurs twice (%s)", s.Role))
 		default:
 			at[s.Role] = i
 			role.checkSame(p, path(i), s)
@@ -135,10 +135,10 @@ func (t *LoadedTemplate) signers(p Problems, given []SignerInput) []SignerInput 
 // checkSame records a problem for each member of a request's signer that contradicts the role.
 func (r TemplateRole) checkSame(p Problems, path string, in SignerInput) {
 	if kind := cmp.Or(r.Kind, RecipientSigner); in.Kind != "" && in.Kind != kind {
-		p.addFirst(path+"kind", fmt.Sprintf("is %s for the role %s of the template", kind, r.Role))
+		p.addFirst(path+"kind", fmt.Sprintf("must be %s, as in the role %s of the template", kind, r.Role))
 	}
 	if in.WitnessFor != "" && in.WitnessFor != r.WitnessFor {
-		p.addFirst(path+"witnessFor", fmt.Sprintf("is said by the role %s of the template", r.Role))
+		p.addFirst(path+"witnessFor", fmt.Sprintf("must match the role %s of the template", r.Role))
 	}
 }
 

@@ -126,7 +126,7 @@ func TestDeadServers(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded, name)
 		assert.Less(t, time.Since(start), 5*time.Second)
 	}
-	require.ErrorContains(t, sender(t, &mailServer{addr: web}, "?tls=none").Check(t.Context()), "does not speak SMTP")
+	require.ErrorContains(t, sender(t, &mailServer{addr: web}, "?tls=none").Check(t.Context()), "not an SMTP server")
 	require.ErrorContains(t, sender(t, &mailServer{addr: "127.0.0.1:1"}, "").Check(t.Context()), "connection refused")
 	require.ErrorContains(t, sender(t, &mailServer{addr: "mail.invalid:25"}, "").Check(t.Context()), "name not found")
 

@@ -61,7 +61,7 @@ func describeConnection(ctx context.Context, err error, private ...string) error
 	case errors.As(err, &answer):
 		return fmt.Errorf("mail server: rejected with %s", smtpAnswer(answer.Code, enhancedCode.FindString(answer.Msg), answer.Msg, private...))
 	case errors.As(err, &protocol):
-		return errors.New("mail server: does not speak SMTP")
+		return errors.New("mail server: not an SMTP server")
 	}
 	if cause := netfail.CauseOf(err); cause != netfail.Unknown {
 		return fmt.Errorf("mail server: %s", cause)

@@ -371,7 +371,7 @@ func TestTLSAndAuth(t *testing.T) {
 		{"implicit", serverKind{implicit: true, auth: true}, "?tls=implicit", change{login}, ""},
 		{"smtps", serverKind{implicit: true}, "", change{smtps}, ""},
 		{"smtps not trusted", serverKind{implicit: true}, "", change{smtps, systemRoots}, "the certificate is not trusted"},
-		{"implicit to a plain server", serverKind{}, "?tls=implicit", nil, "does not speak TLS"},
+		{"implicit to a plain server", serverKind{}, "?tls=implicit", nil, "does not use TLS"},
 		{"plain login", serverKind{auth: true}, "?tls=none", change{login}, ""},
 		{"wrong password", serverKind{tls: true, auth: true}, "", change{wrong}, "rejected with 535 5.7.8"},
 		{"login not on offer", serverKind{tls: true}, "", change{login}, "AUTH"},

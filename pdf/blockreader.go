@@ -39,7 +39,7 @@ func newBlockReader(r io.ReaderAt, size int64) *blockReader {
 // read returns n bytes at off. They are valid until the next call.
 func (w *blockReader) read(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off+n > w.size {
-		return nil, damaged("read beyond the end")
+		return nil, damaged("read past the end of the file")
 	}
 	if n > blockSize {
 		if int64(cap(w.buf)) < n {
@@ -75,7 +75,7 @@ func (w *blockReader) read(off, n int64) ([]byte, error) {
 // requested.
 func (w *blockReader) readAhead(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off+n > w.size {
-		return nil, damaged("read beyond the end")
+		return nil, damaged("read past the end of the file")
 	}
 	if d := off - w.aheadAt; d >= 0 && d+n <= int64(len(w.ahead)) {
 		return w.ahead[d:][:n:n], nil

@@ -151,11 +151,11 @@ func (f *File) follow(v Value, streams bool) (Value, error) {
 			return nil, err
 		}
 		if o.IsStream() && !streams {
-			return nil, damaged("object %d is a stream instead of a dictionary", ref.Num)
+			return nil, damaged("object %d is a stream, not a dictionary", ref.Num)
 		}
 		v = o.Value
 	}
-	return nil, damaged("references in a circle")
+	return nil, damaged("circular references")
 }
 
 // Dict resolves v and returns it as a dictionary.
@@ -203,14 +203,14 @@ func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 		o, err := parseIndirect(b, offset)
 		switch {
 		case err == nil && o.Ref != ref:
-			return Object{}, damaged("object %d is not where the cross-reference table says, at byte %d", ref.Num, offset)
+			return Object{}, damaged("object %d is not at its position in the cross-reference table, byte %d", ref.Num, offset)
 		case err == nil:
 			o.Value = bytes.Clone(o.Value)                     // b belongs to the block reader
 			return o, f.spend(SkipSpace(b, int(o.End-offset))) // count white space too, because it takes time to skip
 		case !errors.Is(err, errEnd):
 			return Object{}, damaged("object %d, at byte %d: %w", ref.Num, offset, err)
 		case offset+n >= f.size:
-			return Object{}, damaged("object %d is cut off, at byte %d", ref.Num, offset)
+			return Object{}, damaged("object %d is truncated, at byte %d", ref.Num, offset)
 		case n > f.lim.MaxObject:
 			return Object{}, fmt.Errorf("%w: object %d is too large", ErrLimit, ref.Num)
 		}

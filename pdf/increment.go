@@ -34,7 +34,7 @@ type written struct {
 func NewIncrement(f *File) (*Increment, error) {
 	size, ok := f.trailer.Get("Size").Int()
 	if !ok {
-		return nil, damaged("bad Size in the trailer")
+		return nil, damaged("invalid Size in the trailer")
 	}
 	w := &Increment{base: f.size, prev: f.start, stream: f.UsesXRefStream(), original: f.trailer}
 	w.next = int(size)
@@ -227,7 +227,7 @@ func (w *Increment) Finish(root Ref, info *Ref, id []byte) error {
 	slices.SortFunc(w.objects, func(a, b written) int { return cmp.Compare(a.ref.Num, b.ref.Num) })
 	for i := 1; i < len(w.objects); i++ {
 		if w.objects[i].ref.Num == w.objects[i-1].ref.Num {
-			return damaged("object %d serves two purposes", w.objects[i].ref.Num)
+			return damaged("object %d is used for two purposes", w.objects[i].ref.Num)
 		}
 	}
 	if w.stream {

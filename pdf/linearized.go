@@ -14,7 +14,7 @@ func (f *File) LinearizationProblem(pages []Ref) (string, error) {
 	const near = 1024 // number of bytes in which to search for the section
 	d, err := f.firstDict()
 	if err != nil {
-		return "begins with an object that cannot be read", nil //nolint:nilerr // reported as a problem
+		return "begins with an object that cannot be parsed", nil //nolint:nilerr // reported as a problem
 	}
 	if n, ok := d.Get("Linearized").Float(); ok && n <= 0 || d.Get("Linearized").IsNull() {
 		return "", nil
@@ -22,7 +22,7 @@ func (f *File) LinearizationProblem(pages []Ref) (string, error) {
 	length, ok := d.Get("L").Int()
 	switch {
 	case !ok || length > f.size: // appending bytes could make the lengths equal
-		return "is shorter than its linearization dictionary says", nil
+		return "is shorter than its linearization dictionary states", nil
 	case length < f.size:
 		return "", nil // updated since then, so programs ignore the dictionary
 	}
@@ -32,7 +32,7 @@ func (f *File) LinearizationProblem(pages []Ref) (string, error) {
 	}
 	section := int64(bytes.Index(b, []byte("endobj"))) + int64(len("endobj"))
 	if section < int64(len("endobj")) {
-		return "has a linearization dictionary without an end", nil
+		return "has an unterminated linearization dictionary", nil
 	}
 	if section, err = f.skipTableSpaceAt(section); err != nil {
 		return "", err
@@ -42,7 +42,7 @@ func (f *File) LinearizationProblem(pages []Ref) (string, error) {
 		return "", err
 	}
 	if start != section {
-		return "names another cross-reference section at its end than the one behind its linearization dictionary", nil
+		return "refers at its end to a cross-reference section other than the one after its linearization dictionary", nil
 	}
 	count, ok1 := d.Get("N").Int()
 	first, ok2 := int64(0), true
@@ -51,7 +51,7 @@ func (f *File) LinearizationProblem(pages []Ref) (string, error) {
 	}
 	object, ok3 := d.Get("O").Int()
 	if !ok1 || !ok2 || !ok3 || count != int64(len(pages)) || first < 0 || first >= count || pages[first] != (Ref{int(object), 0}) {
-		return "has other pages than its linearization dictionary says", nil
+		return "has pages that do not match its linearization dictionary", nil
 	}
 	return f.hintProblem(d, pages, int(first))
 }
@@ -84,7 +84,7 @@ func (f *File) firstDict() (Dict, error) {
 				return d, err
 			}
 			if key, err := v.RepeatedKey(); err != nil || key != "" {
-				return nil, damaged("a key twice in the first object")
+				return nil, damaged("duplicate key in the first object")
 			}
 			return d, nil
 		case n == f.size || n > f.lim.MaxObject:
@@ -107,7 +107,7 @@ func (f *File) hintProblem(d Dict, pages []Ref, first int) (string, error) {
 		counts, err = objectCounts(data, len(pages))
 	}
 	if errors.Is(err, ErrDamaged) || errors.Is(err, ErrLimit) || errors.Is(err, ErrFilter) {
-		return "has hint tables that cannot be read", nil // other programs might read them
+		return "has hint tables that cannot be parsed", nil // other programs might read them
 	}
 	if err != nil {
 		return "", err
@@ -121,14 +121,14 @@ func (f *File) hintProblem(d Dict, pages []Ref, first int) (string, error) {
 			return "", err
 		}
 	}
-	return "has other pages in its hint tables than in its page tree", nil
+	return "has hint tables that do not match its page tree", nil
 }
 
 // hintData returns the data of the hint stream (F.4). Poppler reads the stream with a more lenient parser that does not
 // read beyond the length in H. Data that the two parsers could read differently causes an error. If H specifies two
 // parts, each part is a stream. The first stream must be complete, because it begins with the page offset table.
 func (f *File) hintData(hints []Value) ([]byte, error) {
-	unclear := damaged("the hint stream is not clear")
+	unclear := damaged("the hint stream is ambiguous")
 	at, ok1 := hints[0].Int()
 	length, ok2 := hints[1].Int()
 	if !ok1 || !ok2 || at <= 0 || at >= f.size || length <= 0 || length > f.size-at {

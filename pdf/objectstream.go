@@ -47,7 +47,7 @@ func (f *File) objectStream(num int) (*objectStream, error) {
 	}
 	// The length of an object stream can itself be stored in another object stream, recursively.
 	if f.nesting++; f.nesting > 8 {
-		return nil, damaged("object streams need each other in a circle")
+		return nil, damaged("object streams depend on each other in a cycle")
 	}
 	defer func() { f.nesting-- }()
 	e, err := f.lookup(num)
@@ -84,7 +84,7 @@ func (f *File) parseObjectStream(o Object) (*objectStream, error) {
 	}
 	n, err := f.Int(d.Get("N"))
 	if err != nil || n < 0 || n > int64(f.lim.MaxObjects) {
-		return nil, damaged("object stream %d: bad N", o.Ref.Num)
+		return nil, damaged("object stream %d: invalid N", o.Ref.Num)
 	}
 	first, err := f.Int(d.Get("First"))
 	if err != nil {
@@ -95,14 +95,14 @@ func (f *File) parseObjectStream(o Object) (*objectStream, error) {
 		return nil, err
 	}
 	if first < 0 || first > int64(len(data)) || n > first {
-		return nil, damaged("object stream %d: bad First", o.Ref.Num)
+		return nil, damaged("object stream %d: invalid First", o.Ref.Num)
 	}
 	s := &objectStream{num: o.Ref.Num, numbers: make([]int, 0, n), offsets: make([]int, 0, n)}
 	for i := 0; int64(len(s.numbers)) < n; {
 		num, j, ok1 := scanUint(data, SkipSpace(data, i))
 		off, k, ok2 := scanUint(data, SkipSpace(data, j))
 		if !ok1 || !ok2 || int64(k) > first || off > len(data) {
-			return nil, damaged("object stream %d: bad header", o.Ref.Num)
+			return nil, damaged("object stream %d: invalid header", o.Ref.Num)
 		}
 		s.numbers, s.offsets = append(s.numbers, num), append(s.offsets, int(first)+off)
 		i = k

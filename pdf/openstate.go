@@ -76,9 +76,9 @@ func (s *OpenState) Page(ctx context.Context, contents []Value, resources Value,
 	}
 	switch {
 	case all.surplus && all.masked:
-		return 0, fmt.Errorf("%w: a Q without its q beside a soft mask", ErrLimit)
+		return 0, fmt.Errorf("%w: an unmatched Q operator in content with a soft mask", ErrLimit)
 	case all.breaks:
-		return 0, fmt.Errorf("%w: a Q without its q in a form, and text without a font behind it", ErrLimit)
+		return 0, fmt.Errorf("%w: an unmatched Q operator in a form, followed by text without a font", ErrLimit)
 	}
 	return all.open, nil
 }
@@ -94,7 +94,7 @@ func (s *OpenState) stream(ctx context.Context, v, resources Value, level int) (
 	case (known && n == nil || level > maxNested) && !s.layered:
 		return streamState{}, nil
 	case known && n == nil || level > maxNested:
-		return streamState{}, fmt.Errorf("%w: content within itself, or nested too deeply", ErrLimit)
+		return streamState{}, fmt.Errorf("%w: content that contains itself, or is nested too deeply", ErrLimit)
 	case known:
 		return *n, nil
 	}
@@ -219,7 +219,7 @@ func (s *OpenState) content(ctx context.Context, data []byte, whole bool, own Va
 		all.open += bytes.Count(data, []byte("BMC")) + bytes.Count(data, []byte("BDC"))
 	}
 	if all.open > maxSequences {
-		return fmt.Errorf("%w: more than %d open sequences of marked content", ErrLimit, maxSequences)
+		return fmt.Errorf("%w: more than %d open marked-content sequences", ErrLimit, maxSequences)
 	}
 	return nil
 }
@@ -296,7 +296,7 @@ func (s *OpenState) inResources(ctx context.Context, own Value, level int) (all 
 	balanced := func(v, resources Value) error {
 		left, err := s.stream(ctx, v, resources, level+1)
 		if err == nil && left.open > 0 && s.layered {
-			err = fmt.Errorf("%w: a glyph, a pattern or a mask leaves marked content open", ErrLimit)
+			err = fmt.Errorf("%w: a glyph, pattern or mask does not close a marked-content sequence", ErrLimit)
 		}
 		left.open = 0
 		all.add(left)

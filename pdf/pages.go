@@ -128,7 +128,7 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 		return damaged("page tree: there is no object %d", ref.Num)
 	}
 	if !w.seen.add(ref.Num) {
-		return damaged("page tree is no tree: object %d occurs twice", ref.Num)
+		return damaged("invalid page tree: object %d occurs twice", ref.Num)
 	}
 	w.count++
 	if w.enter != nil {
@@ -149,7 +149,7 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	// Reject an object that some programs interpret as a page and others as a node. Some programs check its type, and
 	// others check whether it has kids.
 	if leaf && (depth == 0 || kind.IsName("Pages")) || !leaf && !kind.IsName("Pages") {
-		return damaged("page tree: object %d is neither page nor node", ref.Num)
+		return damaged("page tree: object %d is neither a page nor a node", ref.Num)
 	}
 	if leaf {
 		if w.pages >= w.f.lim.MaxPages {
@@ -223,11 +223,11 @@ func (f *File) Contents(d Dict) ([]Value, error) {
 	}
 	list, err := v.Array()
 	if err != nil {
-		return nil, damaged("page content is neither stream nor array")
+		return nil, damaged("page content is neither a stream nor an array")
 	}
 	for _, e := range list {
 		if _, ok := e.Ref(); !ok && !e.IsNull() {
-			return nil, damaged("page content holds a direct object")
+			return nil, damaged("page content contains a direct object")
 		}
 	}
 	return list, nil
@@ -300,7 +300,7 @@ func (f *File) box(v Value) (*Box, error) {
 	}
 	a, err := v.Array()
 	if err != nil || len(a) != 4 {
-		return nil, damaged("bad page box")
+		return nil, damaged("invalid page box")
 	}
 	var n [4]float64
 	for i := range n {
@@ -310,7 +310,7 @@ func (f *File) box(v Value) (*Box, error) {
 		}
 		var ok bool
 		if n[i], ok = e.Float(); !ok || math.Abs(n[i]) > 1e7 {
-			return nil, damaged("bad page box")
+			return nil, damaged("invalid page box")
 		}
 	}
 	b := Box{min(n[0], n[2]), min(n[1], n[3]), max(n[0], n[2]), max(n[1], n[3])}

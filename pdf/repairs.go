@@ -55,7 +55,7 @@ func (f *File) repairProblem(b []byte, at int64, lacking []Ref) (string, error) 
 		isOlder := e.kind == entryInUse && pos <= e.offset+headerSize && gen <= e.gen
 		isLacking := e.kind == entryFree && slices.ContainsFunc(lacking, func(r Ref) bool { return r.Num == num })
 		if isLacking || e.kind != entryFree && !isOlder {
-			return fmt.Sprintf("lacks an object to which it refers, and holds an object %d, at byte %d, that is not listed", num, pos), nil
+			return fmt.Sprintf("refers to a missing object, and contains an unlisted object %d, at byte %d", num, pos), nil
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (f *File) tableProblem(s *section) (string, error) {
 	}
 	i := skipTableSpace(b, 0)
 	if !bytes.HasPrefix(b[i:], []byte("xref")) {
-		return wrong("something else than xref", s.at)
+		return wrong("something other than xref", s.at)
 	}
 	pos := s.at + int64(i) + 4
 	for isFirst := true; ; isFirst = false {
@@ -76,7 +76,7 @@ func (f *File) tableProblem(s *section) (string, error) {
 		}
 		i := skipTableSpace(b, 0)
 		if i == 0 { // pdf.js reads to the end of the word
-			return wrong("no white space", pos)
+			return wrong("missing white space", pos)
 		}
 		if bytes.HasPrefix(b[i:], []byte("trailer")) {
 			return "", nil
@@ -86,7 +86,7 @@ func (f *File) tableProblem(s *section) (string, error) {
 		count, k, ok2 := scanUint(b, k)
 		end := skipTableSpace(b, k)
 		if !ok1 || !ok2 || end == k && count > 0 {
-			return wrong("a bad subsection", pos)
+			return wrong("an invalid subsection", pos)
 		}
 		afterCount := pos + int64(k)
 		r := subsection{first, count, pos + int64(end), tableEntry}
@@ -109,7 +109,7 @@ func (f *File) tableProblem(s *section) (string, error) {
 			}
 			switch {
 			case !tableEntryIsPlain(b):
-				return wrong("a bad entry", pos)
+				return wrong("an invalid entry", pos)
 			case r.first+n == 0 && b[17] == 'n':
 				return wrong("object 0 in use", pos)
 			case n == 0 && r.first == 1 && b[17] == 'f': // pdf.js interprets it as object 0
@@ -151,10 +151,10 @@ func (f *File) xrefStreamProblem(s *section) (string, error) {
 		return "", err
 	}
 	if i := skipTableSpace(b, 0); i == len(b) || b[i] < '0' || b[i] > '9' {
-		return wrong("something else than an object's number")
+		return wrong("something other than an object number")
 	}
 	if _, ok := s.trailer.Get("Length").Int(); !ok {
-		return wrong("no Length of its own")
+		return wrong("no direct Length")
 	}
 	num, i, _ := scanUint(b, skipTableSpace(b, 0))
 	gen, _, _ := scanUint(b, SkipSpace(b, i))
@@ -163,7 +163,7 @@ func (f *File) xrefStreamProblem(s *section) (string, error) {
 		return "", err
 	}
 	if ok, err := f.HasCorrectLength(o); err != nil || !ok {
-		what, _ := wrong("a wrong Length")
+		what, _ := wrong("an incorrect Length")
 		return what, err
 	}
 	width := int64(s.widths[0] + s.widths[1] + s.widths[2])
@@ -177,7 +177,7 @@ func (f *File) xrefStreamProblem(s *section) (string, error) {
 		promised = n
 	}
 	if promised > int64(len(s.data))/width {
-		return wrong("fewer entries than it says")
+		return wrong("fewer entries than it states")
 	}
 	var atZero []int // objects in use at offset 0, which all programs except Poppler treat as free
 	for _, r := range s.ranges {
@@ -232,13 +232,13 @@ func (f *File) firstNumber() (int, error) {
 func hybridProblem(s *section) string {
 	at := s.hybrid.at
 	if _, ok := s.trailer.Get("XRefStm").Int(); !ok || !s.hybrid.isStream {
-		return fmt.Sprintf("has something else than a cross-reference stream where XRefStm points, at byte %d", at)
+		return fmt.Sprintf("has something other than a cross-reference stream where XRefStm points, at byte %d", at)
 	}
 	if v := s.hybrid.trailer.Get("Prev"); !v.IsNull() {
 		named, ok1 := v.Int()
 		prev, ok2 := s.trailer.Get("Prev").Int()
 		if !ok1 || !ok2 || named != prev { // the chain could skip sections
-			return fmt.Sprintf("has a cross-reference stream, at byte %d, that names another section than its table", at)
+			return fmt.Sprintf("has a cross-reference stream, at byte %d, that refers to a different section than its table", at)
 		}
 	}
 	return ""

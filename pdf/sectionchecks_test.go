@@ -15,7 +15,7 @@ import (
 // of its table.
 func TestHiddenSectionThatPassesOver(t *testing.T) {
 	t.Parallel()
-	for skip, want := range map[int]string{-1: "", 1: "", 2: "names another section than its table", 3: "names another section than its table"} {
+	for skip, want := range map[int]string{-1: "", 1: "", 2: "refers to a different section than its table", 3: "refers to a different section than its table"} {
 		b := []byte("%PDF-1.5\n1 0 obj\n<</Type/Catalog>>\nendobj\n")
 		at := []int{0, 0, 0, 0}
 		for i := 3; i > 0; i-- {
@@ -47,8 +47,8 @@ func TestFirstObject(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ object, want string }{
 		"information with a key twice": {"<</Title(a)/Title(b)>>", ""},
-		"linearized with a key twice":  {"<</Linearized 1/L 5/L 6>>", "cannot be read"},
-		"linearized twice":             {"<</Linearized null/Linearized 1>>", "cannot be read"},
+		"linearized with a key twice":  {"<</Linearized 1/L 5/L 6>>", "cannot be parsed"},
+		"linearized twice":             {"<</Linearized null/Linearized 1>>", "cannot be parsed"},
 		"null at first":                {"<</Linearized null>>", ""},
 	} {
 		problem := firstProblem(t, tt.object)

@@ -21,7 +21,7 @@ func (f *File) StreamLength(o Object) (int64, error) {
 	}
 	n, err := f.Int(d.Get("Length"))
 	if err != nil || n < 0 || n > f.size-o.Data {
-		return 0, damaged("stream %d has a wrong Length, at byte %d", o.Ref.Num, o.Data)
+		return 0, damaged("stream %d has an incorrect Length, at byte %d", o.Ref.Num, o.Data)
 	}
 	return n, nil
 }
@@ -129,12 +129,12 @@ func (f *File) filters(o Object) (names []string, params []Dict, err error) {
 	list, plist := []Value{filter}, []Value{parms}
 	if filter.IsArray() {
 		if list, err = filter.Array(); err != nil {
-			return nil, nil, damaged("bad Filter")
+			return nil, nil, damaged("invalid Filter")
 		}
 		plist = nil
 		if parms.IsArray() {
 			if plist, err = parms.Array(); err != nil {
-				return nil, nil, damaged("bad DecodeParms")
+				return nil, nil, damaged("invalid DecodeParms")
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func (f *File) filters(o Object) (names []string, params []Dict, err error) {
 		}
 		name, ok := v.Name()
 		if !ok {
-			return nil, nil, damaged("bad Filter")
+			return nil, nil, damaged("invalid Filter")
 		}
 		var p Dict
 		if i < len(plist) {

@@ -79,10 +79,10 @@ func (f *File) ObjectStreamProblem(o Object) (string, error) {
 	end := 0
 	for i, at := range s.offsets {
 		if s.numbers[i] > maxObjectNum || !seen.add(s.numbers[i]) {
-			return "holds an object twice", nil
+			return "contains an object twice", nil
 		}
 		if at < end {
-			return "holds objects that overlap", nil
+			return "contains overlapping objects", nil
 		}
 		if end, err = skipValue(s.data, SkipSpace(s.data, at), 0); err != nil {
 			return "", damaged("object %d in object stream %d: %w", s.numbers[i], s.num, err)

@@ -19,7 +19,7 @@ import (
 const MaxDepth = 128
 
 var (
-	errEnd   = errors.New("pdf: object is cut off")
+	errEnd   = errors.New("pdf: truncated object")
 	errDepth = errors.New("pdf: objects are nested too deeply")
 )
 

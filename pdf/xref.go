@@ -87,7 +87,7 @@ func (f *File) readSections() error {
 			return err
 		}
 		if again {
-			return damaged("cross-reference sections form a circle at byte %d", next)
+			return damaged("cross-reference sections form a cycle at byte %d", next)
 		}
 		s := *section
 		if x := s.trailer.Get("XRefStm"); x != nil && !s.isStream {
@@ -107,12 +107,12 @@ func (f *File) readSections() error {
 			break
 		}
 		if next, ok = prev.Int(); !ok {
-			return damaged("bad Prev in a trailer")
+			return damaged("invalid Prev in a trailer")
 		}
 	}
 	f.trailer = f.sections[0].trailer
 	if n, ok := f.trailer.Get("Size").Int(); !ok || n < 1 || n > maxObjectNum+1 {
-		return damaged("bad Size in the trailer")
+		return damaged("invalid Size in the trailer")
 	}
 	if _, ok := f.trailer.Get("Root").Ref(); !ok {
 		return damaged("no Root in the trailer")
@@ -200,7 +200,7 @@ func (f *File) readTable(at, pos int64) (section, error) {
 		first, j, ok1 := scanUint(b, i)
 		count, j, ok2 := scanUint(b, SkipSpace(b, j))
 		if !ok1 || !ok2 || first > maxObjectNum || count > maxObjectNum {
-			return s, damaged("bad subsection in a cross-reference table, at byte %d", pos)
+			return s, damaged("invalid subsection in a cross-reference table, at byte %d", pos)
 		}
 		pos += int64(SkipSpace(b, j))
 		if len(s.ranges) >= maxSubsections {
@@ -237,12 +237,12 @@ func (f *File) measureEntries(r *subsection, isFirst bool) error {
 			n++
 		}
 		if n < tableEntry-1 || n > tableEntry+1 {
-			return damaged("bad entry in a cross-reference table, at byte %d", r.pos)
+			return damaged("invalid entry in a cross-reference table, at byte %d", r.pos)
 		}
 		r.width = n
 	}
 	if r.pos+int64(r.count-1)*int64(r.width)+entryContent > f.size {
-		return damaged("cross-reference table is cut off, at byte %d", r.pos)
+		return damaged("truncated cross-reference table, at byte %d", r.pos)
 	}
 	if isFirst && r.first == 1 && bytes.HasPrefix(b, []byte("0000000000 65535 f")) {
 		r.first = 0
@@ -291,24 +291,24 @@ func (f *File) readXRefStream(at int64) (section, error) {
 	}
 	w, err := s.trailer.Get("W").Array()
 	if err != nil || len(w) < 3 {
-		return s, damaged("bad W in the cross-reference stream at byte %d", at)
+		return s, damaged("invalid W in the cross-reference stream at byte %d", at)
 	}
 	width := 0
 	for k := range s.widths {
 		n, ok := w[k].Int()
 		if !ok || n < 0 || n > 8 {
-			return s, damaged("bad W in the cross-reference stream at byte %d", at)
+			return s, damaged("invalid W in the cross-reference stream at byte %d", at)
 		}
 		s.widths[k] = int(n)
 		width += int(n)
 	}
 	if width == 0 {
-		return s, damaged("bad W in the cross-reference stream at byte %d", at)
+		return s, damaged("invalid W in the cross-reference stream at byte %d", at)
 	}
 	index := []Value{Value("0"), s.trailer.Get("Size")}
 	if v := s.trailer.Get("Index"); v != nil {
 		if index, err = v.Array(); err != nil || len(index)%2 != 0 {
-			return s, damaged("bad Index in the cross-reference stream at byte %d", at)
+			return s, damaged("invalid Index in the cross-reference stream at byte %d", at)
 		}
 	}
 	pos := int64(0)
@@ -316,7 +316,7 @@ func (f *File) readXRefStream(at int64) (section, error) {
 		first, ok1 := index[k].Int()
 		count, ok2 := index[k+1].Int()
 		if !ok1 || !ok2 || first < 0 || count < 0 || first > maxObjectNum || count > maxObjectNum {
-			return s, damaged("bad Index in the cross-reference stream at byte %d", at)
+			return s, damaged("invalid Index in the cross-reference stream at byte %d", at)
 		}
 		// A section can declare more entries than it contains. The missing entries are treated as free.
 		count = min(count, (int64(len(s.data))-pos)/int64(width))
@@ -399,7 +399,7 @@ func (f *File) entryAt(s *section, r subsection, num int) (entry, error) {
 	if s.isStream {
 		e, ok := s.streamEntry(r.pos, num-r.first)
 		if !ok {
-			return entry{}, damaged("bad entry of object %d in the cross-reference stream at byte %d", num, s.at)
+			return entry{}, damaged("invalid entry for object %d in the cross-reference stream at byte %d", num, s.at)
 		}
 		return e, nil
 	}
@@ -410,7 +410,7 @@ func (f *File) entryAt(s *section, r subsection, num int) (entry, error) {
 	}
 	e, ok := parseEntry(b)
 	if !ok {
-		return entry{}, damaged("bad entry in a cross-reference table, at byte %d", at)
+		return entry{}, damaged("invalid entry in a cross-reference table, at byte %d", at)
 	}
 	return e, nil
 }

@@ -46,7 +46,7 @@ func (w *Occurrence) UnmarshalJSON(b []byte) error {
 	default:
 		n, err := strconv.Atoi(string(b))
 		if err != nil || n < 1 || n > maxOccurrence {
-			return errors.New(`match must be "first", "last", "all" or a number from 1`)
+			return errors.New(`match must be "first", "last", "all" or a positive integer`)
 		}
 		*w = Occurrence(n)
 	}
@@ -103,15 +103,15 @@ func (a Anchor) Validate() error {
 	case len([]rune(a.Text)) > maxAnchorText:
 		return fmt.Errorf("anchor.text must have at most %d characters", maxAnchorText)
 	case a.Match < All || a.Match > maxOccurrence:
-		return errors.New(`anchor.match must be "first", "last", "all" or a number from 1`)
+		return errors.New(`anchor.match must be "first", "last", "all" or a positive integer`)
 	case a.Page < 0:
-		return errors.New("anchor.page must be a number from 1")
+		return errors.New("anchor.page must be a positive integer")
 	case a.At != "" && a.At != After && a.At != Over && a.At != Below:
 		return fmt.Errorf("anchor.at must be %q, %q or %q", After, Over, Below)
 	case a.IfMissing != "" && a.IfMissing != Reject && a.IfMissing != Skip:
 		return fmt.Errorf("anchor.ifMissing must be %q or %q", Reject, Skip)
 	case !(math.Abs(a.DX) <= maxSide) || !(math.Abs(a.DY) <= maxSide):
-		return fmt.Errorf("anchor.dx and anchor.dy must lie between -%d and %d", maxSide, maxSide)
+		return fmt.Errorf("anchor.dx and anchor.dy must be between -%d and %d", maxSide, maxSide)
 	}
 	return nil
 }
@@ -144,18 +144,18 @@ func (e *AnchorError) Error() string {
 	if e.Page > 0 {
 		where = fmt.Sprintf("on page %d", e.Page)
 	}
-	text := fmt.Sprintf("the text %q of its anchor is not %s", e.Text, where)
+	text := fmt.Sprintf("the anchor text %q was not found %s", e.Text, where)
 	switch {
 	case e.Found > maxPlaces:
-		return fmt.Sprintf("the text %q of its anchor occurs more than %d times %s", e.Text, maxPlaces, where)
+		return fmt.Sprintf("the anchor text %q occurs more than %d times %s", e.Text, maxPlaces, where)
 	case e.Found == 1:
-		return fmt.Sprintf("the text %q of its anchor occurs only once %s", e.Text, where)
+		return fmt.Sprintf("the anchor text %q occurs only once %s", e.Text, where)
 	case e.Found > 0:
-		return fmt.Sprintf("the text %q of its anchor occurs only %d times %s", e.Text, e.Found, where)
+		return fmt.Sprintf("the anchor text %q occurs only %d times %s", e.Text, e.Found, where)
 	case e.Scanned && e.Page > 0:
-		return text + ": the page is a picture without text (a scan)"
+		return text + ": the page is an image without text (a scan)"
 	case e.Scanned:
-		return text + ": its pages are pictures without text (scans)"
+		return text + ": its pages are images without text (scans)"
 	case len(e.Similar) > 0:
 		quoted := make([]string, len(e.Similar))
 		for i, s := range e.Similar {
@@ -174,7 +174,7 @@ type PageError struct {
 
 // Error returns a message with the page and the number of pages.
 func (e *PageError) Error() string {
-	return fmt.Sprintf("its anchor names page %d of a document with %d page(s)", e.Page, e.Pages)
+	return fmt.Sprintf("its anchor refers to page %d, but the document has %d page(s)", e.Page, e.Pages)
 }
 
 // maxPlaces is the maximum number of fields created by one anchor.

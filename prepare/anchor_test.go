@@ -144,18 +144,18 @@ func TestMiss(t *testing.T) {
 		pages  []string
 		want   string
 	}{
-		"similar":        {prepare.Anchor{Text: "sign HERE"}, []string{pageOne}, `the text "sign HERE" of its anchor is not in the document; there is "Sign here:"`},
+		"similar":        {prepare.Anchor{Text: "sign HERE"}, []string{pageOne}, `the anchor text "sign HERE" was not found in the document; there is "Sign here:"`},
 		"misspelt":       {prepare.Anchor{Text: "Sing here"}, []string{pageOne}, `there is "Sign here:"`},
-		"nothing":        {prepare.Anchor{Text: "Xylophone"}, []string{pageOne}, `the text "Xylophone" of its anchor is not in the document`},
-		"other page":     {prepare.Anchor{Text: "Sign here:", Page: 2}, []string{pageOne, pageTwo}, "is not on page 2; there is"},
+		"nothing":        {prepare.Anchor{Text: "Xylophone"}, []string{pageOne}, `the anchor text "Xylophone" was not found in the document`},
+		"other page":     {prepare.Anchor{Text: "Sign here:", Page: 2}, []string{pageOne, pageTwo}, "was not found on page 2; there is"},
 		"too few":        {prepare.Anchor{Text: "Sign here:", Match: 3}, []string{pageOne}, "occurs only 2 times in the document"},
-		"no such page":   {prepare.Anchor{Text: "Sign here:", Page: 3}, []string{pageOne}, "names page 3 of a document with 1 page(s)"},
-		"scan":           {prepare.Anchor{Text: "Sign here:"}, []string{scan, scan}, "pictures without text (scans)"},
-		"scan of a page": {prepare.Anchor{Text: "Sign here:", Page: 2}, []string{pageOne, scan}, "the page is a picture without text (a scan)"},
-		"empty page":     {prepare.Anchor{Text: "Sign here:"}, []string{""}, "is not in the document"},
+		"no such page":   {prepare.Anchor{Text: "Sign here:", Page: 3}, []string{pageOne}, "refers to page 3, but the document has 1 page(s)"},
+		"scan":           {prepare.Anchor{Text: "Sign here:"}, []string{scan, scan}, "images without text (scans)"},
+		"scan of a page": {prepare.Anchor{Text: "Sign here:", Page: 2}, []string{pageOne, scan}, "the page is an image without text (a scan)"},
+		"empty page":     {prepare.Anchor{Text: "Sign here:"}, []string{""}, "was not found in the document"},
 		"no text":        {prepare.Anchor{Text: " "}, []string{pageOne}, "anchor.text must not be empty"},
 		"bad place":      {prepare.Anchor{Text: "x", At: "under"}, []string{pageOne}, "anchor.at must be"},
-		"whole word":     {prepare.Anchor{Text: "ign", WholeWord: true}, []string{pageOne}, "is not in the document"},
+		"whole word":     {prepare.Anchor{Text: "ign", WholeWord: true}, []string{pageOne}, "was not found in the document"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -45,13 +45,13 @@ func (e *TagError) Unwrap() error { return e.Err }
 var (
 	// errInvisibleTag reports a tag in text that is not painted, such as the text that text recognition adds to a
 	// scanned page. If the text were removed, the image would still show the tag.
-	errInvisibleTag = errors.New("its text is invisible, perhaps because it lies over an image of the tag")
+	errInvisibleTag = errors.New("its text is invisible, possibly because it is a text layer over an image that shows the tag")
 	// errUnclosedTag reports a tag that is not closed.
-	errUnclosedTag = errors.New(`expected "}}" after it`)
+	errUnclosedTag = errors.New(`expected "}}" after the tag`)
 	// ErrFormTag reports a tag in the value of a form field, which programs redraw.
 	ErrFormTag = errors.New("it is the value of a form field; import the form, or clear the field")
 	// ErrUndrawnTag reports a tag in an annotation without an appearance, which each program draws differently.
-	ErrUndrawnTag  = errors.New("it is in an annotation without an appearance; move it to the page's text")
+	ErrUndrawnTag  = errors.New("it is in an annotation without an appearance; move it to the page content")
 	errTooManyTags = fmt.Errorf("%w: more than %d tags", pagetext.ErrLimit, maxTags)
 )
 

@@ -213,7 +213,7 @@ func (t *Tag) set(name, value string) (err error) {
 	case "options":
 		for option := range strings.SplitSeq(value, ",") {
 			if option = strings.TrimSpace(option); option == "" || slices.Contains(t.Options, option) || len(t.Options) == maxOptions {
-				return expected("options=A,B with at most %d different ones, not %q", maxOptions, value)
+				return expected("options=A,B with at most %d distinct options, not %q", maxOptions, value)
 			}
 			t.Options = append(t.Options, option)
 		}
@@ -264,7 +264,7 @@ func boolean(name, value string) (bool, error) {
 func side(name, value string) (float64, error) {
 	n, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(n > 0 && n <= maxSide) {
-		return 0, expected("%s in points, above 0 and at most %d, not %q", name, maxSide, value)
+		return 0, expected("%s in points, greater than 0 and at most %d, not %q", name, maxSide, value)
 	}
 	return n, nil
 }
@@ -279,7 +279,7 @@ func decimal(name, value string) (string, error) {
 // check checks that the parts are consistent with each other.
 func (t *Tag) check() error {
 	if (t.Min != "" || t.Max != "") && t.Type != "number" {
-		return expected("minValue and maxValue only of a number, not of a field of the type %s", t.Type)
+		return expected("minValue and maxValue only for number fields, not for a field of type %s", t.Type)
 	}
 	if t.Type == "select" && len(t.Options) == 0 {
 		return expected("options=A,B for a select")
@@ -304,7 +304,7 @@ func parseColons(inner string) (Tag, error) {
 	}
 	parts := strings.Split(rest, ":")
 	if len(parts) > 2 {
-		return Tag{}, expected("Name_es_:role:type, not more after %q", parts[1])
+		return Tag{}, expected("Name_es_:role:type, with nothing after %q", parts[1])
 	}
 	if err := t.setRole(parts[0]); err != nil {
 		return Tag{}, err

@@ -135,7 +135,7 @@ func (a *assembly) attachUpload(catalog pdf.Dict) ([]attachment, error) {
 		return nil, err
 	}
 	if p.UploadSize > maxUpload {
-		return nil, fmt.Errorf("%w: original of %d bytes", pdf.ErrLimit, p.UploadSize)
+		return nil, fmt.Errorf("%w: the original is %d bytes long", pdf.ErrLimit, p.UploadSize)
 	}
 	data := make([]byte, p.UploadSize)
 	if _, err := io.ReadFull(io.NewSectionReader(p.Upload, 0, p.UploadSize), data); err != nil {

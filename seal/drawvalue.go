@@ -25,7 +25,7 @@ func drawValue(c *canvas, v Value, signer string) error {
 		}
 		return drawText(c, v)
 	default:
-		return fmt.Errorf("seal: unknown kind of field %q", v.Kind)
+		return fmt.Errorf("seal: unknown field type %q", v.Kind)
 	}
 	return c.err
 }

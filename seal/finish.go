@@ -16,7 +16,7 @@ import (
 func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done verify.Prefix) (Result, error) {
 	total := a.w.Offset()
 	if done.Size != a.sig.contents {
-		return Result{}, errors.New("seal: the parts of the file do not fit together")
+		return Result{}, errors.New("seal: the parts of the file do not match")
 	}
 	tail := a.w.Bytes()
 	rest := tail[int64(len(tail))-(total-done.Size):] // starting at the signature

@@ -91,7 +91,7 @@ func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 		p.write(page, over)
 	}
 	if p.w.Offset()-p.job.Size > p.mostAdded() {
-		return fmt.Errorf("%w: rewriting the pages takes too many bytes", pdf.ErrLimit)
+		return fmt.Errorf("%w: the rewritten pages are too large", pdf.ErrLimit)
 	}
 	return nil
 }

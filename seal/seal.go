@@ -94,7 +94,7 @@ func New(cfg Config) (*Sealer, error) {
 		}
 	}
 	if cfg.LongTerm && s.tsa == nil {
-		return nil, errors.New("seal: long-term seals need a time-stamp authority")
+		return nil, errors.New("seal: long-term seals require a time-stamp authority")
 	}
 	return s, s.Trial()
 }
@@ -104,7 +104,7 @@ func New(cfg Config) (*Sealer, error) {
 func (s *Sealer) Trial() error {
 	now, leaf := s.cfg.Now(), s.signer.Certificate()
 	if now.Before(leaf.NotBefore) || now.After(leaf.NotAfter) {
-		return fmt.Errorf("seal: the certificate is valid from %s to %s only", verify.Moment(leaf.NotBefore), verify.Moment(leaf.NotAfter))
+		return fmt.Errorf("seal: the certificate is valid only from %s to %s", verify.Moment(leaf.NotBefore), verify.Moment(leaf.NotAfter))
 	}
 	digest := sha256.Sum256([]byte("trial"))
 	var signed *cms.Signed
@@ -116,7 +116,7 @@ func (s *Sealer) Trial() error {
 		err = signed.Verify(digest[:])
 	}
 	if err != nil {
-		return fmt.Errorf("seal: trial signature: %w", err)
+		return fmt.Errorf("seal: test signature: %w", err)
 	}
 	b, err := manifest.Sign(manifest.Manifest{Type: manifest.Type}, s.cfg.ManifestSigner, s.cfg.ManifestKeyID, s.cfg.Rand)
 	if err != nil {
@@ -280,13 +280,13 @@ func (d *sealing) writeParts(ctx context.Context, out *os.File, c *copier, recor
 func (j *Job) validate() error {
 	switch {
 	case j.Original == nil || j.Size <= 0:
-		return errors.New("seal: no original")
+		return errors.New("seal: the original is missing")
 	case len(j.OriginalSHA256) != 2*sha256.Size || strings.ToLower(j.OriginalSHA256) != j.OriginalSHA256:
-		return errors.New("seal: the original's hash is not lower-case hex of SHA-256")
+		return errors.New("seal: the hash of the original is not a SHA-256 hash in lowercase hexadecimal")
 	case j.Prepared != nil && (len(j.Prepared.SHA256) != 2*sha256.Size || j.Prepared.Size != j.Size || j.Prepared.UploadSize <= 0):
-		return errors.New("seal: the prepared file is not described")
+		return errors.New("seal: the description of the prepared file is missing")
 	case j.Prepared != nil && j.Prepared.As == manifest.Rewritten && j.Prepared.Upload == nil:
-		return errors.New("seal: no original beside the rewritten file")
+		return errors.New("seal: the original of the rewritten file is missing")
 	case j.Envelope.ID == "" || j.SealedAt.IsZero():
 		return errors.New("seal: envelope and time are required")
 	}

@@ -90,7 +90,7 @@ func TestNewRejects(t *testing.T) {
 		{"another key", func(c *seal.Config) { c.Signer = c.ManifestSigner }, "does not belong"},
 		{"small RSA", func(c *seal.Config) { c.Signer, c.Chain = small, []*x509.Certificate{selfSigned(t, small)} }, "2048"},
 		{"P-384", func(c *seal.Config) { c.Signer, c.Chain = p384, []*x509.Certificate{selfSigned(t, p384)} }, "P-256"},
-		{"expired", func(c *seal.Config) { c.Now = func() time.Time { return sealkit.Now.AddDate(30, 0, 0) } }, "valid from"},
+		{"expired", func(c *seal.Config) { c.Now = func() time.Time { return sealkit.Now.AddDate(30, 0, 0) } }, "valid only from"},
 		{"chain in the wrong order", func(c *seal.Config) { c.Chain = []*x509.Certificate{c.Chain[0], c.Chain[0]} }, "did not issue"},
 		{"no manifest key", func(c *seal.Config) { c.ManifestSigner = nil }, "manifest"},
 		{"manifest key of another kind", func(c *seal.Config) { c.ManifestSigner = p384 }, "P-256"},

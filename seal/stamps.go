@@ -131,7 +131,7 @@ func (p *painter) flags(at int, d pdf.Dict) (int64, error) {
 	}
 	flags, ok := v.Int()
 	if !ok || flags < 0 || flags > math.MaxInt32 {
-		return 0, rejection.Ambiguous("the flags of annotation %d of a page are no flags", at+1)
+		return 0, rejection.Ambiguous("the flags of annotation %d of a page are invalid", at+1)
 	}
 	return flags, nil
 }

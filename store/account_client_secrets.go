@@ -43,11 +43,11 @@ func (s *AppRepository) EndClientSecret(ctx context.Context, app, id uuid.UUID) 
 		case -1:
 			return models.ErrNotFound
 		case 0:
-			return models.Reject(models.KindConflict, "secret_newest", "The newest secret cannot be ended. Create another one first.")
+			return models.Reject(models.KindConflict, "secret_newest", "The newest secret cannot be revoked. Create another one first.")
 		}
 		return tx.Model(&models.ClientSecret{}).Where("id = ?", id).Update("expires_at", s.now()).Error
 	})
-	return wrap(err, "end client secret %s", id)
+	return wrap(err, "revoke client secret %s", id)
 }
 
 // AddSecret adds a secret to an app, and returns it. The secret cannot be retrieved later. Earlier secrets expire after

@@ -64,7 +64,7 @@ func (s *UserRepository) EnrollFactor(ctx context.Context, u *models.ConsoleUser
 		Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "console_factors.confirmed_at IS NULL"}}},
 	}).Create(&f)
 	if err := requireRows(result, errFactorActive); err != nil {
-		return totp.Secret{}, fmt.Errorf("enrol second factor: %w", err)
+		return totp.Secret{}, fmt.Errorf("enroll second factor: %w", err)
 	}
 	return secret, nil
 }
@@ -98,7 +98,7 @@ func (s *UserRepository) ConsumeCode(ctx context.Context, user uuid.UUID, code s
 		}
 		return requireRows(tx.Where("user_id = ? AND hash = ?", user, hashOf(code)).Delete(&models.ConsoleRecoveryCode{}), ErrCode)
 	})
-	return wrap(err, "take code")
+	return wrap(err, "use recovery code")
 }
 
 // consumeTimeStep marks the time step of a code as used, and confirms the factor unless it is already confirmed. If two
@@ -133,7 +133,7 @@ func (s *UserRepository) RenewRecoveryCodes(ctx context.Context, user uuid.UUID)
 		codes, err = replaceRecoveryCodes(tx, user)
 		return err
 	})
-	return codes, wrap(err, "renew recovery codes")
+	return codes, wrap(err, "replace recovery codes")
 }
 
 func replaceRecoveryCodes(tx *gorm.DB, user uuid.UUID) ([]string, error) {

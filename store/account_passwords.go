@@ -31,16 +31,16 @@ func (s *UserRepository) validatePassword(p models.Problems, path, text string, 
 	}
 	switch {
 	case password.Common(text):
-		p.Add(path, "is one of the first that anybody would try")
+		p.Add(path, "is too easy to guess")
 	case utf8.RuneCountInString(password.WithoutWords(text, words...)) < minPassword:
-		p.Add(path, "must have %d characters beside the name, the address and the service's name", minPassword)
+		p.Add(path, "must have %d characters in addition to the name, the email address and the name of the service", minPassword)
 	case s.cfg.LeakedPasswords != "":
 		leaked, err := password.Leaked(s.cfg.LeakedPasswords, text)
 		if err != nil {
 			return err
 		}
 		if leaked {
-			p.Add(path, "is in a list of passwords that have leaked")
+			p.Add(path, "is in a list of leaked passwords")
 		}
 	}
 	return nil

@@ -30,9 +30,9 @@ var (
 	errAccountDisabled  = models.Reject(models.KindForbidden, "account_disabled", "This account is disabled. Ask an administrator of the console.")
 	errAccountElsewhere = models.Reject(models.KindForbidden, "account_elsewhere", "This account belongs to another application.")
 	errAccountExists    = models.Reject(models.KindConflict, "account_exists", "An account with your email address signs in with a password. Sign in with the password, and connect the account under \"Your account\".")
-	errEmailUnverified  = models.Reject(models.KindForbidden, "email_unverified", "The provider does not say that your e-mail address was verified. Have it verified there, then sign in again.")
-	errIdentityTaken    = models.Reject(models.KindConflict, "identity_taken", "Another account signs in with that account of the provider.")
-	errAtProvider       = models.Reject(models.KindConflict, "provider_account", "This account already signs in at the provider.")
+	errEmailUnverified  = models.Reject(models.KindForbidden, "email_unverified", "The provider does not confirm that your email address is verified. Verify it there, then sign in again.")
+	errIdentityTaken    = models.Reject(models.KindConflict, "identity_taken", "Another account is already connected to that provider account.")
+	errAtProvider       = models.Reject(models.KindConflict, "provider_account", "This account is already connected to the provider.")
 )
 
 // UserOfProvider returns the console user with the given identity, and assigns the role specified by the provider. The
@@ -70,7 +70,7 @@ func (s *UserRepository) userByIdentity(ctx context.Context, id ProviderIdentity
 		u.Role = id.Role
 		return tx.Model(&models.ConsoleUser{}).Where("id = ?", u.ID).Update("role", id.Role).Error
 	})
-	return u, wrap(err, "user of the provider")
+	return u, wrap(err, "load provider user")
 }
 
 // createFromProvider creates a user. created is false if a user with the address or identity already exists.
@@ -102,7 +102,7 @@ func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIden
 		created = res.RowsAffected > 0
 		return res.Error
 	})
-	return u, created && err == nil, wrap(err, "create user of the provider")
+	return u, created && err == nil, wrap(err, "create provider user")
 }
 
 // rejectDisabled rejects the address of a disabled account, so that a disabled user cannot return through the provider.
@@ -159,5 +159,5 @@ func (s *UserRepository) LinkProvider(ctx context.Context, user uuid.UUID, id Pr
 		}
 		return endSessions(tx, u.ID, uuid.Nil)
 	})
-	return u, wrap(err, "connect user %s with the provider", user)
+	return u, wrap(err, "connect user %s to the provider", user)
 }

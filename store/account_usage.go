@@ -50,7 +50,7 @@ func (s *AppRepository) countEnvelope(t *transaction, app uuid.UUID, at time.Tim
 	limits := s.cfg.Plans.Limits(plan)
 	if limits.EnvelopesPerMonth > 0 && used > limits.EnvelopesPerMonth && !limits.Overage {
 		return models.Reject(models.KindPayment, "plan_limit_reached",
-			"The %s plan allows %d envelopes a month, and all of them have been sent.", plan, limits.EnvelopesPerMonth)
+			"The %s plan allows %d envelopes per month, and all of them have been sent.", plan, limits.EnvelopesPerMonth)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (s *AppRepository) reserveEnvelopes(t *transaction, app uuid.UUID, n int) (
 	}
 	if used > limits.EnvelopesPerMonth {
 		return "", models.Reject(models.KindPayment, "plan_limit_reached",
-			"The %s plan allows %d envelopes a month; %d are left, and this needs %d.", plan, limits.EnvelopesPerMonth, max(0, limits.EnvelopesPerMonth-used+n), n)
+			"The %s plan allows %d envelopes per month; %d are left, but this request requires %d.", plan, limits.EnvelopesPerMonth, max(0, limits.EnvelopesPerMonth-used+n), n)
 	}
 	return period, nil
 }

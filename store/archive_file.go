@@ -144,7 +144,7 @@ func (c *archiveContent) values() []models.FieldValue {
 }
 
 // errTooLarge means that an envelope is too large for an archive.
-var errTooLarge = fmt.Errorf("it is more than %d MB", maxArchive>>20)
+var errTooLarge = fmt.Errorf("it is larger than %d MB", maxArchive>>20)
 
 // encode returns the content of an archive's file, encrypted with key.
 func (c *archiveContent) encode(key, binding []byte) ([]byte, error) {
@@ -215,7 +215,7 @@ func decodeArchive(file, key, binding []byte) (*archiveContent, error) {
 		return nil, err
 	}
 	if c.Format != archiveFormat {
-		return nil, fmt.Errorf("it has format %d, but this program reads format %d", c.Format, archiveFormat)
+		return nil, fmt.Errorf("it has format %d, but this program supports only format %d", c.Format, archiveFormat)
 	}
 	return c, nil
 }
@@ -277,7 +277,7 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 	}
 	key, err := s.vault.Decrypt(a.Key, labelArchiveKey)
 	if err != nil {
-		return nil, broken("has a key that does not decrypt: %s", err)
+		return nil, broken("has a key that cannot be decrypted: %s", err)
 	}
 	unreachable := func(err error) error {
 		return fmt.Errorf("archive of envelope %s: %w: %w", a.EnvelopeID, ErrArchiveUnreachable, err)
@@ -285,9 +285,9 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 	f, err := blob.OpenRecorded(ctx, s.archiveFiles, blob.Record{Key: a.BlobKey(), SHA256: a.SHA256})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, broken("is not there")
+		return nil, broken("is missing")
 	case errors.Is(err, blob.ErrModified):
-		return nil, broken("has another hash than is recorded")
+		return nil, broken("does not match its recorded hash")
 	case errors.Is(err, blob.ErrDamaged):
 		return nil, broken("is damaged: %s", blob.ErrDamaged)
 	case err != nil:
@@ -303,7 +303,7 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 		return nil, broken("cannot be read: %s", err)
 	}
 	if c.EnvelopeID != a.EnvelopeID || int64(len(c.Events)) != a.Events {
-		return nil, broken("is of envelope %s and has %d events, not %d", c.EnvelopeID, len(c.Events), a.Events)
+		return nil, broken("belongs to envelope %s and has %d events instead of %d", c.EnvelopeID, len(c.Events), a.Events)
 	}
 	return c, nil
 }

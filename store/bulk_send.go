@@ -223,7 +223,7 @@ func (s *BulkRepository) retryBulkRows(t *transaction, b *models.BulkSend) error
 		return models.Reject(models.KindConflict, "bulk_send_rows_removed",
 			"The contents of the failed rows have been deleted. Send them in a new bulk send.")
 	case n == 0:
-		return models.Reject(models.KindConflict, "bulk_send_no_failed_rows", "No row of the bulk send has failed.")
+		return models.Reject(models.KindConflict, "bulk_send_no_failed_rows", "No row of this bulk send has failed.")
 	}
 	period, err := s.apps.reserveEnvelopes(t, b.AppID, n)
 	// Rows that were already pending keep the period in which they were reserved.

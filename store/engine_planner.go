@@ -18,7 +18,7 @@ BEGIN
     EXECUTE format('ALTER ROLE %%I IN DATABASE %%I SET jit = off', current_user, current_database());
     EXECUTE format('ALTER ROLE %%I IN DATABASE %%I SET max_parallel_workers_per_gather = 0', current_user, current_database());
 EXCEPTION WHEN insufficient_privilege THEN
-    RAISE NOTICE 'jit and max_parallel_workers_per_gather stay as they are: %%', SQLERRM;
+    RAISE NOTICE 'jit and max_parallel_workers_per_gather were not changed: %%', SQLERRM;
 END $$`
 
 // setPlanner configures the planner. A restored database lacks these settings, because they belong to the server and

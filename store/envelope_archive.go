@@ -17,7 +17,7 @@ import (
 )
 
 // errMeanwhile means that an envelope was changed while it was being archived.
-var errMeanwhile = fmt.Errorf("%w: it has changed in the meantime", ErrNotArchivable)
+var errMeanwhile = fmt.Errorf("%w: it was changed during archiving", ErrNotArchivable)
 
 // ErrNotArchivable means that an envelope cannot be archived in its current state. The error message contains the
 // reason.
@@ -47,7 +47,7 @@ func (s *EnvelopeRepository) archive(ctx context.Context, ref EnvelopeRef) error
 		return err
 	}
 	if !e.Status.Terminal() {
-		return fmt.Errorf("%w: it has status %s and has not ended", ErrNotArchivable, e.Status)
+		return fmt.Errorf("%w: its status %s is not final", ErrNotArchivable, e.Status)
 	}
 	// The comparison below includes the version of e, so it also detects changes to the values loaded here.
 	values, err := s.Values(ctx, e)

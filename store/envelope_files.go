@@ -126,7 +126,7 @@ func (s *FileRepository) Unreferenced(ctx context.Context, keys ...string) ([]st
 		UNION SELECT prepared_key FROM documents WHERE envelope_id IN @owners AND prepared_key IN @keys AND purge_status = @active`,
 		map[string]any{"keys": keys, "owners": owners, "active": models.PurgeActive}).Scan(&found).Error
 	if err != nil {
-		return nil, fmt.Errorf("find references of files: %w", err)
+		return nil, fmt.Errorf("find references to files: %w", err)
 	}
 	named := setOf(found)
 	var out []string

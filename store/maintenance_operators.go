@@ -96,7 +96,7 @@ func (s *MaintenanceRepository) DueEnvelopes(ctx context.Context, before time.Ti
 // DB returns the connection pool. It must be used only for metrics.
 func (s *MaintenanceRepository) DB() (*sql.DB, error) {
 	conn, err := s.db.DB()
-	return conn, wrap(err, "connections of the database")
+	return conn, wrap(err, "list the connections of the database")
 }
 
 // WeakDurability returns the PostgreSQL settings that allow a crash to lose acknowledged commits.

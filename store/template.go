@@ -217,7 +217,7 @@ func (q *templateQuery) usable(s *engine, t *transaction) (*models.LoadedTemplat
 	case len(q.templates) == 0:
 		return nil, models.InvalidField("templateId", "must be the id of a template of this app")
 	case q.templates[0].ArchivedAt != nil:
-		return nil, models.InvalidField("templateId", "is an archived template")
+		return nil, models.InvalidField("templateId", "refers to an archived template")
 	case len(q.versions) == 0:
 		return nil, models.InvalidField("templateVersion", "is not a version of the template; its newest is %d", q.templates[0].Version)
 	}

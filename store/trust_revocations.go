@@ -30,7 +30,7 @@ func SealCertificateID(c *x509.Certificate) string { return fmt.Sprintf("%x", sh
 // wherever they are verified, even after the certificate has been replaced.
 func (s *KeyRepository) RecordSealCertificate(ctx context.Context, c *x509.Certificate) error {
 	row := models.SealCertificate{ID: SealCertificateID(c), DER: c.Raw, CreatedAt: s.now()}
-	return wrap(s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error, "record the seal's certificate")
+	return wrap(s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error, "record the sealing certificate")
 }
 
 // SealCertificates returns all recorded sealing certificates, oldest first.
@@ -38,7 +38,7 @@ func (s *KeyRepository) SealCertificates(ctx context.Context) ([]SealCertificate
 	db := s.db.WithContext(ctx)
 	rows, err := find[models.SealCertificate](db.Order("created_at, id"))
 	if err != nil {
-		return nil, fmt.Errorf("load the seal's certificates: %w", err)
+		return nil, fmt.Errorf("load the sealing certificates: %w", err)
 	}
 	revoked, err := revocations(db)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *KeyRepository) SealCertificates(ctx context.Context) ([]SealCertificate
 	for _, r := range rows {
 		cert, err := x509.ParseCertificate(r.DER)
 		if err != nil {
-			return nil, fmt.Errorf("read the seal's certificate %s: %w", r.ID, err)
+			return nil, fmt.Errorf("read the sealing certificate %s: %w", r.ID, err)
 		}
 		out = append(out, SealCertificate{ID: r.ID, Certificate: cert, CreatedAt: r.CreatedAt, Revoked: revoked[r.ID]})
 	}
@@ -129,7 +129,7 @@ func (s *KeyRepository) RevokeKey(ctx context.Context, id string, at time.Time, 
 			return err
 		}
 		if r := known[id]; r != nil && !at.Before(r.At) {
-			return models.Reject(models.KindConflict, "key_revoked", "The key is already revoked from %s on.", r.At.UTC().Format(time.RFC3339))
+			return models.Reject(models.KindConflict, "key_revoked", "The key is already revoked as of %s.", r.At.UTC().Format(time.RFC3339))
 		}
 		return tx.Create(&models.KeyRevocation{KeyID: id, At: at, Reason: reason, RecordedAt: now}).Error
 	})
@@ -145,13 +145,13 @@ func (s *KeyRepository) retireForRevocation(tx *gorm.DB, id string) error {
 	if k == nil {
 		n, err := count(tx.Model(&models.SealCertificate{}).Where("id = ?", id))
 		if err == nil && n == 0 {
-			err = models.Reject(models.KindNotFound, "not_found", "No such key; `countersign key list` lists all keys.")
+			err = models.Reject(models.KindNotFound, "not_found", "Key not found; `countersign key list` lists all keys.")
 		}
 		return err
 	}
 	switch {
 	case k.Purpose != models.KeyManifests:
-		return models.Reject(models.KindConflict, "key_not_revocable", "The key signs %s; replace it by `countersign key rotate %s`.", k.Purpose, k.Purpose)
+		return models.Reject(models.KindConflict, "key_not_revocable", "The key signs %s; replace it with `countersign key rotate %s`.", k.Purpose, k.Purpose)
 	case k.RetiredAt != nil:
 		return nil
 	}

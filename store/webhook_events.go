@@ -260,7 +260,7 @@ func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 
 // errPayloadPurged is returned if a delivery cannot be resent because its data was purged.
 var errPayloadPurged = models.Reject(models.KindGone, "payload_purged",
-	"What this delivery sent was deleted at the end of the envelope's retention.")
+	"The payload of this delivery was deleted at the end of the envelope's retention period.")
 
 // withBody selects webhook events whose body was not removed. The body of an event is empty only after it was removed.
 const withBody = "length(body) > 0"

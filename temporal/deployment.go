@@ -27,11 +27,11 @@ func DeploymentProblem(ctx context.Context, c client.Client, namespace, name str
 	switch {
 	case name == "" && build != "":
 		return fmt.Sprintf("workflow tasks go to version %s of the deployment %s, and COUNTERSIGN_WORKER_DEPLOYMENT is not set", build, deployment),
-			"Set COUNTERSIGN_WORKER_DEPLOYMENT=" + deployment + " again, or end the versioning: " + set + deployment + " --unversioned", nil
+			"Set COUNTERSIGN_WORKER_DEPLOYMENT=" + deployment + " again, or disable versioning: " + set + deployment + " --unversioned", nil
 	case name == "":
 		return "", "", nil
 	case build == "":
-		return "the deployment " + name + " has no current version, so its workers get no workflow task",
+		return "the deployment " + name + " has no current version, so its workers receive no workflow tasks",
 			"Make the version of the running workers current: " + set + name + " --build-id BUILD", nil
 	case deployment != name:
 		return fmt.Sprintf("workflow tasks go to the deployment %s, and COUNTERSIGN_WORKER_DEPLOYMENT is %s", deployment, name),
@@ -40,8 +40,8 @@ func DeploymentProblem(ctx context.Context, c client.Client, namespace, name str
 	if !slices.ContainsFunc(res.GetPollers(), func(p *taskqueue.PollerInfo) bool {
 		return p.GetDeploymentOptions().GetDeploymentName() == name && p.GetDeploymentOptions().GetBuildId() == build
 	}) {
-		return "no worker of the current version, " + build + ", asks for workflow tasks",
-			"Start workers of that version, or make the version of the running ones current: " + set + name + " --build-id BUILD", nil
+		return "no worker of the current version, " + build + ", is polling for workflow tasks",
+			"Start workers of that version, or make the version of the running workers current: " + set + name + " --build-id BUILD", nil
 	}
 	return "", "", nil
 }

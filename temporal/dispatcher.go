@@ -137,7 +137,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
 	}
 	if err != nil {
 		// The lease will expire, and the row will be delivered again.
-		d.Log.ErrorContext(ctx, "outbox row not released", "seq", row.Seq, "error", err)
+		d.Log.ErrorContext(ctx, "could not release outbox row", "seq", row.Seq, "error", err)
 	}
 }
 
@@ -218,7 +218,7 @@ func (d *Dispatcher) envelopeStart(ctx context.Context, row models.OutboxRow) En
 	}
 	plan, err := d.Plan(ctx, start.EnvelopeInput)
 	if err != nil {
-		d.Log.WarnContext(ctx, "envelope workflow started without its plan", "envelope", row.Key, "error", err)
+		d.Log.WarnContext(ctx, "envelope workflow started without its routing plan", "envelope", row.Key, "error", err)
 		return start
 	}
 	start.Plan = &plan

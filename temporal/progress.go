@@ -23,7 +23,7 @@ const (
 
 // ErrNoWorkflow means that an envelope has no workflow to query. The workflow has not started yet, has failed, was
 // terminated by an operator, or was removed some time after it ended.
-var ErrNoWorkflow = errors.New("no workflow runs for the envelope")
+var ErrNoWorkflow = errors.New("no workflow is running for the envelope")
 
 // ProgressOf returns the progress of a sent envelope according to the database. It is used for an envelope without a
 // workflow. nextReminder is the result of models.Envelope.NextReminder.

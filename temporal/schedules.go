@@ -17,8 +17,8 @@ import (
 // day at 03:00 UTC. A single run makes up for all missed runs.
 func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 24 * time.Hour, Offset: 3 * time.Hour}
-	if err := ensureSchedule(ctx, c, ScheduleAnchor, WorkflowAnchor, every, 0, "Heads of audit chains, time-stamped", "COUNTERSIGN_TSA_ANCHOR"); err != nil {
-		return fmt.Errorf("schedule the anchors of the audit trail: %w", err)
+	if err := ensureSchedule(ctx, c, ScheduleAnchor, WorkflowAnchor, every, 0, "Time-stamps the heads of the audit chains", "COUNTERSIGN_TSA_ANCHOR"); err != nil {
+		return fmt.Errorf("schedule anchoring of the audit trail: %w", err)
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func DeleteAnchorSchedule(ctx context.Context, c client.Client) error {
 		err = schedule.Delete(ctx)
 	}
 	if err := unlessMissing(err); err != nil {
-		return fmt.Errorf("end the anchors of the audit trail: %w", err)
+		return fmt.Errorf("stop anchoring the audit trail: %w", err)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func unlessMissing(err error) error {
 // Runs do not overlap.
 func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 10 * time.Minute}
-	if err := ensureSchedule(ctx, c, ScheduleCleanup, WorkflowCleanup, every, 6*time.Hour, "What is older than it is to be kept", "COUNTERSIGN_HISTORY_DAYS"); err != nil {
+	if err := ensureSchedule(ctx, c, ScheduleCleanup, WorkflowCleanup, every, 6*time.Hour, "Deletes data after its retention period", "COUNTERSIGN_HISTORY_DAYS"); err != nil {
 		return fmt.Errorf("schedule the cleanup: %w", err)
 	}
 	return nil
@@ -66,7 +66,7 @@ func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 // Temporal's data was lost.
 func EnsureReconcileSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 3 * time.Minute}
-	if err := ensureSchedule(ctx, c, ScheduleReconcile, WorkflowReconcile, every, 15*time.Minute, "Lost workflows", "docs/run/troubleshooting.md"); err != nil {
+	if err := ensureSchedule(ctx, c, ScheduleReconcile, WorkflowReconcile, every, 15*time.Minute, "Restarts lost workflows", "docs/run/troubleshooting.md"); err != nil {
 		return fmt.Errorf("schedule the reconciliation: %w", err)
 	}
 	return nil
@@ -79,7 +79,7 @@ func ScheduleState(ctx context.Context, c client.Client, id string) (exists, pau
 		return false, false, nil
 	}
 	if err != nil {
-		return false, false, fmt.Errorf("describe the schedule %s: %w", id, err)
+		return false, false, fmt.Errorf("describe schedule %s: %w", id, err)
 	}
 	return true, d.Schedule.State.Paused, nil
 }

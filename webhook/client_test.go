@@ -260,12 +260,12 @@ func TestTLS(t *testing.T) {
 
 	other := strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
 	res = client(t, webhook.ClientConfig{AllowPrivate: true, RootCAs: roots}).Deliver(t.Context(), request(other))
-	require.ErrorContains(t, res.Err, "another name")
+	require.ErrorContains(t, res.Err, "a different host name")
 
 	plain := endpoint(t, func(http.ResponseWriter, *http.Request) {})
 	res = client(t, webhook.ClientConfig{AllowPrivate: true}).Deliver(t.Context(), request(strings.Replace(plain.URL, "http:", "https:", 1)))
 	require.ErrorIs(t, res.Err, webhook.ErrTLS)
-	require.ErrorContains(t, res.Err, "does not speak TLS")
+	require.ErrorContains(t, res.Err, "does not use TLS")
 }
 
 func TestDeliver_RefusedConnection(t *testing.T) {

@@ -14,14 +14,14 @@ import (
 // and display.
 var (
 	ErrURL               = errors.New("the URL cannot be used")
-	errNoSecret          = errors.New("no secret to sign with")
+	errNoSecret          = errors.New("no signing secret")
 	ErrAddressNotAllowed = errors.New("address not allowed")
 	ErrTimeout           = errors.New("timeout")
 	ErrNameNotFound      = errors.New("name not found")
 	ErrRefused           = errors.New("connection refused")
 	ErrConnection        = errors.New("connection failed")
 	ErrTLS               = errors.New("TLS failed")
-	ErrRedirect          = errors.New("redirect refused")
+	ErrRedirect          = errors.New("redirect not followed")
 	ErrBadResponse       = errors.New("not a valid HTTP response")
 )
 

@@ -114,7 +114,7 @@ func TestSchedules_FollowTheProgram(t *testing.T) {
 		require.True(t, ok)
 		assert.Equal(t, temporal.WorkflowAnchor, action.Workflow)
 		assert.Equal(t, temporal.QueueMain, action.TaskQueue)
-		assert.Equal(t, "Heads of audit chains, time-stamped", action.StaticSummary)
+		assert.Equal(t, "Time-stamps the heads of the audit chains", action.StaticSummary)
 		assert.Equal(t, enums.SCHEDULE_OVERLAP_POLICY_SKIP, d.Schedule.Policy.Overlap)
 		assert.Equal(t, 24*time.Hour, d.Schedule.Policy.CatchupWindow)
 		assert.True(t, d.Schedule.State.Paused)

@@ -164,7 +164,7 @@ func (w *envelope) renewLinks(workflow.Context) {
 	w.background.renewing, w.plan.RenewAt = true, nil
 	var next *time.Time
 	w.startBackground(temporal.WithoutTrace(w.background.ctx), task{
-		stuck: stuckRenewal, activity: acts.RenewLinks, in: w.EnvelopeInput, options: activityOptions("Renew the links that end soon", time.Minute),
+		stuck: stuckRenewal, activity: acts.RenewLinks, in: w.EnvelopeInput, options: activityOptions("Renew links that expire soon", time.Minute),
 	}, &next, func(ctx workflow.Context, err error) {
 		w.background.renewing = false
 		if err == nil {

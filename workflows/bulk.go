@@ -16,7 +16,7 @@ import (
 func BulkSend(ctx workflow.Context, in temporal.BulkInput) error {
 	w := &bulkSend{BulkInput: in}
 	err := workflow.SetQueryHandlerWithOptions(ctx, temporal.QueryProgress, w.progress, workflow.QueryHandlerOptions{
-		Description: "How many rows were sent, have failed and are pending",
+		Description: "Numbers of sent, failed and pending rows",
 	})
 	if err != nil {
 		return fmt.Errorf("register query: %w", err)
@@ -58,7 +58,7 @@ func (w *bulkSend) await(ctx workflow.Context) error {
 	}
 	ctx, cancel := workflow.WithCancel(ctx)
 	defer cancel()
-	timer := workflow.NewTimerWithOptions(ctx, w.step.Wait, workflow.TimerOptions{Summary: "Before the next rows"})
+	timer := workflow.NewTimerWithOptions(ctx, w.step.Wait, workflow.TimerOptions{Summary: "Delay before the next rows"})
 	return workflow.Await(ctx, func() bool { return w.changed || timer.IsReady() })
 }
 
@@ -135,7 +135,7 @@ func (w *bulkSend) details() string {
 	c := w.step.Counts
 	text := fmt.Sprintf("%s: %d sent, %d failed, %d cancelled, %d pending.", w.step.Status, c.Sent, c.Failed, c.Canceled, c.Pending)
 	if !w.step.Status.Ended() {
-		text += " The signals pause, resume and cancel are obeyed between two batches."
+		text += " The signals pause, resume and cancel take effect between batches."
 	}
 	return text
 }

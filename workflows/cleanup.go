@@ -20,9 +20,9 @@ func Cleanup(ctx workflow.Context) error {
 	var removed []activities.RemovedRows
 	var made, dropped []string // partitions
 	for round := 1; round <= cleanupRounds; round++ {
-		workflow.SetCurrentDetails(ctx, "Removing what is older than it is to be kept; done so far: "+describeRemoved(removed)+
-			". If this stays, see the pending activity's last failure.")
-		opts := activityOptions(fmt.Sprintf("Remove what is over, round %d", round), 10*time.Minute)
+		workflow.SetCurrentDetails(ctx, "Deleting data after its retention period; completed so far: "+describeRemoved(removed)+
+			". If this does not change, see the last failure of the pending activity.")
+		opts := activityOptions(fmt.Sprintf("Delete expired data, round %d", round), 10*time.Minute)
 		opts.RetryPolicy = retryForever(10 * time.Minute)
 		var done activities.CleanupRound
 		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), acts.Cleanup).Get(ctx, &done); err != nil {

@@ -20,20 +20,20 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 		total += d
 	}
 	if len(in.Delays) == 0 {
-		return sdktemporal.NewNonRetryableApplicationError("no delays were given", "NoSchedule", nil)
+		return sdktemporal.NewNonRetryableApplicationError("no delays specified", "NoSchedule", nil)
 	}
 	if in.Delays[0] > 0 {
 		workflow.SetCurrentDetails(ctx, "Waiting "+in.Delays[0].String()+" before the first attempt.")
-		wait := workflow.TimerOptions{Summary: "Before the first attempt"}
+		wait := workflow.TimerOptions{Summary: "Delay before the first attempt"}
 		if err := workflow.NewTimerWithOptions(ctx, in.Delays[0], wait).Get(ctx, nil); err != nil {
 			return err
 		}
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Delivering, in at most %d attempts; the pending activity shows how many were made, and the endpoint's last answer.", len(in.Delays)))
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Delivering, with at most %d attempts; the pending activity shows the number of attempts and the endpoint's last response.", len(in.Delays)))
 	end := workflow.Now(ctx).Add(2*total + 7*24*time.Hour) // because Retry-After can prolong the schedule
 	result, failed := deliver(ctx, in, len(in.Delays), end)
 	for again := retryAfter(result, failed); again > 0 && workflow.Now(ctx).Add(again).Before(end); again = retryAfter(result, failed) {
-		if err := workflow.NewTimerWithOptions(ctx, again, workflow.TimerOptions{Summary: "Before the next attempt"}).Get(ctx, nil); err != nil {
+		if err := workflow.NewTimerWithOptions(ctx, again, workflow.TimerOptions{Summary: "Delay before the next attempt"}).Get(ctx, nil); err != nil {
 			return err
 		}
 		result, failed = deliver(ctx, in, max(1, len(in.Delays)-result.Made), end)
@@ -41,7 +41,7 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 	if failed == nil {
 		text := "Delivered."
 		if !result.Delivered {
-			text = "Nothing was left to do: it was delivered or sent again before, or the endpoint is disabled or deleted; the console says which."
+			text = "Nothing left to do: the event was already delivered or resent, or the endpoint is disabled or deleted; the console shows which."
 		}
 		workflow.SetCurrentDetails(ctx, text)
 		return nil
@@ -93,11 +93,11 @@ func retryAfter(result activities.DeliverResult, err error) time.Duration {
 // abandon fails the workflow with the endpoint's response to the last attempt, so that operators see that response
 // first.
 func abandon(ctx workflow.Context, failed error) error {
-	why := "the last attempt was cut off"
+	why := "the last attempt was interrupted"
 	if app, ok := errors.AsType[*sdktemporal.ApplicationError](failed); ok && app.Type() == activities.ErrTypeNotDelivered {
 		why = app.Message()
 	}
-	workflow.SetCurrentDetails(ctx, "Given up: "+why+". Send it again from the console once the endpoint works.")
+	workflow.SetCurrentDetails(ctx, "Given up: "+why+". Resend it from the console once the endpoint works.")
 	return sdktemporal.NewApplicationErrorWithOptions("Given up: "+why, activities.ErrTypeNotDelivered, sdktemporal.ApplicationErrorOptions{
 		NonRetryable: true, Cause: failed, Category: sdktemporal.ApplicationErrorCategoryBenign,
 	})

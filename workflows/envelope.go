@@ -88,7 +88,7 @@ var signalHandlers = []struct {
 	{temporal.SignalSignerDeclined, "A signer has declined; the envelope is closed.", func(w *envelope, _ temporal.SignerSignal) { w.close(models.StatusDeclined) }},
 	{temporal.SignalVoided, "The sender or an operator has voided the envelope.", func(w *envelope, _ temporal.SignerSignal) { w.close(models.StatusVoided) }},
 	{temporal.SignalRescheduled, "The deadline or the reminders have changed.", func(w *envelope, _ temporal.SignerSignal) { w.reload = true }},
-	{temporal.SignalSealingFailed, "An attempt at sealing has failed for a reason that does not pass by itself.", func(w *envelope, _ temporal.SignerSignal) { w.plan.Problem = models.SealingFailing }},
+	{temporal.SignalSealingFailed, "A sealing attempt has failed for a reason that requires intervention.", func(w *envelope, _ temporal.SignerSignal) { w.plan.Problem = models.SealingFailing }},
 }
 
 // listen handles the signals in order of arrival until the workflow is canceled.
@@ -126,7 +126,7 @@ func (w *envelope) nextPhase() string {
 // load takes the plan from the workflow's input, or reads it from the database if the input has none.
 func (w *envelope) load(ctx workflow.Context, plan *temporal.Plan) error {
 	err := workflow.SetQueryHandlerWithOptions(ctx, temporal.QueryProgress, w.progress, workflow.QueryHandlerOptions{
-		Description: "The awaited signers, the deadline, and the current step",
+		Description: "The awaited signers, the deadline and the current step",
 	})
 	if err != nil {
 		return fmt.Errorf("register query: %w", err)
@@ -145,7 +145,7 @@ func (w *envelope) load(ctx workflow.Context, plan *temporal.Plan) error {
 }
 
 func (w *envelope) readPlan(ctx workflow.Context) (plan temporal.Plan, err error) {
-	local := workflow.WithLocalActivityOptions(ctx, localOptions("Read the routing and the times from the database"))
+	local := workflow.WithLocalActivityOptions(ctx, localOptions("Read the routing and the deadlines from the database"))
 	err = workflow.ExecuteLocalActivity(local, acts.LoadPlan, w.EnvelopeInput).Get(ctx, &plan)
 	return plan, err
 }
@@ -195,7 +195,7 @@ func (w *envelope) seal(ctx workflow.Context) error {
 			return err
 		}
 	}
-	return w.sealAttempt(ctx, sealOptions("After a failure"), true)
+	return w.sealAttempt(ctx, sealOptions("Delay after a failure"), true)
 }
 
 func (w *envelope) sealAttempt(ctx workflow.Context, opts workflow.ActivityOptions, visible bool) error {
@@ -238,7 +238,7 @@ func (w *envelope) sendCopies(ctx workflow.Context) error {
 
 // sendClosing notifies the invited recipients that the envelope has closed.
 func (w *envelope) sendClosing(ctx workflow.Context) error {
-	return w.sendLast(ctx, task{stuck: stuckClosing, activity: acts.SendClosing, in: w.EnvelopeInput, options: mailOptions("Notify the recipients of the end")})
+	return w.sendLast(ctx, task{stuck: stuckClosing, activity: acts.SendClosing, in: w.EnvelopeInput, options: mailOptions("Notify the recipients that the envelope has closed")})
 }
 
 func (w *envelope) sendLast(ctx workflow.Context, t task) error {

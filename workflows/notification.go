@@ -10,14 +10,14 @@ import (
 
 // Notification emails the console user who sent an envelope about an event.
 func Notification(ctx workflow.Context, in temporal.NotificationInput) error {
-	workflow.SetCurrentDetails(ctx, "Notifying the sender; if this stays, see the pending activity's last failure: the mail server does not accept it.")
+	workflow.SetCurrentDetails(ctx, "Notifying the sender; if this does not change, see the last failure of the pending activity: the mail server does not accept the email.")
 	return new(stuckTracker).run(ctx, task{stuck: stuckNotification, activity: acts.NotifySender, in: in, options: mailOptions("Notify the sender")}, nil)
 }
 
 // Digest emails a console user the events of the envelopes that they sent. It gives up after half a day, because the
 // next digest contains the unsent events.
 func Digest(ctx workflow.Context, in temporal.DigestInput) error {
-	workflow.SetCurrentDetails(ctx, "Sending the daily digest; if this stays, see the pending activity's last failure.")
+	workflow.SetCurrentDetails(ctx, "Sending the daily digest; if this does not change, see the last failure of the pending activity.")
 	opts := mailOptions("Send the daily digest")
 	opts.ScheduleToCloseTimeout = 12 * time.Hour
 	return execute(ctx, opts, acts.SendDigest, in).Get(ctx, nil)

@@ -21,7 +21,7 @@ func Reconcile(ctx workflow.Context) (reconcile.Position, error) {
 			return from, err
 		}
 	}
-	workflow.SetCurrentDetails(ctx, "Comparing the database's unfinished work with the workflows that run. If this stays, see the pending activity's last failure.")
+	workflow.SetCurrentDetails(ctx, "Comparing unfinished work in the database with the running workflows. If this does not change, see the last failure of the pending activity.")
 	opts := activityOptions("Start missing workflows", 10*time.Minute)
 	opts.RetryPolicy = retryForever(time.Minute)
 	var round activities.ReconcileRound
@@ -45,7 +45,7 @@ func describeReconciled(round activities.ReconcileRound) string {
 		text = fmt.Sprintf("Workflows started: %d. ", n)
 	}
 	if text += strings.Join(parts, "; ") + "."; round.Next != (reconcile.Position{}) {
-		text += " The next run goes on with " + string(round.Next.Work) + "."
+		text += " The next run continues with " + string(round.Next.Work) + "."
 	}
 	return text
 }

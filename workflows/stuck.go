@@ -92,7 +92,7 @@ func (t *stuckTracker) update(ctx workflow.Context, failing []string) error {
 		update = temporal.AttrStuck.ValueSet(failing[0])
 	}
 	if err := workflow.UpsertTypedSearchAttributes(ctx, update); err != nil {
-		return fmt.Errorf("show what is stuck: %w", err)
+		return fmt.Errorf("set the search attribute Stuck: %w", err)
 	}
 	return nil
 }

@@ -193,11 +193,11 @@ func TestDetails_OfEveryWorkflow(t *testing.T) {
 		want     string
 	}{
 		"delivery before its first attempt": {workflows.Delivery, []any{temporal.DeliveryInput{Delays: delays}}, time.Second, "Waiting 1m0s before the first attempt."},
-		"delivery":                          {workflows.Delivery, []any{temporal.DeliveryInput{Delays: delays}}, 2 * time.Minute, "Delivering, in at most 5 attempts"},
+		"delivery":                          {workflows.Delivery, []any{temporal.DeliveryInput{Delays: delays}}, 2 * time.Minute, "Delivering, with at most 5 attempts"},
 		"reinvite":                          {workflows.Reinvite, []any{temporal.InviteInput{EnvelopeInput: in}}, time.Minute, "Sending a renewed link"},
 		"deletion reminder":                 {workflows.DeletionReminder, []any{temporal.DeletionInput{EnvelopeInput: in, Days: 1}}, time.Minute, "Reminding recipients that 1 day(s) are left"},
 		"timestamp":                         {workflows.Timestamp, []any{in}, time.Minute, "Waiting for the time-stamp authority"},
-		"anchor":                            {workflows.Anchor, nil, time.Minute, "Having the heads of the audit chains time-stamped"},
+		"anchor":                            {workflows.Anchor, nil, time.Minute, "Time-stamping the heads of the audit chains"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -224,8 +224,8 @@ func TestDetails_OfEveryWorkflow(t *testing.T) {
 func TestDetails_OfFailedDelivery(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{
-		"the endpoint answered 503 Service Unavailable": "Given up: the endpoint answered 503 Service Unavailable",
-		"": "Given up: the last attempt was cut off",
+		"the endpoint responded with 503 Service Unavailable": "Given up: the endpoint responded with 503 Service Unavailable",
+		"": "Given up: the last attempt was interrupted",
 	} {
 		env := newEnvironment(quiet(t))
 		env.RegisterActivity(acts)
@@ -248,7 +248,7 @@ func TestDetails_OfFailedDelivery(t *testing.T) {
 // already settled.
 func TestDetails_OfDelivery(t *testing.T) {
 	t.Parallel()
-	for delivered, want := range map[bool]string{true: "Delivered.", false: "Nothing was left to do"} {
+	for delivered, want := range map[bool]string{true: "Delivered.", false: "Nothing left to do"} {
 		env := newEnvironment(quiet(t))
 		env.RegisterActivity(acts)
 		env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(activities.DeliverResult{Delivered: delivered}, nil)

@@ -26,13 +26,13 @@ func Timestamp(ctx workflow.Context, in temporal.EnvelopeInput) error {
 // Anchor requests a time-stamp for the heads of all audit chains with events since the last anchor. It retries the
 // request to the authority until it succeeds.
 func Anchor(ctx workflow.Context) error {
-	workflow.SetCurrentDetails(ctx, "Having the heads of the audit chains time-stamped; if this stays, see the pending activity's last failure.")
+	workflow.SetCurrentDetails(ctx, "Time-stamping the heads of the audit chains; if this does not change, see the last failure of the pending activity.")
 	opts := activityOptions("Anchor the audit trail", 12*time.Hour)
 	opts.RetryPolicy = retryForever(10 * time.Minute)
 	var done activities.AnchorResult
 	if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), acts.AnchorAudit).Get(ctx, &done); err != nil {
 		return err
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Anchor %d holds %d audit chains.", done.Number, done.Entries))
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Anchor %d contains %d audit chains.", done.Number, done.Entries))
 	return nil
 }

@@ -109,7 +109,7 @@ func (c *conversion) field(f *Field) {
 		c.note(f, "has no position on a page; omitted")
 		return
 	case role < 0:
-		c.note(f, "belongs to no submitter; omitted")
+		c.note(f, "is not assigned to a submitter; omitted")
 		return
 	case !known && !choice:
 		c.note(f, "the type %s is not supported; omitted", f.Type)
@@ -122,7 +122,7 @@ func (c *conversion) field(f *Field) {
 		return
 	case choice: // all options share one area, so the field becomes a list
 		if f.Type == "multiple" {
-			c.note(f, "several choices in one place become a list with one choice")
+			c.note(f, "a multiple-choice field with a single position becomes a list that allows one choice")
 		}
 		kind = "select"
 	}
@@ -175,7 +175,7 @@ func (c *conversion) typed(f *Field, out *countersign.FieldRequest) {
 			out.DefaultValue = at.Format(layouts.Replace(cmp.Or(text(out.Format), "yyyy-MM-dd")))
 		}
 	case out.Type == "signature" || out.Type == "initial" || out.Type == "stamp" || out.Type == "attachment":
-		c.note(f, "a picture or file cannot be prefilled")
+		c.note(f, "an image or file cannot be prefilled")
 		out.ReadOnly = nil
 	default:
 		out.DefaultValue = value
@@ -246,7 +246,7 @@ func (c *conversion) choices(f *Field, base countersign.FieldRequest) {
 	for i, a := range f.Areas {
 		at := slices.IndexFunc(f.Options, func(o Option) bool { return o.UUID == a.Option })
 		if at < 0 {
-			c.note(f, "a position without an option; omitted")
+			c.note(f, "a position has no option; the position is omitted")
 			continue
 		}
 		option := cmp.Or(f.Options[at].Value, "Option "+strconv.Itoa(at+1))

@@ -62,7 +62,7 @@ func (s *server) createDraft(ctx context.Context, _ *mcp.CallToolRequest, in dra
 	}
 	for _, name := range in.Files {
 		if err := s.upload(ctx, e.ID, name); err != nil {
-			return nil, fmt.Errorf("%s (the draft %s was created without it): %w", clean(name, maxText), e.ID, err)
+			return nil, fmt.Errorf("%s (draft %s was created without it): %w", clean(name, maxText), e.ID, err)
 		}
 	}
 	if e, err = s.Client.Envelope(ctx, e.ID); err != nil {

@@ -29,11 +29,11 @@ func ifUnchanged(tag string) api.RequestEditorFn {
 
 // heading returns the first line of a confirmation request, which identifies the envelope.
 func heading(verb string, e *countersign.Envelope) string {
-	return fmt.Sprintf("%s the envelope %q (%s)?", verb, cleanPtr(e.Subject), e.ID)
+	return fmt.Sprintf("%s envelope %q (%s)?", verb, cleanPtr(e.Subject), e.ID)
 }
 
 func signerLine(g *api.Signer) string {
-	by := map[api.AuthMethod]string{api.AuthMethodEmailOtp: "code by mail", api.AuthMethodSmsOtp: "code by text message", api.AuthMethodNone: "no code: the link alone identifies them"}[g.AuthMethod]
+	by := map[api.AuthMethod]string{api.AuthMethodEmailOtp: "code by email", api.AuthMethodSmsOtp: "code by text message", api.AuthMethodNone: "no code: the link alone identifies them"}[g.AuthMethod]
 	return fmt.Sprintf("- %s, group %d, %s, %s", who(g), g.RoutingOrder, by, g.Status)
 }
 
@@ -157,7 +157,7 @@ func (s *server) confirmReminder(ctx context.Context, req *mcp.CallToolRequest, 
 		return nil, err
 	}
 	q := confirmationRequest{envelope: e.ID}
-	text := []string{heading("Send new links for", e), "The links they have end. To:"}
+	text := []string{heading("Send new links for", e), "Their current links will stop working. To:"}
 	for i := range e.Signers {
 		if g := &e.Signers[i]; canSignNow(g) {
 			q.remind = append(q.remind, reminded{g.ID, shown(g)})
@@ -201,5 +201,5 @@ func (s *server) confirmVoid(ctx context.Context, req *mcp.CallToolRequest, in v
 	if reason := strings.TrimSpace(in.Reason); reason != "" {
 		text = append(text, fmt.Sprintf("Reason: %q", clean(reason, maxConfirmedText)))
 	}
-	return s.requestConfirmation(req, confirmationRequest{envelope: e.ID, tag: tag}, text, "Void the envelope")
+	return s.requestConfirmation(req, confirmationRequest{envelope: e.ID, tag: tag}, text, "Void")
 }

@@ -60,7 +60,7 @@ func (s *server) explainEnvelope(ctx context.Context, _ *mcp.CallToolRequest, in
 		return nil, err
 	}
 	if e.TenantID != s.Tenant {
-		return nil, fmt.Errorf("there is no envelope %s of the tenant %s", id, s.Tenant)
+		return nil, fmt.Errorf("envelope %s not found in tenant %s", id, s.Tenant)
 	}
 	x := &explanation{ID: e.ID, Subject: cleanPtr(e.Subject), Status: string(e.Status), Page: s.page(e.ID)}
 	switch e.Status {
@@ -99,7 +99,7 @@ func explainSigners(x *explanation, e *api.ConsoleEnvelope) {
 			x.waits("%s was invited and has not opened the link", who(g))
 		case api.SignerStatusViewed:
 			open++
-			x.waits("%s has opened the link and not signed", who(g))
+			x.waits("%s has opened the link but has not signed", who(g))
 		case api.SignerStatusPending:
 			open++
 			x.waits("%s signs later, in group %d", who(g), g.RoutingOrder)
@@ -128,7 +128,7 @@ func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 		case m.FailedAt != nil:
 			x.problem("the email %q to %s permanently failed: %s; correct the address", m.Kind, who(g), clean(m.Error, maxText))
 		case m.Attempts > 0 && m.Error != "":
-			x.problem("the email %q to %s is not sent after %d attempts: %s; it is retried", m.Kind, who(g), m.Attempts, clean(m.Error, maxText))
+			x.problem("the email %q to %s could not be sent in %d attempts: %s; it will be retried", m.Kind, who(g), m.Attempts, clean(m.Error, maxText))
 		default:
 			x.waits("the email %q to %s is being sent", m.Kind, who(g))
 		}
@@ -165,7 +165,7 @@ func (s *server) explainDeliveries(ctx context.Context, x *explanation, all []ap
 		if failed++; failed > maxFailedDelivery {
 			continue
 		}
-		reason := "no answer"
+		reason := "no response"
 		detail, err := countersign.Answer(s.Client.API.GetDeliveryWithResponse(ctx, d.ID))
 		if err != nil {
 			return err
@@ -175,9 +175,9 @@ func (s *server) explainDeliveries(ctx context.Context, x *explanation, all []ap
 		}
 		again := "it permanently failed; resend it in the console"
 		if d.Status == api.DeliveryStatusPending {
-			again = "it is retried"
+			again = "it will be retried"
 		}
-		x.problem("the webhook %s to %s is not delivered after %d attempts: %s; %s", clean(d.Event, maxText), host(d.WebhookURL), d.Attempts, reason, again)
+		x.problem("the webhook %s to %s could not be delivered in %d attempts: %s; %s", clean(d.Event, maxText), host(d.WebhookURL), d.Attempts, reason, again)
 	}
 	if failed > maxFailedDelivery {
 		x.problem("%d more webhook deliveries failed", failed-maxFailedDelivery)
@@ -187,7 +187,7 @@ func (s *server) explainDeliveries(ctx context.Context, x *explanation, all []ap
 
 func host(address *string) string {
 	if address == nil {
-		return "an endpoint that was deleted"
+		return "a deleted endpoint"
 	}
 	u, err := url.Parse(*address)
 	if err != nil || u.Host == "" {

@@ -28,7 +28,7 @@ func (s *server) inFolder(name string) (string, error) {
 		}
 	}
 	if !filepath.IsLocal(name) {
-		return "", errors.New("file must be inside the shared folder")
+		return "", errors.New("file must be in the shared folder")
 	}
 	return filepath.Clean(name), nil
 }

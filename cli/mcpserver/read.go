@@ -36,7 +36,7 @@ type row struct {
 func pageSize(limit int) (int, error) {
 	size := cmp.Or(limit, 20)
 	if size < 1 || size > 50 {
-		return 0, errors.New("limit must be from 1 to 50")
+		return 0, errors.New("limit must be between 1 and 50")
 	}
 	return size, nil
 }

@@ -115,13 +115,13 @@ func TestExplainNamesWhatIsStuck(t *testing.T) {
 		stuck bool
 		has   string
 	}{
-		"nothing": {answers{inspect: envelope(map[string]any{"mails": []any{sent}}), progress: waiting}, false, "Ada <ada@example.com> has opened the link and not signed"},
+		"nothing": {answers{inspect: envelope(map[string]any{"mails": []any{sent}}), progress: waiting}, false, "Ada <ada@example.com> has opened the link but has not signed"},
 		"a mail that was refused": {answers{inspect: envelope(map[string]any{"mails": []any{
 			mail("2026-11-02T10:00:00Z", "reminder", map[string]any{"failedAt": "2026-11-02T10:00:01Z", "error": "550 no mailbox for https://sign.example.com/sign/" + linkToken}), sent,
 		}}), progress: waiting}, true, `the email \"reminder\" to Ada <ada@example.com> permanently failed: 550 no mailbox`},
 		"a mail that is tried again": {
 			answers{inspect: envelope(map[string]any{"mails": []any{mail("2026-11-02T10:00:00Z", "invitation", map[string]any{"error": "connection refused"})}}), progress: waiting},
-			true, "is not sent after 3 attempts: connection refused; it is retried",
+			true, "could not be sent in 3 attempts: connection refused; it will be retried",
 		},
 		"a refused mail before one that arrived": {answers{inspect: envelope(map[string]any{"mails": []any{
 			mail("2026-11-01T09:00:00Z", "invitation", map[string]any{"failedAt": "2026-11-01T09:00:01Z", "error": "550"}), sent,
@@ -155,7 +155,7 @@ func TestOtherTenantsAreOutOfReach(t *testing.T) {
 	for _, tool := range []string{"get_envelope", "explain_envelope", "send_envelope", "remind_signers", "void_envelope"} {
 		text, rejected := call(t, session, tool)
 		require.True(t, rejected, tool)
-		require.Contains(t, text, "there is no envelope")
+		require.Contains(t, text, "not found in tenant")
 		require.NotContains(t, text, "Not yours")
 	}
 }

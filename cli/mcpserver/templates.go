@@ -105,7 +105,7 @@ func (s *server) getTemplate(ctx context.Context, _ *mcp.CallToolRequest, in tem
 		return nil, err
 	}
 	if t.TenantID != nil && *t.TenantID != s.Tenant {
-		return nil, fmt.Errorf("there is no template %s of the tenant %s", id, s.Tenant)
+		return nil, fmt.Errorf("template %s not found in tenant %s", id, s.Tenant)
 	}
 	return s.viewTemplate(t), nil
 }

@@ -83,7 +83,7 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("countersign: %w", err)
 	}
 	if req.URL.Scheme != base.Scheme || !strings.EqualFold(req.URL.Host, base.Host) {
-		return nil, fmt.Errorf("countersign: the token is only for %s and is not sent to %s://%s", c.transport.base, req.URL.Scheme, req.URL.Host)
+		return nil, fmt.Errorf("countersign: the token is only valid for %s and is not sent to %s://%s", c.transport.base, req.URL.Scheme, req.URL.Host)
 	}
 	return c.transport.Do(req)
 }
@@ -94,7 +94,7 @@ func parseAddress(address string) (string, error) {
 		return "", fmt.Errorf("countersign: %q is not the address of a service, such as https://sign.example.com", address)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", errors.New("countersign: the address of the service has no user, query or fragment")
+		return "", errors.New("countersign: the address of the service must not contain a user, query or fragment")
 	}
 	return strings.TrimRight(u.String(), "/"), nil
 }
@@ -147,7 +147,7 @@ func created[T any](res createdResponse[T], err error) (*T, error) {
 func answered[T any](body *T, res response) (*T, error) {
 	if body == nil {
 		text := bytes.TrimSpace(res.GetBody())
-		return nil, &Error{Status: res.StatusCode(), Code: "unexpected_response", Message: fmt.Sprintf("the answer is not JSON: %.100q; is the address right?", text)}
+		return nil, &Error{Status: res.StatusCode(), Code: "unexpected_response", Message: fmt.Sprintf("the response is not JSON: %.100q; check the address", text)}
 	}
 	return body, nil
 }

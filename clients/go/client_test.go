@@ -437,7 +437,7 @@ func TestNew_InvalidAddress_IsRejected(t *testing.T) {
 	var refused *Error
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, "unexpected_response", refused.Code)
-	require.Contains(t, err.Error(), "is the address right?")
+	require.Contains(t, err.Error(), "check the address")
 }
 
 func TestRedirect_GetsNoSecret(t *testing.T) {

@@ -71,9 +71,9 @@ func refusal(res *http.Response, now time.Time) *Error {
 	}
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	e.Code = "unexpected_response"
-	e.Message = fmt.Sprintf("%s answered %d %s, which is not how Countersign answers: is the address right?", res.Request.URL.Host, res.StatusCode, kind)
+	e.Message = fmt.Sprintf("%s responded with %d %s, which is not a Countersign response: check the address", res.Request.URL.Host, res.StatusCode, kind)
 	if to := res.Header.Get("Location"); to != "" && res.StatusCode < http.StatusBadRequest {
-		e.Message = fmt.Sprintf("%s refers to %s: is that the address of the service?", res.Request.URL.Host, to)
+		e.Message = fmt.Sprintf("%s redirects to %s: check the address of the service", res.Request.URL.Host, to)
 	}
 	return e
 }

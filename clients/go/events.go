@@ -99,7 +99,7 @@ func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventReco
 			}
 		}
 		o.Since = time.Time{}
-		stopped := errors.New("the caller has enough")
+		stopped := errors.New("iteration stopped by the caller")
 		for attempt := 0; ; attempt++ {
 			got := false
 			err := c.followOnce(ctx, &o, func(e EventRecord) error {

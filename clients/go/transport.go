@@ -199,7 +199,7 @@ func (t *transport) requestToken(ctx context.Context, form string) (string, time
 	if res.StatusCode != http.StatusOK {
 		refused := refusal(res, t.now())
 		if refused.Status == http.StatusNotFound {
-			refused.Code, refused.Message = "unexpected_response", "there is no service at "+t.base+": is the address right?"
+			refused.Code, refused.Message = "unexpected_response", "no service found at "+t.base+": check the address"
 		}
 		return "", 0, refused
 	}
@@ -209,7 +209,7 @@ func (t *transport) requestToken(ctx context.Context, form string) (string, time
 		ExpiresIn   int    `json:"expires_in"`
 	}
 	if err := json.NewDecoder(io.LimitReader(res.Body, maxErrorBody)).Decode(&answer); err != nil || answer.AccessToken == "" || answer.ExpiresIn <= 0 {
-		return "", 0, &Error{Status: res.StatusCode, Code: "unexpected_response", Message: req.URL.Host + " gave no access token: is the address right?"}
+		return "", 0, &Error{Status: res.StatusCode, Code: "unexpected_response", Message: req.URL.Host + " returned no access token: check the address"}
 	}
 	return answer.AccessToken, time.Duration(answer.ExpiresIn) * time.Second, nil
 }

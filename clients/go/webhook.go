@@ -27,7 +27,7 @@ type Event = api.Notice
 const Tolerance = 5 * time.Minute
 
 // ErrSignature reports that a delivery is not from the service, or is too old.
-var ErrSignature = errors.New("countersign: the delivery carries no valid signature")
+var ErrSignature = errors.New("countersign: the delivery has no valid signature")
 
 // Verify verifies a delivery by its Standard Webhooks headers and parses it. body is the unchanged body of the
 // request. The delivery must be signed with one of secrets. Pass both secrets while one is being replaced. A delivery
@@ -43,7 +43,7 @@ func verifyAt(now time.Time, body []byte, header http.Header, secrets ...string)
 		return nil, ErrSignature
 	}
 	if age := now.Sub(time.Unix(secs, 0)); age > Tolerance || age < -Tolerance {
-		return nil, fmt.Errorf("%w: its time differs by %s", ErrSignature, age.Abs().Round(time.Second))
+		return nil, fmt.Errorf("%w: its time differs from the current time by %s", ErrSignature, age.Abs().Round(time.Second))
 	}
 	valid := false
 	for signature := range strings.FieldsSeq(header.Get("Webhook-Signature")) {

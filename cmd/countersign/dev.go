@@ -257,7 +257,7 @@ func (d devCommand) greet(i devdir.Info, took time.Duration, building bool) {
 	}
 	waiting := ""
 	if building {
-		waiting = "\n  Temporal is still being compiled. You can send and sign now; emails go out, and signed\n  documents are sealed, as soon as it runs.\n"
+		waiting = "\n  Temporal is still being compiled. You can send and sign now; emails are sent, and signed\n  documents are sealed, as soon as it is running.\n"
 	}
 	//nolint:forbidigo // this is the purpose of the command
 	fmt.Printf(`
@@ -274,10 +274,10 @@ func (d devCommand) greet(i devdir.Info, took time.Duration, building bool) {
   Temporal UI                   %[12]s
   Data                          %[13]s
 
-  Ctrl-C stops everything; the data stays.
+  Ctrl-C stops everything; the data is kept.
 
 `, took.Seconds(), waiting, i.ConsoleURL, i.ConsoleEmail, i.ConsolePassword, program, file, i.InboxURL, i.BaseURL, i.ClientID, i.ClientSecret,
-		cmp.Or(i.TemporalUIURL, "not run by this program"), d.DataDir)
+		cmp.Or(i.TemporalUIURL, "not started by this program"), d.DataDir)
 }
 
 // greetTemporal reports that the Temporal server is running, or why it is not.

@@ -175,9 +175,9 @@ func (x *doctor) partitions(ctx context.Context, s *store.Store) {
 	case err != nil:
 		x.fail("partitions", err, "Check the database.")
 	case until.Sub(now()) < monthEnd:
-		x.add("partitions", warned, "made until "+until.Format(time.DateOnly), "The workflow Cleanup creates them: check in Temporal that its schedule `cleanup` runs, and why it fails. No data is lost: until then, rows go to the default partition.")
+		x.add("partitions", warned, "created up to "+until.Format(time.DateOnly), "The workflow Cleanup creates them: check in Temporal that its schedule `cleanup` is running, and why the workflow fails. No data is lost: until then, rows are stored in the default partition.")
 	default:
-		x.ok("partitions", "made until "+until.Format(time.DateOnly))
+		x.ok("partitions", "created up to "+until.Format(time.DateOnly))
 	}
 }
 
@@ -186,7 +186,7 @@ func (x *doctor) masterKey(ctx context.Context, s *store.Store) {
 		x.fail("master_key", err, "Add the key that the database was written with to COUNTERSIGN_MASTER_KEY, after a comma.")
 		return
 	}
-	x.ok("master_key", "opens the service's keys")
+	x.ok("master_key", "decrypts the service's keys")
 }
 
 // Limits for clock skew. Above skewNotice, doctor warns. Above skewLimit, the check fails. Links, codes and the order
@@ -239,7 +239,7 @@ func (x *doctor) temporal(ctx context.Context, cfg config.Config) {
 		err = temporal.Check(within, c)
 	}
 	if err != nil {
-		x.fail("temporal", err, "Check that COUNTERSIGN_TEMPORAL_ADDRESS is correct and reachable from here, and for Temporal Cloud the API key or certificate. Signing continues without it; everything else waits.")
+		x.fail("temporal", err, "Check that COUNTERSIGN_TEMPORAL_ADDRESS is correct and reachable from here, and for Temporal Cloud the API key or certificate. Signing continues without Temporal; everything else is delayed.")
 		x.skip("not checked: no connection to Temporal", "namespace", "search_attributes", "workers")
 		return
 	}
@@ -277,7 +277,7 @@ func (x *doctor) namespace(ctx context.Context, c client.Client, cfg config.Conf
 	case len(unserved) > 0:
 		x.add("workers", warned, fmt.Sprintf("%d of %d task queues have no worker", len(unserved), len(temporal.Queues)), "Start `countersign worker`.")
 	default:
-		x.ok("workers", "poll every task queue")
+		x.ok("workers", "every task queue has a worker")
 	}
 	x.versions(ctx, c, cfg)
 	x.workflowTasks(ctx, c, name)
@@ -289,12 +289,12 @@ func (x *doctor) workflowTasks(ctx context.Context, c client.Client, name string
 	n, example, err := temporal.FailingWorkflowTasks(ctx, c, name)
 	switch {
 	case err != nil:
-		x.add("workflow_tasks", warned, oneLine(err), "Search in the Temporal UI for TemporalReportedProblems.")
+		x.add("workflow_tasks", warned, oneLine(err), "Search for TemporalReportedProblems in the Temporal UI.")
 	case n > 0:
 		x.add("workflow_tasks", failed, fmt.Sprintf("%d workflow(s) are blocked because their code fails, including %s", n, example),
 			"Run the build that started the workflows, or terminate them: the schedule reconcile restarts them within minutes. See docs/run/troubleshooting.md.")
 	default:
-		x.ok("workflow_tasks", "none fails")
+		x.ok("workflow_tasks", "none are failing")
 	}
 }
 
@@ -306,7 +306,7 @@ func (x *doctor) files(ctx context.Context, cfg config.Config) {
 		err = b.Check(ctx)
 	}
 	if err != nil {
-		x.fail("files", err, "Check that COUNTERSIGN_BLOB_URL is correct, that space is left, and that this user may write, read, list and delete there.")
+		x.fail("files", err, "Check that COUNTERSIGN_BLOB_URL is correct, that there is free space, and that this user can write, read, list and delete files there.")
 		return
 	}
 	x.ok("files", "a file was written, read and deleted")
@@ -328,7 +328,7 @@ func (x *doctor) seal(ctx context.Context, cfg config.Config, s *store.Store) {
 		return
 	}
 	end := sealer.NotAfter()
-	detail := "a trial signature verifies; the certificate ends on " + end.UTC().Format(time.DateOnly)
+	detail := "a test signature verifies; the certificate expires on " + end.UTC().Format(time.DateOnly)
 	if end.Sub(now()) < certificateNotice {
 		x.add("seal_key", warned, detail, renew)
 		return
@@ -347,7 +347,7 @@ func (x *doctor) timestamps(ctx context.Context, cfg config.Config, s *store.Sto
 	defer cancel()
 	sum := sha256.Sum256([]byte("countersign"))
 	if _, err := newTimestampAuthority(cfg).Stamp(ctx, sum[:]); err != nil {
-		x.fail("timestamps", err, "Check that COUNTERSIGN_TSA_URL is correct and reachable from here. Until it responds, anchors wait, and so do seals unless COUNTERSIGN_TSA_OPTIONAL is set.")
+		x.fail("timestamps", err, "Check that COUNTERSIGN_TSA_URL is correct and reachable from here. Until it responds, the audit trail cannot be anchored, and documents cannot be sealed unless COUNTERSIGN_TSA_OPTIONAL is set.")
 	} else {
 		x.ok("timestamps", "the authority time-stamps a digest")
 	}

@@ -32,7 +32,7 @@ func (x *doctor) overdueWork(ctx context.Context, cfg config.Config, s *store.St
 	}{
 		{"overdue", "no envelope is open past its deadline", "%d envelope(s) are open past their deadline", lag.Overdue, failed, workers},
 		{
-			"sealing", "no signed envelope waits for its seal", "%d envelope(s) wait for their seal, 5 minutes after the last signature", lag.Sealing, failed,
+			"sealing", "no fully signed envelope is waiting to be sealed", "%d envelope(s) are not sealed 5 minutes after the last signature", lag.Sealing, failed,
 			"`countersign envelope stuck` lists envelopes that cannot be sealed. " + workers,
 		},
 		{
@@ -41,11 +41,11 @@ func (x *doctor) overdueWork(ctx context.Context, cfg config.Config, s *store.St
 		},
 		{
 			"purges", "no purge is late", "the files of %d envelope(s) should have been purged", lag.Purges, warned,
-			"The latest run of the schedule " + temporal.ScheduleCleanup + " in the Temporal UI and the worker's log show the cause.",
+			"For the cause, see the latest run of the schedule " + temporal.ScheduleCleanup + " in the Temporal UI and the worker's log.",
 		},
 		{
-			"lost", "the last round of reconcile found no workflow missing", "the last round of reconcile found %d workflow(s) missing, and started them", lag.Lost, warned,
-			"Check in the Temporal UI what ended them, and that the number falls to zero within minutes.",
+			"lost", "the last run of reconcile found no missing workflows", "the last run of reconcile found %d missing workflow(s) and started them", lag.Lost, warned,
+			"Check in the Temporal UI what closed them, and that the number drops to zero within minutes.",
 		},
 	} {
 		if c.n == 0 {
@@ -57,11 +57,11 @@ func (x *doctor) overdueWork(ctx context.Context, cfg config.Config, s *store.St
 	const run = "Check that a worker is running, and in the Temporal UI that the schedule " + temporal.ScheduleReconcile + " is not paused."
 	switch age := now().Sub(lag.Reconciled); {
 	case lag.Reconciled.IsZero():
-		x.add("reconcile", warned, "lost workflows have never been checked for", run)
+		x.add("reconcile", warned, "no check for lost workflows has run yet", run)
 	case age > reconcileNotice:
-		x.add("reconcile", warned, "lost workflows were last checked for "+age.Round(time.Minute).String()+" ago", run)
+		x.add("reconcile", warned, "the last check for lost workflows was "+age.Round(time.Minute).String()+" ago", run)
 	default:
-		x.ok("reconcile", "lost workflows were last checked for "+age.Round(time.Second).String()+" ago")
+		x.ok("reconcile", "the last check for lost workflows was "+age.Round(time.Second).String()+" ago")
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 func (x *doctor) mail(ctx context.Context, cfg config.Config) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	advice := "Check COUNTERSIGN_SMTP_URL: host, port, TLS, user and password. Until it works, invitations wait and requests for codes fail."
+	advice := "Check COUNTERSIGN_SMTP_URL: host, port, TLS, user and password. Until the mail server accepts email, invitations are delayed and requests for codes fail."
 	if cfg.SMTP().OAuth != (notify.OAuthConfig{}) {
-		advice = "Check COUNTERSIGN_SMTP_URL (host, port and mailbox) and the settings COUNTERSIGN_SMTP_OAUTH_…: the application requires permission to send as the mailbox. Until it works, invitations wait and requests for codes fail."
+		advice = "Check COUNTERSIGN_SMTP_URL (host, port and mailbox) and the settings COUNTERSIGN_SMTP_OAUTH_…: the application requires permission to send as the mailbox. Until the mail server accepts email, invitations are delayed and requests for codes fail."
 	}
 	m, err := notify.NewSMTP(cfg.SMTP())
 	if err == nil {

@@ -45,10 +45,10 @@ func (x *doctor) trust(ctx context.Context, cfg config.Config, s *store.Store) {
 			revoked++
 		}
 	}
-	detail := fmt.Sprintf("verdicts trust %d sealing certificate(s) and %d record key(s) of this installation, %d of them revoked, and %d other sealer(s)",
+	detail := fmt.Sprintf("verification trusts %d sealing certificate(s) and %d record key(s) of this installation, %d of them revoked, and %d other sealer(s)",
 		len(own), len(keys.RecordKeys), revoked, len(others.Sealers))
 	if len(own)+len(others.Sealers) == 0 {
-		x.add("trust", warned, detail, "A worker records its certificate when it starts; until then every verdict is \"untrusted\".")
+		x.add("trust", warned, detail, "A worker records its certificate when it starts; until then, every verdict is \"untrusted\".")
 	} else {
 		x.ok("trust", detail)
 	}
@@ -61,7 +61,7 @@ func (x *doctor) stampers(ctx context.Context, cfg config.Config, others trust.P
 		return
 	}
 	if others.Stampers == nil {
-		x.add("tsa_trust", warned, "no time-stamp authority is trusted: verdicts show times as not confirmed",
+		x.add("tsa_trust", warned, "no time-stamp authority is trusted: verification reports times as not confirmed",
 			"Set COUNTERSIGN_TRUST_TSA to the root certificate of the authority at COUNTERSIGN_TSA_URL.")
 		return
 	}
@@ -81,7 +81,7 @@ func (x *doctor) stampers(ctx context.Context, cfg config.Config, others trust.P
 	stamp := others.Evaluate(trust.Seal{Stamps: []trust.Stamp{{Certificates: t.Chain(), Time: t.Time}}}, now()).Stamps[0]
 	if stamp.Status != trust.Trusted {
 		x.add("tsa_trust", failed, fmt.Sprintf("the time-stamps of %s are not trusted by COUNTERSIGN_TRUST_TSA (%s)", stamp.Name, stamp.Code),
-			"Add the certificate of the authority that issued its certificate; until then its time-stamps are \"untrusted\".")
+			"Add the certificate of the authority that issued its certificate; until then, its time-stamps are \"untrusted\".")
 		return
 	}
 	x.ok("tsa_trust", fmt.Sprintf("%s is trusted, until %s", stamp.Name, stamp.To.UTC().Format(time.DateOnly)))

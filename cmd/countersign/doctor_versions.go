@@ -24,7 +24,7 @@ func (x *doctor) versions(ctx context.Context, c client.Client, cfg config.Confi
 	case cfg.WorkerDeployment == "":
 		x.ok("worker_versions", "every worker receives workflow tasks")
 	default:
-		x.ok("worker_versions", "workers of the current version of "+cfg.WorkerDeployment+" get the workflow tasks")
+		x.ok("worker_versions", "workers of the current version of "+cfg.WorkerDeployment+" receive the workflow tasks")
 	}
 }
 

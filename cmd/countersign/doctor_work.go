@@ -20,7 +20,7 @@ func (x *doctor) outbox(ctx context.Context, s *store.Store) {
 		x.fail("outbox", err, "Check the database.")
 	case oldest > outboxNotice:
 		x.add("outbox", warned, fmt.Sprintf("%d change(s) are waiting for Temporal, the oldest for %s", rows, oldest.Round(time.Second)),
-			"Check the lines temporal and workers; an API or a worker must be running to forward the changes.")
+			"Check the lines temporal and workers; an API or worker process must be running to forward the changes.")
 	default:
 		x.ok("outbox", fmt.Sprintf("%d change(s) are waiting for Temporal", rows))
 	}

@@ -108,7 +108,7 @@ func (v envelopeVoid) Run(ctx context.Context) error {
 		if _, err := s.Change(ctx, ref.AppID, ref.ID, func(e *models.Envelope) error { return e.VoidStuck(act, v.Reason) }); err != nil {
 			return err
 		}
-		return terminal.Printf("%s is voided", v.ID)
+		return terminal.Printf("%s was voided", v.ID)
 	})
 }
 
@@ -124,7 +124,7 @@ func (v envelopeArchive) Run(ctx context.Context) error {
 		if err := s.Archive(ctx, ref); err != nil {
 			return err
 		}
-		return terminal.Printf("%s is archived", v.ID)
+		return terminal.Printf("%s was archived", v.ID)
 	})
 }
 
@@ -140,6 +140,6 @@ func (v envelopeRestore) Run(ctx context.Context) error {
 		if err := s.Restore(ctx, v.ID); err != nil {
 			return err
 		}
-		return terminal.Printf("%s is in the database", v.ID)
+		return terminal.Printf("%s was restored to the database", v.ID)
 	})
 }

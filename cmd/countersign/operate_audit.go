@@ -110,7 +110,7 @@ func (a *auditSummary) total() error {
 		if l.Trusted {
 			trust = ", which is trusted"
 		}
-		if err := terminal.Printf("%d anchor(s), the last of %s by %s%s", a.anchors, l.StampedAt.UTC().Format(time.RFC3339), l.Authority, trust); err != nil {
+		if err := terminal.Printf("%d anchor(s), the latest from %s by %s%s", a.anchors, l.StampedAt.UTC().Format(time.RFC3339), l.Authority, trust); err != nil {
 			return err
 		}
 	}

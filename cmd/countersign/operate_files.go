@@ -51,7 +51,7 @@ func (s *sweepSummary) print() error {
 	if s.json {
 		return nil
 	}
-	what := "to be deleted, with --delete"
+	what := "can be deleted with --delete"
 	if s.deleting {
 		what = "deleted"
 	}

@@ -39,7 +39,7 @@ func (a *app) trace(ctx context.Context) error {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
 		defer cancel()
 		if err := stop(end); err != nil {
-			a.log.Warn("the last traces cannot be exported", "error", err)
+			a.log.Warn("the last traces could not be exported", "error", err)
 		}
 	}
 	return nil

@@ -81,7 +81,7 @@ func (r *pageRenderer) compile(ctx context.Context) error {
 	}
 	done := r.compiler.DoChan("", func() (any, error) {
 		if err := r.compileModule(r.open); err != nil {
-			r.log.WarnContext(r.open, "the renderer module is not compiled: rendering is slow", "error", err)
+			r.log.WarnContext(r.open, "could not compile the renderer module; rendering will be slow", "error", err)
 		}
 		r.compiled.Store(true)
 		return nil, nil //nolint:nilnil // only completion matters

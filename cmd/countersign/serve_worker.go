@@ -51,7 +51,7 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 	return failedPart(ctx)
 }
 
-var errPartEnded = errors.New("a part of the service has stopped")
+var errPartEnded = errors.New("a component of the service has stopped")
 
 // failedPart returns the error of the part whose failure ended ctx, or nil if ctx ended for another reason.
 func failedPart(ctx context.Context) error {

@@ -81,7 +81,7 @@ func (c setupCommand) Run() error {
 	if c.Host {
 		next = "systemctl enable --now countersign-api countersign-worker"
 	}
-	return terminal.Printf("Wrote %s: keep a copy of its %sMASTER_KEY in another place.\nThe seal's certificate is for trials: %s\n\nNext       %s\nConsole    %s/console\n  email    %s\n  password %s",
+	return terminal.Printf("Wrote %s: keep a copy of its %sMASTER_KEY in another place.\nThe sealing certificate is for trials only: %s\n\nNext       %s\nConsole    %s/console\n  email    %s\n  password %s",
 		envFile, config.Prefix, cert, next, strings.TrimRight(c.URL, "/"), c.Email, password)
 }
 

@@ -41,7 +41,7 @@ func (k keyRotate) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return terminal.Printf("%s signs from now on, everywhere within a minute", id)
+		return terminal.Printf("%s is now the signing key; every process uses it within a minute", id)
 	})
 }
 
@@ -63,7 +63,7 @@ func (k keyRevoke) Run(ctx context.Context) error {
 		if err := s.RevokeKey(ctx, k.ID, at, k.Reason); err != nil {
 			return err
 		}
-		return terminal.Printf("%s is revoked as of %s; only documents with a confirmed time-stamp from before then stay valid",
+		return terminal.Printf("%s is revoked as of %s; only documents with a confirmed time-stamp from before then remain valid",
 			k.ID, at.UTC().Format(time.RFC3339))
 	})
 }
@@ -137,10 +137,10 @@ func (v keyView) String() string {
 		line += ", until " + v.Until.Format(time.DateOnly)
 	}
 	if v.Signs {
-		line += "  signs now"
+		line += "  current"
 	}
 	if v.Revoked != nil {
-		line += fmt.Sprintf("  REVOKED from %s on: %s", v.Revoked.Format(time.RFC3339), trust.Printable(v.Reason))
+		line += fmt.Sprintf("  REVOKED as of %s: %s", v.Revoked.Format(time.RFC3339), trust.Printable(v.Reason))
 	}
 	return line
 }
@@ -157,7 +157,7 @@ func (k keyRewrap) Run(ctx context.Context) error {
 			return err
 		}
 		for _, row := range n.Unreadable {
-			if err := terminal.Printf("not re-encrypted: %s: it is damaged, or its key is missing in %sMASTER_KEY", row, config.Prefix); err != nil {
+			if err := terminal.Printf("not re-encrypted: %s: the data is damaged, or its key is missing from %sMASTER_KEY", row, config.Prefix); err != nil {
 				return err
 			}
 		}

@@ -97,7 +97,7 @@ func TestTrustOptions(t *testing.T) {
 func TestAnAuthorityAloneIsNotEnough(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load([]string{"COUNTERSIGN_TRUST_CA=ca.pem"}, config.Default())
-	require.ErrorContains(t, err, "COUNTERSIGN_TRUST_CA: needs COUNTERSIGN_TRUST_SEALERS")
+	require.ErrorContains(t, err, "COUNTERSIGN_TRUST_CA: requires COUNTERSIGN_TRUST_SEALERS")
 	cfg, err := config.Load([]string{"COUNTERSIGN_TRUST_CA=ca.pem", "COUNTERSIGN_TRUST_SEALERS=O=Acme, Inc.;b.pem"}, config.Default())
 	require.NoError(t, err)
 	require.Equal(t, []string{"O=Acme, Inc.", "b.pem"}, cfg.TrustSealers)

@@ -109,7 +109,7 @@ func (s *Server) PID() int { return s.cmd.Process.Pid }
 func (s *Server) Ended() <-chan struct{} { return s.ended }
 
 // Err returns an error that describes why the server exited unexpectedly.
-func (s *Server) Err() error { return fmt.Errorf("temporal has ended: %s", s.stderr.lastLine()) }
+func (s *Server) Err() error { return fmt.Errorf("temporal stopped: %s", s.stderr.lastLine()) }
 
 // stopLimit is the time that the server has to exit before it is killed.
 const stopLimit = 10 * time.Second
@@ -155,5 +155,5 @@ func (t *tail) lastLine() string {
 	if last := lines[len(lines)-1]; last != "" {
 		return last
 	}
-	return "it said nothing"
+	return "no output"
 }

@@ -32,7 +32,7 @@ type keySet struct {
 
 func newKeyRing(keys []store.Key, at time.Time) (*keyRing, error) {
 	if !canSign(keys) {
-		return nil, errors.New("tokens: there is no key to sign with")
+		return nil, errors.New("tokens: no signing key")
 	}
 	r := &keyRing{}
 	r.current.Store(&keySet{keys, at})

@@ -88,5 +88,5 @@ func TestTokensFollowTheKeys(t *testing.T) {
 	_, err = checker.VerifyAccess(issue())
 	require.NoError(t, err)
 	_, err = credential.NewTokens(now, clock.Now)
-	require.ErrorContains(t, err, "no key to sign with")
+	require.ErrorContains(t, err, "no signing key")
 }

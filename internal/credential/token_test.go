@@ -239,7 +239,7 @@ func TestWithoutAKeyThatSignsThereAreNoTokens(t *testing.T) {
 	clock := kit.NewClock()
 	for name, keys := range map[string][]store.Key{"none": nil, "retired": {key(t, "old", true)}} {
 		_, err := credential.NewTokens(keys, clock.Now)
-		require.ErrorContains(t, err, "no key to sign with", name)
+		require.ErrorContains(t, err, "no signing key", name)
 		one := key(t, "one", false)
 		tokens, err := credential.NewTokens([]store.Key{one}, clock.Now)
 		require.NoError(t, err)

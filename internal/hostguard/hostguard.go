@@ -28,7 +28,7 @@ func allowed(host string, names ...string) bool {
 func Handler(next http.Handler, names ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !allowed(r.Host, names...) {
-			http.Error(w, "This server does not answer for that host name.", http.StatusMisdirectedRequest)
+			http.Error(w, "This server does not accept requests for that host name.", http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)

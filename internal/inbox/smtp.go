@@ -82,14 +82,14 @@ func (s *session) Data(r io.Reader) error {
 		return fmt.Errorf("inbox: %w", err)
 	}
 	if parseErr != nil && m.Subject == "" {
-		m.Subject = "(unreadable mail: see its source)"
+		m.Subject = "(unreadable email: see its source)"
 	}
 	m.Kind, m.To, m.Size = KindMail, s.to, size
 	if m.From == "" {
 		m.From = s.from
 	}
 	if _, err := s.inbox.add(m, file.Name()); err != nil {
-		return errors.New("inbox: the mail could not be stored")
+		return errors.New("inbox: the email could not be stored")
 	}
 	return nil
 }

@@ -37,10 +37,10 @@ func New(version string) *Metrics {
 		registry: prometheus.NewRegistry(),
 		temporal: newTemporalMetrics(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Name: "http_requests_total", Help: "Requests answered, by the route's pattern.",
+			Namespace: namespace, Name: "http_requests_total", Help: "HTTP requests processed, by route pattern.",
 		}, []string{"method", "route", "code"}),
 		requestSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "http_request_duration_seconds", Help: "Time to answer a request.",
+			Namespace: namespace, Name: "http_request_duration_seconds", Help: "Time to process an HTTP request.",
 			Buckets: []float64{.002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"method", "route"}),
 		seals: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -49,25 +49,25 @@ func New(version string) *Metrics {
 		}, []string{"result"}),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "delivery_attempts_total",
-			Help: "Attempts at webhook deliveries; result is delivered, refused (another status), gone (410) or unreachable.",
+			Help: "Webhook delivery attempts; result is delivered, refused (any other status), gone (410) or unreachable.",
 		}, []string{"result"}),
 		deliverySeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "delivery_duration_seconds", Help: "Time of one attempt at a webhook delivery.",
+			Namespace: namespace, Name: "delivery_duration_seconds", Help: "Duration of one webhook delivery attempt.",
 			Buckets: []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}),
 		mails: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "mails_total",
-			Help: "Mails and text messages by kind; result is sent, refused (for good, or given up after days), too_large (sent again with links) or failed (tried again).",
+			Help: "Emails and text messages, by kind; result is sent, refused (permanently rejected, or not accepted after days of retries), too_large (resent with links) or failed (will be retried).",
 		}, []string{"kind", "result"}),
 		filesMissing: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "files_missing_total", Help: "Requests for a document or an archived envelope whose file is not in the file store, or is not what was recorded.",
+			Namespace: namespace, Name: "files_missing_total", Help: "Requests for a document or an archived envelope whose file is missing from the file store or does not match its record.",
 		}),
 		restarted: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Name: "workflows_restarted_total", Help: "Workflows that the database needed and Temporal did not run, started by the schedule reconcile.",
+			Namespace: namespace, Name: "workflows_restarted_total", Help: "Missing workflows started by the schedule reconcile because the database has unfinished work for them.",
 		}, []string{"kind"}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": version},
+		Namespace: namespace, Name: "build_info", Help: "Always 1; the label contains the version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build,
@@ -130,6 +130,6 @@ func (m *Metrics) Certificate(notAfter func() time.Time) {
 		return
 	}
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "seal_certificate_not_after_seconds", Help: "When the sealing certificate ends, in Unix time.",
+		Namespace: namespace, Name: "seal_certificate_not_after_seconds", Help: "Expiration time of the sealing certificate, in Unix time.",
 	}, func() float64 { return float64(notAfter().Unix()) }))
 }

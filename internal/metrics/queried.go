@@ -48,8 +48,8 @@ func (m *Metrics) Outbox(depth func(context.Context) (rows int64, oldest time.Du
 		return
 	}
 	m.registry.MustRegister(queriedGauges{[]*prometheus.Desc{
-		gaugeDesc("outbox_rows", "Outbox rows that were not delivered to Temporal yet."),
-		gaugeDesc("outbox_oldest_age_seconds", "Age of the oldest of them."),
+		gaugeDesc("outbox_rows", "Outbox rows not yet delivered to Temporal."),
+		gaugeDesc("outbox_oldest_age_seconds", "Age of the oldest outbox row not yet delivered to Temporal."),
 	}, func(ctx context.Context) ([]float64, error) {
 		rows, oldest, err := depth(ctx)
 		return []float64{float64(rows), max(oldest.Seconds(), 0)}, err
@@ -62,7 +62,7 @@ func (m *Metrics) Unsealed(count func(context.Context) (int64, error)) {
 		return
 	}
 	m.registry.MustRegister(queriedGauges{[]*prometheus.Desc{
-		gaugeDesc("unsealed_envelopes", "Envelopes that all have signed and whose documents cannot be sealed."),
+		gaugeDesc("unsealed_envelopes", "Fully signed envelopes whose documents cannot be sealed."),
 	}, func(ctx context.Context) ([]float64, error) {
 		n, err := count(ctx)
 		return []float64{float64(n)}, err
@@ -81,12 +81,12 @@ func (m *Metrics) Lag(count func(context.Context) (Lag, error)) {
 		return
 	}
 	m.registry.MustRegister(queriedGauges{[]*prometheus.Desc{
-		gaugeDesc("overdue_envelopes", "Envelopes that are open more than 2 minutes after their deadline."),
-		gaugeDesc("sealing_late_envelopes", "Envelopes that are not sealed 5 minutes after the last signature."),
+		gaugeDesc("overdue_envelopes", "Envelopes still open more than 2 minutes after their deadline."),
+		gaugeDesc("sealing_late_envelopes", "Envelopes still not sealed 5 minutes after the last signature."),
 		gaugeDesc("late_deliveries", "Webhook deliveries whose next attempt was due more than 5 minutes ago, at most 10000."),
 		gaugeDesc("late_purges", "Envelopes whose files should have been purged more than 2 hours ago."),
-		gaugeDesc("lost_workflows", "Workflows that the last round of the schedule reconcile found missing, and started."),
-		gaugeDesc("reconcile_run_seconds", "When the last round of the schedule reconcile ended, in Unix time; 0 for never."),
+		gaugeDesc("lost_workflows", "Missing workflows that the last run of the schedule reconcile found and started."),
+		gaugeDesc("reconcile_run_seconds", "Completion time of the last run of the schedule reconcile, in Unix time; 0 if it never ran."),
 	}, func(ctx context.Context) ([]float64, error) {
 		lag, err := count(ctx)
 		return []float64{float64(lag.Overdue), float64(lag.Sealing), float64(lag.Deliveries), float64(lag.Purges), float64(lag.Lost), unixTime(lag.Reconciled)}, err
@@ -107,7 +107,7 @@ func (m *Metrics) Anchor(last func(context.Context) (time.Time, error)) {
 		return
 	}
 	m.registry.MustRegister(queriedGauges{[]*prometheus.Desc{
-		gaugeDesc("audit_anchor_seconds", "When the audit trail was last time-stamped, in Unix time; 0 for never."),
+		gaugeDesc("audit_anchor_seconds", "Time of the last time-stamp of the audit trail, in Unix time; 0 if there is none."),
 	}, func(ctx context.Context) ([]float64, error) {
 		at, err := last(ctx)
 		return []float64{unixTime(at)}, err

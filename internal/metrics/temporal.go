@@ -109,7 +109,7 @@ func vector[V any](h temporalHandler, known map[string]V, name string, create fu
 	if v, ok := known[key]; ok {
 		return v
 	}
-	v = create(prometheus.Opts{Name: name, Help: "Measured by the Temporal SDK."}, labels)
+	v = create(prometheus.Opts{Name: name, Help: "Reported by the Temporal SDK."}, labels)
 	known[key] = v
 	return v
 }

@@ -25,10 +25,10 @@ const (
 	Refused      Cause = "connection refused"
 	Closed       Cause = "connection closed"
 	Failed       Cause = "connection failed"
-	WrongName    Cause = "the certificate is for another name"
+	WrongName    Cause = "the certificate is for a different host name"
 	Expired      Cause = "the certificate has expired or is not yet valid"
 	Untrusted    Cause = "the certificate is not trusted"
-	NoTLS        Cause = "the other side does not speak TLS"
+	NoTLS        Cause = "the server does not use TLS"
 	Handshake    Cause = "the TLS handshake failed"
 )
 

@@ -28,7 +28,7 @@ type claimant interface{ Claims(v any) error }
 func readClaims(from claimant) (claims, error) {
 	out := claims{}
 	if err := from.Claims(&out); err != nil {
-		return nil, rejected("claims cannot be read")
+		return nil, rejected("the claims cannot be parsed")
 	}
 	return out, nil
 }

@@ -153,15 +153,15 @@ func (c *Client) check(id *oidc.IDToken, claims claims, r Request) error {
 	provedAt := claims.time("auth_time")
 	switch {
 	case r.Nonce == "" || subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(r.Nonce)) != 1:
-		return rejected("nonce")
+		return rejected("the nonce does not match")
 	case len(id.Audience) > 1 && azp == "", azp != "" && azp != c.cfg.ClientID: // §3.1.3.7
-		return rejected("authorized party")
+		return rejected("the authorized party is a different client")
 	case id.Subject == "" || len(id.Subject) > maxSubject:
-		return rejected("subject")
+		return rejected("the subject is missing or too long")
 	case id.IssuedAt.After(now.Add(clockDifference)):
-		return rejected("issued in the future")
+		return rejected("the ID token was issued in the future")
 	case r.Fresh && (provedAt == nil || now.Sub(*provedAt) > freshAge):
-		return rejected("the sign-in is too old")
+		return rejected("the user signed in too long ago")
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ var ErrUnreachable = errors.New("unexpected response from the OpenID provider")
 type Rejection struct{ Reason string }
 
 // Error implements error.
-func (r *Rejection) Error() string { return "OpenID sign-in refused: " + r.Reason }
+func (r *Rejection) Error() string { return "OpenID sign-in rejected: " + r.Reason }
 
 func rejected(reason string) error { return &Rejection{reason} }
 
@@ -74,7 +74,7 @@ func tokenError(err error) error {
 // maxAnswer is the maximum size of a provider's response in bytes.
 const maxAnswer = 1 << 20
 
-var errTooLarge = errors.New("answer is too large")
+var errTooLarge = errors.New("response is too large")
 
 // bounded is a transport that rejects responses that are too large.
 type bounded struct{ next http.RoundTripper }

@@ -123,7 +123,7 @@ func stamped(t *testing.T, tsa *kit.TSA, content []byte) (digest string, token [
 // document has been sealed and every chain is consistent.
 func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 	t.Parallel()
-	const notThose = "are not those that were anchored"
+	const notThose = "differ from the anchored events"
 	attacks := []struct {
 		name string
 		do   func(a *anchorFixture)
@@ -158,14 +158,14 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 			b := a.read(a.made[1].BlobKey)
 			b[len(b)-2] ^= 1
 			keep(a.t, a.blobs, a.made[1].BlobKey, b)
-		}, "its list was changed"},
+		}, "its list was modified"},
 		{"a list is changed, and its digest", func(a *anchorFixture) {
 			b := a.read(a.made[1].BlobKey)
 			b[len(b)-2] ^= 1
 			keep(a.t, a.blobs, a.made[1].BlobKey, b)
 			digest, _ := stamped(a.t, a.tsa, b)
 			a.exec("UPDATE audit_anchors SET digest = $1 WHERE number = 2", digest)
-		}, "its time-stamp does not hold"},
+		}, "its time-stamp is not valid"},
 		{"a list is changed, and stamped by an authority of one's own", func(a *anchorFixture) {
 			b := bytes.Replace(a.read(a.made[2].BlobKey), []byte(a.open.String()), []byte(uuid.NewString()), 1)
 			keep(a.t, a.blobs, a.made[2].BlobKey, b)
@@ -174,7 +174,7 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 		}, "which is not trusted"},
 		{"a list is gone", func(a *anchorFixture) {
 			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.made[0].BlobKey))
-		}, "its list has no file"},
+		}, "the file of its list is missing"},
 	}
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -192,12 +192,12 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 			}
 			made := a.envelope(a.Store, kit.NewClock()) // before the first anchor
 			found, _ := a.problems()
-			assert.Contains(t, strings.Join(found, "\n"), "is said to be older than anchor 3, but is in none", "made up afterwards")
+			assert.Contains(t, strings.Join(found, "\n"), "is dated before anchor 3, but no anchor covers it", "made up afterwards")
 			a.remove(made)
 			a.remove(a.open)
 			found, _ = a.problems()
 			assert.Len(t, found, 3)
-			assert.Contains(t, strings.Join(found, "\n"), a.open.String()+" is gone")
+			assert.Contains(t, strings.Join(found, "\n"), a.open.String()+" no longer exists")
 		})
 	}
 }

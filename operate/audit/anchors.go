@@ -75,7 +75,7 @@ func (v Verifier) anchors(ctx context.Context, only uuid.UUID, emit func(*Report
 			if a.At.Add(listOverlap).After(createdAt(only)) {
 				r := &Report{Anchor: &AnchorReport{Number: a.Number, Entries: a.Entries}, Problems: []string{}}
 				if a.Number != out.number+1 {
-					r.add("the anchor before this one, number %d, was removed", a.Number-1)
+					r.add("the previous anchor, number %d, was removed", a.Number-1)
 				}
 				v.token(r, a, stamps)
 				if err := v.list(ctx, r, a, former, only, out); err != nil {
@@ -115,12 +115,12 @@ func createdAt(id uuid.UUID) time.Time {
 func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former string, only uuid.UUID, all *anchorIndex) error {
 	f, err := v.Blobs.Open(ctx, a.BlobKey)
 	if errors.Is(err, fs.ErrNotExist) {
-		r.add("its list has no file")
+		r.add("the file of its list is missing")
 		all.gaps = true
 		return nil
 	}
 	if errors.Is(err, blob.ErrDamaged) {
-		r.add("its list: %s", blob.ErrDamaged)
+		r.add("its list cannot be decrypted: %s", blob.ErrDamaged)
 		all.gaps = true
 		return nil
 	}
@@ -133,7 +133,7 @@ func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former s
 		return fmt.Errorf("read %s: %w", a.BlobKey, err)
 	}
 	if hex.EncodeToString(h.Sum(nil)) != a.Digest {
-		r.add("its list was changed")
+		r.add("its list was modified")
 		all.gaps = true // its content no longer proves anything
 		return nil
 	}
@@ -172,7 +172,7 @@ func (v Verifier) entries(ctx context.Context, r *Report, a *store.Anchor, in *b
 	for ; in.Scan(); n++ {
 		h, err := parseEntry(in.Text())
 		if err != nil {
-			r.addOneOf("its line %q cannot be read", in.Text())
+			r.addOneOf("the line %q of its list cannot be parsed", in.Text())
 		} else if only == uuid.Nil || only == h.EnvelopeID {
 			batch = append(batch, h)
 		}
@@ -195,7 +195,7 @@ func (v Verifier) entries(ctx context.Context, r *Report, a *store.Anchor, in *b
 func parseEntry(line string) (h store.ChainHead, err error) {
 	parts := strings.Split(line, " ")
 	if len(parts) != 3 {
-		return h, errors.New("not an entry")
+		return h, errors.New("not a list entry")
 	}
 	id, err1 := uuid.Parse(parts[0])
 	seq, err2 := strconv.ParseInt(parts[1], 10, 64)
@@ -207,11 +207,11 @@ func (v Verifier) reportMissingEvent(ctx context.Context, r *Report, h store.Cha
 	_, err := v.Store.FindEnvelope(ctx, h.EnvelopeID)
 	switch {
 	case errors.Is(err, models.ErrNotFound):
-		r.addOneOf("envelope %s is gone, of which it has %d events", h.EnvelopeID, h.Seq)
+		r.addOneOf("envelope %s no longer exists, although the anchor covers %d of its events", h.EnvelopeID, h.Seq)
 	case err != nil:
 		return err
 	default:
-		r.addOneOf("the first %d events of envelope %s are not those that were anchored", h.Seq, h.EnvelopeID)
+		r.addOneOf("the first %d events of envelope %s differ from the anchored events", h.Seq, h.EnvelopeID)
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (a *anchorIndex) checkAge(r *Report, events []models.Event) {
 	}
 	for i := range events {
 		if ev := &events[i]; ev.Seq > a.seq[r.EnvelopeID] && ev.Timestamp.Before(a.before) {
-			r.add("event %d is said to be older than anchor %d, but is in none", ev.Seq, a.number)
+			r.add("event %d is dated before anchor %d, but no anchor covers it", ev.Seq, a.number)
 			return
 		}
 	}

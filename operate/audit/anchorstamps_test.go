@@ -126,7 +126,7 @@ func TestWhoseAnchorsCount(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(problems, "which does not cover "+end.Add(time.Minute).Format(time.RFC3339)), "it has ended, and no later anchor proves a time: %s", problems)
 	assert.Equal(t, []bool{false, false}, trusted)
 	problems, _ = reports(pool(first), present.Add(-time.Hour))
-	assert.Contains(t, problems, "later than", "time-stamps of the future")
+	assert.Contains(t, problems, "but it already existed at", "time-stamps of the future")
 
 	// If a key is compromised, all of its time-stamps become invalid. If a certificate is superseded, only later
 	// time-stamps become invalid.

@@ -51,11 +51,11 @@ func TestArchivesAreVerified(t *testing.T) {
 				do, undo func()
 				want     string
 			}{
-				"its file is changed": {func() { keep(t, a.blobs, keys[0], flipped) }, func() { keep(t, a.blobs, keys[0], content) }, "has another hash than is recorded"},
-				"its file is gone":    {func() { require.NoError(t, a.blobs.Delete(ctx, keys[0])) }, func() { keep(t, a.blobs, keys[0], content) }, "is not there"},
+				"its file is changed": {func() { keep(t, a.blobs, keys[0], flipped) }, func() { keep(t, a.blobs, keys[0], content) }, "does not match its recorded hash"},
+				"its file is gone":    {func() { require.NoError(t, a.blobs.Delete(ctx, keys[0])) }, func() { keep(t, a.blobs, keys[0], content) }, "is missing"},
 				"its key is changed": {
 					func() { a.exec("UPDATE envelope_archives SET key = $1 WHERE envelope_id = $2", damaged, a.sealed) },
-					func() { a.exec("UPDATE envelope_archives SET key = $1 WHERE envelope_id = $2", key, a.sealed) }, "has a key that does not decrypt",
+					func() { a.exec("UPDATE envelope_archives SET key = $1 WHERE envelope_id = $2", key, a.sealed) }, "has a key that cannot be decrypted",
 				},
 				"its envelope ends with another event": {
 					func() { a.exec("UPDATE envelopes SET audit_seq = audit_seq - 1 WHERE id = $1", a.sealed) },

@@ -29,7 +29,7 @@ func (v Verifier) attachments(ctx context.Context, r *Report, e *models.Envelope
 			continue
 		}
 		if told[a.ID.String()] != a.SHA256 {
-			r.add("no event tells of attachment %s with the hash that is recorded", a.ID)
+			r.add("no event contains attachment %s with its recorded hash", a.ID)
 		}
 		delete(told, a.ID.String())
 		if a.PurgedAt != nil {
@@ -41,7 +41,7 @@ func (v Verifier) attachments(ctx context.Context, r *Report, e *models.Envelope
 			r.Attachments++
 			_ = f.Close() // read-only file
 		case errors.Is(err, fs.ErrNotExist):
-			r.add("attachment %s has no file", a.ID)
+			r.add("the file of attachment %s is missing", a.ID)
 		default:
 			if err := r.addUnreadable(err, "attachment", a.ID); err != nil {
 				return err
@@ -49,7 +49,7 @@ func (v Verifier) attachments(ctx context.Context, r *Report, e *models.Envelope
 		}
 	}
 	for id := range told {
-		r.add("there is no record of attachment %s, which an event names", id)
+		r.add("an event names attachment %s, which has no record", id)
 	}
 	return nil
 }

@@ -193,7 +193,7 @@ func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 	}
 	for name, n := range want {
 		if count[name] != n {
-			r.add("the envelope is %s, but its chain has %d of %d events %s", e.Status, count[name], n, name)
+			r.add("the envelope is %s, but its chain contains %d of the %d expected %s events", e.Status, count[name], n, name)
 		}
 	}
 }
@@ -203,7 +203,7 @@ func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 func checkPrepared(r *Report, e *models.Envelope, events []models.Event) {
 	fields, err := e.FieldsDigest()
 	if err != nil {
-		r.add("the fields have no digest: %v", err)
+		r.add("the digest of the fields cannot be computed: %v", err)
 		return
 	}
 	for i := range events {
@@ -214,16 +214,16 @@ func checkPrepared(r *Report, e *models.Envelope, events []models.Event) {
 		counts, _ := ev.Detail["counts"].(map[string]any)
 		for name, n := range map[string]int{"signers": len(e.Recipients()), "documents": len(e.Originals()), "fields": len(e.Fields)} {
 			if fmt.Sprint(counts[name]) != strconv.Itoa(n) {
-				r.add("the envelope has %d %s, but its chain says that %v were sent", n, name, counts[name])
+				r.add("the envelope has %d %s, but according to its chain %v were sent", n, name, counts[name])
 			}
 		}
 		// A purge deletes prefilled values, which the hash covers.
 		if ev.Detail["fieldsSha256"] != fields && !e.Purged() {
-			r.add("the fields are not those that the chain says were sent")
+			r.add("the fields differ from those that were sent according to the chain")
 		}
 		return
 	}
-	r.add("the draft was edited, but its chain does not say what was sent")
+	r.add("the draft was edited, but its chain does not record what was sent")
 }
 
 // original compares an uploaded file with its record and with the chain.
@@ -247,7 +247,7 @@ func (v Verifier) original(ctx context.Context, r *Report, e *models.Envelope, e
 			return v.prepared(ctx, r, e, events, d)
 		}
 	}
-	r.add("no event tells of document %s with the hash that is recorded", d.ID)
+	r.add("no event contains document %s with its recorded hash", d.ID)
 	return nil
 }
 
@@ -260,7 +260,7 @@ func (v Verifier) prepared(ctx context.Context, r *Report, e *models.Envelope, e
 		}
 	}
 	if shown.SHA256 != last {
-		r.add("document %s is recorded as prepared with another hash than the chain says", d.ID)
+		r.add("the recorded hash of the prepared document %s differs from the one in the chain", d.ID)
 	}
 	if !d.IsPrepared() {
 		return nil
@@ -279,7 +279,7 @@ func (v Verifier) prepared(ctx context.Context, r *Report, e *models.Envelope, e
 func (r *Report) addUnreadable(err error, what string, id uuid.UUID) error {
 	switch {
 	case errors.Is(err, blob.ErrModified):
-		r.add("%s %s is recorded with another hash than its file has, or as encrypted and its file is not", what, id)
+		r.add("the file of %s %s does not match its recorded hash, or is recorded as encrypted but is not", what, id)
 	case errors.Is(err, blob.ErrDamaged):
 		r.add("%s %s: %s", what, id, blob.ErrDamaged)
 	default:
@@ -295,7 +295,7 @@ func (v Verifier) missing(ctx context.Context, r *Report, e *models.Envelope, d 
 		return err
 	}
 	if n := now.Document(d.ID); n == nil || n.PurgeStatus != models.PurgePurged {
-		r.add("%s %s has no file", what, d.ID)
+		r.add("the file of %s %s is missing", what, d.ID)
 	}
 	return nil
 }
@@ -330,17 +330,17 @@ func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, event
 		}
 	}
 	if rep.EnvelopeID != e.ID.String() {
-		r.add("sealed document %s is of envelope %s", d.ID, rep.EnvelopeID)
+		r.add("sealed document %s belongs to envelope %s", d.ID, rep.EnvelopeID)
 		return nil
 	}
 	switch n := rep.Events; {
 	case n == 0 || n > len(events):
-		r.add("the chain ends at event %d, but was sealed with %d", len(events), n)
+		r.add("the chain ends at event %d, but was sealed with %d events", len(events), n)
 	case events[n-1].Hash != rep.ChainHead:
-		r.add("the chain's first %d events are not those that were sealed", n)
+		r.add("the first %d events of the chain differ from the sealed events", n)
 	}
 	if !recordedSeal(events, d) {
-		r.add("no event tells of sealed document %s", d.ID)
+		r.add("no event contains sealed document %s", d.ID)
 	}
 	return nil
 }
@@ -380,7 +380,7 @@ func (v Verifier) unreferencedFiles(ctx context.Context, known map[uuid.UUID]boo
 			return err
 		}
 		r := &Report{EnvelopeID: id}
-		r.add("there are sealed files of this envelope, but no record")
+		r.add("the file store contains sealed files of this envelope, but the database has no record of it")
 		return emit(r)
 	})
 }

@@ -305,21 +305,21 @@ func TestASuperuserIsFoundOut(t *testing.T) {
 	}{
 		{"an event is edited", func(a *auditFixture) {
 			a.exec("UPDATE audit_events SET ip = '203.0.113.9' WHERE envelope_id = $1 AND seq = 3", a.sealed)
-		}, "event 3 was changed"},
+		}, "event 3 was modified"},
 		{"of an open envelope", func(a *auditFixture) {
 			a.exec("UPDATE audit_events SET actor = 'system2' WHERE envelope_id = $1 AND seq = 2", a.open)
-		}, "event 2 was changed"},
+		}, "event 2 was modified"},
 		{"an event is edited, the chain forged", func(a *auditFixture) {
 			a.exec("UPDATE audit_events SET ip = '203.0.113.9' WHERE envelope_id = $1 AND seq = 3", a.sealed)
 			a.rewriteChain(a.sealed)
-		}, "are not those that were sealed"},
+		}, "differ from the sealed events"},
 		{"an event is deleted", func(a *auditFixture) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = 4", a.sealed)
 		}, "event 4 is missing"},
 		{"an event is deleted, the chain forged", func(a *auditFixture) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.sealed, a.seqOf(a.sealed, models.EventConsentGiven))
 			a.rewriteChain(a.sealed)
-		}, "are not those that were sealed"},
+		}, "differ from the sealed events"},
 		{"what a signer was shown is made up, the chain forged", func(a *auditFixture) {
 			a.exec(`UPDATE audit_events SET detail = replace(detail, '"shown":null', '"shown":"`+strings.Repeat("0", 64)+`","shownSigners":""')
 				WHERE envelope_id = $1 AND name = 'signer.signed'`, a.sealed)
@@ -329,14 +329,14 @@ func TestASuperuserIsFoundOut(t *testing.T) {
 		{"events are reordered, the chain forged", func(a *auditFixture) {
 			a.swap(a.sealed, 3, 5)
 			a.rewriteChain(a.sealed)
-		}, "are not those that were sealed"},
+		}, "differ from the sealed events"},
 		{"the end is cut off", func(a *auditFixture) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.sealed, a.last(a.sealed))
 		}, "were recorded"},
 		{"the end is cut off, the envelope agrees", func(a *auditFixture) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.sealed, a.last(a.sealed))
 			a.rewriteChain(a.sealed)
-		}, "0 of 1 events envelope.completed"},
+		}, "0 of the 1 expected envelope.completed events"},
 		{"cut off before the seal", func(a *auditFixture) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq >= $2", a.sealed, a.seqOf(a.sealed, models.EventConsentGiven))
 			a.rewriteChain(a.sealed)
@@ -344,14 +344,14 @@ func TestASuperuserIsFoundOut(t *testing.T) {
 		{"of an open envelope, the envelope agrees", func(a *auditFixture) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.open, a.seqOf(a.open, models.EventEnvelopeSent))
 			a.rewriteChain(a.open)
-		}, "0 of 1 events envelope.sent"},
+		}, "0 of the 1 expected envelope.sent events"},
 		{"another file is named", func(a *auditFixture) {
 			a.exec("UPDATE documents SET sha256 = $2 WHERE envelope_id = $1 AND kind = 'sealed'", a.sealed, strings.Repeat("0", 64))
-		}, "another hash than its file"},
+		}, "does not match its recorded hash"},
 		{"said to be purged", func(a *auditFixture) {
 			a.exec("UPDATE documents SET purge_status = 'purged' WHERE envelope_id = $1 AND kind = 'sealed'", a.sealed)
-		}, "0 of 1 events document.purged"},
-		{"the file is changed", func(a *auditFixture) { a.damage(a.sealedFile()) }, "another hash than its file"},
+		}, "0 of the 1 expected document.purged events"},
+		{"the file is changed", func(a *auditFixture) { a.damage(a.sealedFile()) }, "does not match its recorded hash"},
 		{"the encrypted file is changed", func(a *auditFixture) {
 			a.encrypt(a.sealedFile())
 			found, _ := a.problems()
@@ -364,19 +364,19 @@ func TestASuperuserIsFoundOut(t *testing.T) {
 		}, "encrypted file is damaged"},
 		{"the file is gone", func(a *auditFixture) {
 			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.sealedFile()))
-		}, "has no file"},
-		{"the original is changed", func(a *auditFixture) { keep(a.t, a.blobs, a.originalFile(), []byte("%PDF-1.7")) }, "another hash than its file"},
+		}, "is missing"},
+		{"the original is changed", func(a *auditFixture) { keep(a.t, a.blobs, a.originalFile(), []byte("%PDF-1.7")) }, "does not match its recorded hash"},
 		{"the original is gone", func(a *auditFixture) {
 			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.originalFile()))
-		}, "has no file"},
+		}, "is missing"},
 		{"another original, the chain forged", func(a *auditFixture) {
 			keep(a.t, a.blobs, a.originalFile(), []byte("%PDF-1.7"))
 			a.exec("UPDATE documents SET sha256 = $2 WHERE envelope_id = $1 AND kind = 'original'", a.open, fmt.Sprintf("%x", sha256.Sum256([]byte("%PDF-1.7"))))
-		}, "with the hash that is recorded"},
+		}, "with its recorded hash"},
 		{last, func(a *auditFixture) {
 			a.exec("DELETE FROM field_values WHERE envelope_id = $1", a.sealed)
 			a.remove(a.sealed)
-		}, "but no record"},
+		}, "has no record of it"},
 	}
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -422,5 +422,5 @@ func TestASealedFileOfAnotherEnvelope(t *testing.T) {
 		problems = append(problems, r.Problems...)
 		return nil
 	}))
-	assert.Contains(t, strings.Join(problems, "\n"), "is of envelope "+a.sealed.String())
+	assert.Contains(t, strings.Join(problems, "\n"), "belongs to envelope "+a.sealed.String())
 }

@@ -66,7 +66,7 @@ func TestAPurgedEnvelopeIsSound(t *testing.T) {
 				return err
 			})
 			a.exec("UPDATE fields SET default_value = '' WHERE envelope_id = $1", draft.ID)
-			assert.Contains(t, problems(), "the fields are not those that the chain says were sent")
+			assert.Contains(t, problems(), "the fields differ from those that were sent according to the chain")
 			a.clock.Add(25 * time.Hour)
 			change(func(e *models.Envelope) error { return e.Purge(act(a.clock)) })
 			require.NoError(t, a.Blobs.Delete(t.Context(), original.BlobKey))

@@ -70,7 +70,7 @@ func (r Rewrapper) file(ctx context.Context, key string, mark bool) (there, chan
 		err = r.Store.MarkEncrypted(ctx, key)
 	}
 	if err != nil {
-		return true, changed, fmt.Errorf("change the key of %s: %w", key, err)
+		return true, changed, fmt.Errorf("re-encrypt %s: %w", key, err)
 	}
 	return true, changed, nil
 }

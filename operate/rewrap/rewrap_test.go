@@ -142,7 +142,7 @@ func TestRun(t *testing.T) {
 			// master key is tried.
 			_, err = rewrap.Rewrapper{Store: newStore, Blobs: blob.NewEncrypted(files, kit.VaultOf(t, 3), true)}.Run(ctx)
 			require.ErrorIs(t, err, vault.ErrUnknownKey)
-			require.ErrorContains(t, err, "change the key of ")
+			require.ErrorContains(t, err, "re-encrypt ")
 		})
 	}
 }

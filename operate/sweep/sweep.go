@@ -27,9 +27,9 @@ const checkPrefix = "check/"
 // The reasons why a file is no longer needed.
 const (
 	ReasonUnrecorded   = "never recorded"
-	ReasonPurged       = "of a purged document"
-	ReasonCheck        = "left by a check of the file store"
-	ReasonUnreferenced = "of no template any more, nor of an envelope that was made of one"
+	ReasonPurged       = "belongs to a purged document"
+	ReasonCheck        = "left over from a check of the file store"
+	ReasonUnreferenced = "no longer used by a template or an envelope created from one"
 )
 
 // Orphan is a file that the database does not reference.

@@ -53,7 +53,7 @@ func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited *resources, le
 		return nil
 	}
 	if level > maxForms || w.forms >= maxOperators/100 {
-		return fmt.Errorf("%w: too many forms in forms", ErrLimit)
+		return fmt.Errorf("%w: forms are nested too deeply", ErrLimit)
 	}
 	b, err := w.r.f.StreamData(o)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // ErrNoResources reports that the form that paints a form to be cloned inherits its resources, so the clone cannot be
 // added to them.
-var ErrNoResources = errors.New("prepare: a form that paints another has no resources of its own")
+var ErrNoResources = errors.New("prepare: a form that paints another form has no resources")
 
 // numberClones assigns an object number to every clone.
 func (w *writer) numberClones() error {
@@ -67,7 +67,7 @@ func (w *writer) apply(c Cut, content []byte, v pdf.Value) (changed []byte, reso
 		for _, use := range c.Uses {
 			clone, ok := w.clones[use[1]]
 			if !ok {
-				return nil, nil, fmt.Errorf("%w: there is no clone %d", errPlan, use[1])
+				return nil, nil, fmt.Errorf("%w: clone %d does not exist", errPlan, use[1])
 			}
 			name := "Clone" + strconv.Itoa(use[1])
 			for v := forms.Get(name); v != nil && !bytes.Equal(v, clone.Value()); v = forms.Get(name) {

@@ -88,7 +88,7 @@ const (
 const maxSize = 24 << 20
 
 // errPlan reports that a plan does not match its file.
-var errPlan = errors.New("prepare: the plan does not fit the document")
+var errPlan = errors.New("prepare: the plan does not match the document")
 
 // Write returns the bytes to append to the file, and the resulting changes by kind and page. It returns no bytes if the
 // plan removes nothing. hash is the file's SHA-256 hash. It returns errPlan, pagetext.ErrReplacedText, pdf.ErrLimit,
@@ -140,7 +140,7 @@ func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) 
 			w.out.Put(ref, w.changed[ref])
 		}
 		if len(w.out.Bytes()) > maxSize {
-			return nil, nil, fmt.Errorf("%w: the prepared revision has more than %d MB", pdf.ErrLimit, maxSize>>20)
+			return nil, nil, fmt.Errorf("%w: the prepared revision is larger than %d MB", pdf.ErrLimit, maxSize>>20)
 		}
 	}
 	if err := w.out.Finish(root, nil, hash[:16]); err != nil {

@@ -34,7 +34,7 @@ var activeContents = map[string]string{
 	revision1.ActionsRemoved:    "actions that run without a click",
 	revision1.XFARemoved:        "an XFA form",
 	revision1.FileLinkRemoved:   "a link to another file",
-	revision1.LinkRemoved:       "a link that does not lead to a web, mail or telephone address",
+	revision1.LinkRemoved:       "a link whose target is not a web, email or telephone address",
 	revision1.NamedRemoved:      "a menu command of the viewer",
 	revision1.MediaRemoved:      "sound, video, 3D or rich media",
 	revision1.ProgramRemoved:    "an attached program",
@@ -56,7 +56,7 @@ func (e *activeError) rejection() *rejection.Error {
 }
 
 func errXFA() *rejection.Error {
-	return rejection.New(rejection.PDFXFA, "The PDF contains an XFA form. Print it into a new PDF first.")
+	return rejection.New(rejection.PDFXFA, "The PDF contains an XFA form. Print it to a new PDF first.")
 }
 
 // checkCatalog rejects XFA forms whose content is not in the pages. It returns *activeError if the catalog contains

@@ -96,7 +96,7 @@ func TestAdmit_Portfolio_IsWarned(t *testing.T) {
 	t.Parallel()
 	info, err := admit(t, file("/Collection<</View/D>>", ""), admission.DefaultLimits())
 	require.NoError(t, err)
-	require.Contains(t, info.Warnings, admission.Warning{Code: admission.WarnPortfolio, Count: 1, Detail: "it is a collection of files"})
+	require.Contains(t, info.Warnings, admission.Warning{Code: admission.WarnPortfolio, Count: 1, Detail: "it is a portfolio"})
 }
 
 func TestAdmitUpload_PasswordOfAFileThatCannotBeDecrypted_IsRejected(t *testing.T) {
@@ -152,8 +152,8 @@ func TestAdmit_RendererReadsOtherPages_IsRejected(t *testing.T) {
 		"single precision":     {otherReading{pages: [][2]float64{{600.006, 799.992}}}, "", ""},
 		"no page":              {otherReading{}, rejection.PDFAmbiguous, "1 or 0 pages"},
 		"two pages":            {otherReading{pages: [][2]float64{page, page}}, rejection.PDFAmbiguous, "1 or 2 pages"},
-		"another width":        {otherReading{pages: [][2]float64{{600.01, 800}}}, rejection.PDFAmbiguous, "page 1 has 600 × 800 or 600.01 × 800 points"},
-		"another height":       {otherReading{pages: [][2]float64{{600, 801}}}, rejection.PDFAmbiguous, "page 1 has 600 × 800 or 600 × 801 points"},
+		"another width":        {otherReading{pages: [][2]float64{{600.01, 800}}}, rejection.PDFAmbiguous, "page 1 measures 600 × 800 or 600.01 × 800 points"},
+		"another height":       {otherReading{pages: [][2]float64{{600, 801}}}, rejection.PDFAmbiguous, "page 1 measures 600 × 800 or 600 × 801 points"},
 		"not rendered":         {otherReading{err: rejection.New(rejection.DocumentNotRendered, "It cannot be drawn.")}, rejection.PDFNeedsRepair, "It cannot be drawn."},
 		"a page not rendered":  {otherReading{err: rejection.New(rejection.PageNotRendered, "Page 1 cannot be drawn.")}, rejection.PDFNeedsRepair, "Page 1 cannot be drawn."},
 		"refused for a reason": {otherReading{err: rejection.New(rejection.PDFTooComplex, "Too complex.")}, rejection.PDFTooComplex, "Too complex."},
@@ -186,7 +186,7 @@ func TestAdmit_PageTooLargeToDisplay_IsRejected(t *testing.T) {
 		return err
 	}
 	require.NoError(t, admit("10"))
-	requireRejected(t, admit("12"), rejection.PageTooLarge, "Page 2 has 7200 × 9600 points, which is too large to display legibly.")
+	requireRejected(t, admit("12"), rejection.PageTooLarge, "Page 2 measures 7200 × 9600 points, which is too large to display legibly.")
 }
 
 // savedAs is a renderer that saves a fixed file in place of every file, and reports the same appearance.

@@ -138,12 +138,12 @@ func (n *inspector) checkDocument(ctx context.Context) error {
 		return err
 	}
 	if n.f.IsHybrid() {
-		n.warn(WarnHybrid, "parts of the file are hidden from older programs")
+		n.warn(WarnHybrid, "parts of the file are not visible to older programs")
 	}
 	if v, err := n.f.Resolve(catalog.Get("Collection")); err != nil {
 		return err
 	} else if !v.IsNull() {
-		n.warn(WarnPortfolio, "it is a collection of files")
+		n.warn(WarnPortfolio, "it is a portfolio")
 	}
 	if !n.attached {
 		if err := attachmentKeys(ctx, n.f, catalog); err != nil {

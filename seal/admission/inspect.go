@@ -100,7 +100,7 @@ func (n *inspector) objects(ctx context.Context) error {
 
 func (n *inspector) object(ctx context.Context, o pdf.Object) error {
 	if _, ok := o.Value.Ref(); ok { // some programs resolve only one reference, others all of them
-		return rejection.Ambiguous("object %d is only a reference to another object", o.Ref.Num)
+		return rejection.Ambiguous("object %d contains only a reference to another object", o.Ref.Num)
 	}
 	if err := n.activeContent(ctx, o); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (n *inspector) stream(o pdf.Object) error {
 		return err
 	}
 	if !ends {
-		return rejection.Ambiguous("stream %d, at byte %d, does not end where its Length says", o.Ref.Num, o.Data)
+		return rejection.Ambiguous("stream %d, at byte %d, does not end at the position given by its Length", o.Ref.Num, o.Data)
 	}
 	switch {
 	case d.Get("Type").IsName("ObjStm"):
@@ -175,7 +175,7 @@ func (n *inspector) stream(o pdf.Object) error {
 			return err
 		}
 		if large {
-			return rejection.New(rejection.PDFTooComplex, fmt.Sprintf("The PDF is too complex: the content of stream %d has more than %d MB.", o.Ref.Num, maxContent>>20))
+			return rejection.New(rejection.PDFTooComplex, fmt.Sprintf("The PDF is too complex: the content of stream %d is larger than %d MB.", o.Ref.Num, maxContent>>20))
 		}
 	}
 	return nil

@@ -104,6 +104,6 @@ func (n *inspector) optionalContentGroup(lookup *pdf.Lookup, ref pdf.Ref, on, as
 		}
 	}
 	if asked && (usage.Get("Zoom") != nil || usage.Get("Language") != nil || usage.Get("User") != nil) {
-		n.warn(WarnLayers, "object %d depends on the reader or on the magnification", ref.Num)
+		n.warn(WarnLayers, "object %d depends on the user or the zoom level", ref.Num)
 	}
 }

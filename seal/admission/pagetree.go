@@ -26,7 +26,7 @@ func (n *inspector) checkPageTree(ctx context.Context, ref pdf.Ref, parent *pdf.
 	}
 	if parent != nil {
 		if named, ok := d.Get("Parent").Ref(); !ok || named != *parent {
-			return 0, rejection.Ambiguous("object %d is a child of object %d, but names another parent", ref.Num, parent.Num)
+			return 0, rejection.Ambiguous("object %d is a child of object %d, but specifies another parent", ref.Num, parent.Num)
 		}
 	}
 	for _, e := range d {
@@ -57,7 +57,7 @@ func (n *inspector) checkPageTree(ctx context.Context, ref pdf.Ref, parent *pdf.
 		pages += below
 	}
 	if count, err := n.f.Int(d.Get("Count")); err != nil || count != int64(pages) {
-		return 0, rejection.Ambiguous("object %d, a node of the page tree, has %d pages but another Count", ref.Num, pages)
+		return 0, rejection.Ambiguous("object %d, a node of the page tree, has %d pages but a different Count", ref.Num, pages)
 	}
 	return pages, nil
 }

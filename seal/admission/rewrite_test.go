@@ -217,5 +217,5 @@ func TestAdmit_TextWithoutGlyphs_IsRejected(t *testing.T) {
 	var rejected *rejection.Error
 	require.ErrorAs(t, admit(content("ab", "0")), &rejected)
 	require.Equal(t, rejection.GlyphMissing, rejected.Code)
-	require.Contains(t, rejected.Message, "Page 1 has the character “α” (U+03B1) in the font Unheard, which is not embedded")
+	require.Contains(t, rejected.Message, "Page 1 contains the character “α” (U+03B1) in the font Unheard, which is not embedded")
 }

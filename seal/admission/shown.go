@@ -32,10 +32,10 @@ func checkRendering(ctx context.Context, r io.ReaderAt, size int64, lim Limits, 
 	for i, p := range info.Pages {
 		w, h := in.Pages[i][0]*p.unit, in.Pages[i][1]*p.unit
 		if !near(w, p.Width) || !near(h, p.Height) {
-			return rejection.Ambiguous("page %d has %.5g × %.5g or %.5g × %.5g points", i+1, p.Width, p.Height, w, h)
+			return rejection.Ambiguous("page %d measures %.5g × %.5g or %.5g × %.5g points", i+1, p.Width, p.Height, w, h)
 		}
 		if _, _, err := appearance.Level(1).Pixels(w, h); err != nil {
-			return rejection.New(rejection.PageTooLarge, fmt.Sprintf("Page %d has %.0f × %.0f points, which is too large to display legibly. Print the document on smaller pages.", i+1, w, h))
+			return rejection.New(rejection.PageTooLarge, fmt.Sprintf("Page %d measures %.0f × %.0f points, which is too large to display legibly. Print the document on smaller pages.", i+1, w, h))
 		}
 	}
 	if len(in.Glyphs) == 0 {
@@ -46,7 +46,7 @@ func checkRendering(ctx context.Context, r io.ReaderAt, size int64, lim Limits, 
 	if g.Character > ' ' {
 		what = fmt.Sprintf("the character “%c” (U+%04X)", g.Character, g.Character)
 	}
-	return rejection.New(rejection.GlyphMissing, fmt.Sprintf("Page %d has %s in the font %s, which is not embedded, and no other font can replace it. Embed the font.", g.Page, what, safeText(g.Font)))
+	return rejection.New(rejection.GlyphMissing, fmt.Sprintf("Page %d contains %s in the font %s, which is not embedded and cannot be replaced by another font. Embed the font.", g.Page, what, safeText(g.Font)))
 }
 
 // near reports whether two lengths are equal within single precision.

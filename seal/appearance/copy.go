@@ -49,7 +49,7 @@ func (o *output) write(b []byte) bool {
 // Save writes the document to a new, unencrypted file with a single revision and the same objects.
 func (d *Document) Save() ([]byte, error) {
 	if d.pages > maxCopiedPages {
-		return nil, rejection.New(rejection.PDFTooManyPages, fmt.Sprintf("Only PDFs of up to %d pages are repaired; this one has %d.", maxCopiedPages, d.pages))
+		return nil, rejection.New(rejection.PDFTooManyPages, fmt.Sprintf("Only PDFs with up to %d pages can be repaired; this PDF has %d.", maxCopiedPages, d.pages))
 	}
 	for page := 1; page <= d.pages; page++ {
 		_, closePage, err := d.page(page)
@@ -68,7 +68,7 @@ func (d *Document) Save() ([]byte, error) {
 		return nil, err
 	}
 	if saved == 0 || out.Len() == 0 {
-		return nil, rejection.New(rejection.DocumentNotRendered, "The PDF cannot be saved again.")
+		return nil, rejection.New(rejection.DocumentNotRendered, "The PDF cannot be re-saved.")
 	}
 	return out.Bytes(), nil
 }
@@ -120,7 +120,7 @@ func (e *Engine) hashes(ctx context.Context, file io.ReaderAt, size int64, from 
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	if d.pages > maxCopiedPages {
-		return nil, d.pages, rejection.New(rejection.PDFTooManyPages, fmt.Sprintf("Only PDFs of up to %d pages are repaired; this one has %d.", maxCopiedPages, d.pages))
+		return nil, d.pages, rejection.New(rejection.PDFTooManyPages, fmt.Sprintf("Only PDFs with up to %d pages can be repaired; this PDF has %d.", maxCopiedPages, d.pages))
 	}
 	for page := from; page <= min(d.pages, from+pagesPerInstance-1); page++ {
 		p, err := d.Render(page, 1)

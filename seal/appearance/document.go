@@ -15,7 +15,7 @@ import (
 )
 
 // ErrNoPage reports that the document has no page with the given number.
-var ErrNoPage = errors.New("appearance: the document has no such page")
+var ErrNoPage = errors.New("appearance: page not found in the document")
 
 // errStopped reports that a call to PDFium ended in a trap.
 var errStopped = errors.New("appearance: PDFium stopped")

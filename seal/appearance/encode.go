@@ -59,7 +59,7 @@ const (
 )
 
 // errFull stops the encoding of a picture that is too large.
-var errFull = errors.New("appearance: the picture is too large")
+var errFull = errors.New("appearance: the image is too large")
 
 type limitedBuffer struct {
 	bytes.Buffer

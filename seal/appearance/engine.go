@@ -50,7 +50,7 @@ func NewEngine(ctx context.Context, opt EngineOptions) (_ *Engine, err error) {
 	sum := sha256.Sum256(module)
 	profile := Current()
 	if hex.EncodeToString(sum[:]) != profile.Module {
-		return nil, errors.New("appearance: the WebAssembly module is not that of the profile")
+		return nil, errors.New("appearance: the WebAssembly module does not match the profile")
 	}
 	cfg := wazero.NewRuntimeConfig()
 	if opt.Interpret {

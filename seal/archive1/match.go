@@ -10,7 +10,7 @@ import (
 )
 
 // ErrForeign is wrapped by errors about bytes that Write did not produce.
-var ErrForeign = errors.New("not written by this service")
+var ErrForeign = errors.New("is not written by this service")
 
 func foreignAt(at int64, what string) error {
 	return fmt.Errorf("%s, at byte %d: %w", what, at, ErrForeign)
@@ -81,10 +81,10 @@ func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, Found
 		return blank, found, err
 	}
 	if _, err := hex.Decode(nonce[:], got[blank.Nonce:blank.Nonce+2*NonceSize]); err != nil {
-		return blank, found, foreignAt(r.Size+int64(firstDifference(got, blank.Bytes)), "a byte that this service does not write")
+		return blank, found, foreignAt(r.Size+int64(firstDifference(got, blank.Bytes)), "a byte that this service would not write")
 	}
 	if _, err := hex.Decode(found.Issuers[:], got[blank.Issuers:blank.Issuers+2*hashSize]); err != nil {
-		return blank, found, foreignAt(r.Size+int64(firstDifference(got, blank.Bytes)), "a byte that this service does not write")
+		return blank, found, foreignAt(r.Size+int64(firstDifference(got, blank.Bytes)), "a byte that this service would not write")
 	}
 	want, err := Write(r, e, nonce, found.Issuers)
 	if err != nil {
@@ -97,7 +97,7 @@ func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, Found
 	}
 	copy(want.Bytes[want.Contents+1:], hole)
 	if !bytes.Equal(got, want.Bytes) {
-		return want, found, foreignAt(r.Size+int64(firstDifference(got, want.Bytes)), "a byte that this service does not write")
+		return want, found, foreignAt(r.Size+int64(firstDifference(got, want.Bytes)), "a byte that this service would not write")
 	}
 	return want, found, nil
 }

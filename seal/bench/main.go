@@ -27,15 +27,15 @@ import (
 )
 
 func main() {
-	one := flag.String("one", "", "seal this file and print the peak of resident memory (used by bench itself)")
-	many := flag.Int("many", 1, "with -one: how many at once")
-	pages := flag.Int("pages", 1, "with -one: pages of the file")
-	facts := flag.String("facts", "", "with -one: what its examination found")
-	rounds := flag.Int("rounds", 40, "rounds per measurement")
-	others := flag.Bool("peers", true, "measure the other programs, too")
-	only := flag.String("only", "", "measure only this kind of document, named by its beginning (\"4,000\")")
-	kind := flag.String("profile", "", "only profile sealing this kind of document, named by its beginning (\"4,000\")")
-	cpu := flag.String("o", "seal.prof", "with -profile: the file to write")
+	one := flag.String("one", "", "seal this file and print the peak resident memory (used internally by bench)")
+	many := flag.Int("many", 1, "with -one: number of concurrent seals")
+	pages := flag.Int("pages", 1, "with -one: number of pages of the file")
+	facts := flag.String("facts", "", "with -one: result of examining the file")
+	rounds := flag.Int("rounds", 40, "number of rounds per measurement")
+	others := flag.Bool("peers", true, "also measure the other programs")
+	only := flag.String("only", "", "measure only the kind of document whose name has this prefix (such as \"4,000\")")
+	kind := flag.String("profile", "", "only profile sealing of the kind of document whose name has this prefix (such as \"4,000\")")
+	cpu := flag.String("o", "seal.prof", "with -profile: output file")
 	flag.Parse()
 	var err error
 	switch {

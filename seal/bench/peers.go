@@ -76,7 +76,7 @@ func (p *peers) median(ctx context.Context, one peer, in string, rounds int) (ti
 		info, statErr := os.Stat(out)
 		_ = os.Remove(out)
 		if err == nil && (statErr != nil || info.Size() < 1000) {
-			err = errors.New("wrote nothing")
+			err = errors.New("no output was written")
 		}
 		if err == nil {
 			all = append(all, took)

@@ -50,5 +50,5 @@ func profile(ctx context.Context, w io.Writer, kind, file string, during time.Du
 		_, err = fmt.Fprintf(w, "%s: %d seals, CPU %.2f ms each\n", d.name, n, ms(cpuTime()-cpu)/float64(n))
 		return err
 	}
-	return fmt.Errorf("no kind of document begins with %q", kind)
+	return fmt.Errorf("no kind of document has the prefix %q", kind)
 }

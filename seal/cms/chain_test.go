@@ -269,7 +269,7 @@ func TestAskingForRevocations(t *testing.T) {
 	require.Equal(t, cms.Statement{}, s)
 
 	for says, answer := range map[string]func(http.ResponseWriter, *http.Request){
-		"answer 404": func(w http.ResponseWriter, _ *http.Request) {
+		"HTTP status 404": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = w.Write(list)
 		},
@@ -283,7 +283,7 @@ func TestAskingForRevocations(t *testing.T) {
 		require.Error(t, err, says)
 	}
 	_, err = cms.FetchStatement(t.Context(), http.DefaultClient, issue(nil, []string{"http://bad address"}), ca.cert)
-	require.ErrorContains(t, err, "bad address of revocation data")
+	require.ErrorContains(t, err, "invalid address of revocation data")
 }
 
 // TestRevocationListsInOneForm checks that a list must match the certificate's issuer by name and by signature, without
@@ -344,7 +344,7 @@ func TestRespondersAreCertifiedForOCSP(t *testing.T) {
 		"as an issuer":    answer(nil, true),
 	} {
 		_, err := cms.NormalizeOCSP(der, c, ca.cert)
-		require.ErrorContains(t, err, "not certified for OCSP", name)
+		require.ErrorContains(t, err, "not authorized for OCSP", name)
 	}
 	// An RSA signature must also be in canonical form.
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -384,7 +384,7 @@ func TestARespondersKeyIsMeasuredFirst(t *testing.T) {
 	}, ca.key)
 	require.NoError(t, err)
 	_, err = cms.NormalizeOCSP(der, c, ca.cert)
-	require.ErrorContains(t, err, "the key is too large")
+	require.ErrorContains(t, err, "key is too large")
 }
 
 // TestOCSPAnswersHaveALimit checks that a response that is too large is rejected before it is parsed.
@@ -430,5 +430,5 @@ func TestAskingForATimestamp(t *testing.T) {
 	require.Equal(t, "application/timestamp-query", kind.Load())
 	a.URL = "http://bad address"
 	_, err = a.Stamp(t.Context(), contentDigest[:])
-	require.ErrorContains(t, err, "bad address of the time-stamp authority")
+	require.ErrorContains(t, err, "invalid address of the time-stamp authority")
 }

@@ -68,7 +68,7 @@ func NewSigner(key crypto.Signer, chain []*x509.Certificate, rand io.Reader) (*S
 		s.algorithm = pkix.AlgorithmIdentifier{Algorithm: oidECDSAWithSHA256}
 	case *rsa.PublicKey:
 		if pub.N.BitLen() < 2048 {
-			return nil, errors.New("cms: an RSA key needs at least 2048 bits")
+			return nil, errors.New("cms: an RSA key must have at least 2048 bits")
 		}
 		// The parameters must be NULL rather than absent (RFC 4055, section 5).
 		s.algorithm = pkix.AlgorithmIdentifier{Algorithm: oidSHA256WithRSA, Parameters: asn1.NullRawValue}

@@ -206,7 +206,7 @@ func (s *Signed) Hash() crypto.Hash { return s.hash }
 var (
 	ErrDigest    = errors.New("the signed digest differs from the digest of the content")
 	ErrSignature = errors.New("the signature value is wrong")
-	ErrCertID    = errors.New("the signature names a different certificate than it contains")
+	ErrCertID    = errors.New("the signature refers to a different certificate than the one it contains")
 )
 
 // Verify checks the signature of content with the given digest.

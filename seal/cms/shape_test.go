@@ -200,7 +200,7 @@ func TestAStatementWithAnEmptySignatureIsRejected(t *testing.T) {
 	basic.children[2].head.Bytes = nil
 	octets.head.Bytes = basic.write(t)
 	_, err = cms.NormalizeOCSP(answer.write(t), c, ca.cert)
-	require.EqualError(t, err, "cms: OCSP answer: it is malformed")
+	require.EqualError(t, err, "cms: OCSP response: it is malformed")
 }
 
 // find returns the element at a path.

@@ -68,7 +68,7 @@ func (s Statement) CheckValid(c, issuer *x509.Certificate) error {
 		}
 		return err
 	}
-	return errors.New("cms: no statement")
+	return errors.New("cms: no revocation data")
 }
 
 // CheckGood returns an error if the statement reports a revocation at or before the given time. The statement must be
@@ -110,7 +110,7 @@ func normalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 // normalizeOCSP returns an OCSP response in canonical form. It contains the certificate of a delegated responder, but
 // no certificate if the issuer itself signed the response.
 func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
-	bad := func(what string) ([]byte, error) { return nil, fmt.Errorf("cms: OCSP answer: %s", what) }
+	bad := func(what string) ([]byte, error) { return nil, fmt.Errorf("cms: OCSP response: %s", what) }
 	if len(der) > trust.MaxOCSP {
 		return bad("it is too large")
 	}
@@ -130,7 +130,7 @@ func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	}
 	if first := cryptobyte.String(nil); list.ReadASN1Element(&first, cbasn1.SEQUENCE) { // only the first certificate is used
 		if responder, err := x509.ParseCertificate(first); err != nil || trust.CheckKeySize(responder) != nil {
-			return bad("its signer's certificate is malformed, or the key is too large")
+			return bad("its signer's certificate is malformed, or the signer's key is too large")
 		}
 	}
 	r, err := ocsp.ParseResponseForCert(der, c, issuer)
@@ -142,7 +142,7 @@ func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	if r.Certificate != nil && r.CheckSignatureFrom(issuer) != nil {
 		responder, carried = r.Certificate, r.Certificate
 		if carried.IsCA || !slices.Contains(carried.ExtKeyUsage, x509.ExtKeyUsageOCSPSigning) { // RFC 6960, 4.2.2.2
-			return bad("its signer was not certified for OCSP")
+			return bad("its signer is not authorized for OCSP")
 		}
 	}
 	hashes := map[x509.SignatureAlgorithm]crypto.Hash{
@@ -186,7 +186,7 @@ func queryOCSP(ctx context.Context, client *http.Client, c, issuer *x509.Certifi
 func fetch(ctx context.Context, client *http.Client, method, url, contentType string, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
-		return nil, errors.New("cms: bad address of revocation data")
+		return nil, errors.New("cms: invalid address of revocation data")
 	}
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
@@ -197,7 +197,7 @@ func fetch(ctx context.Context, client *http.Client, method, url, contentType st
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("cms: revocation data: answer %d", resp.StatusCode)
+		return nil, fmt.Errorf("cms: revocation data: HTTP status %d", resp.StatusCode)
 	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxEvidence+1))
 	if err != nil {
@@ -211,6 +211,6 @@ func fetch(ctx context.Context, client *http.Client, method, url, contentType st
 
 // Errors returned by CheckGood.
 var (
-	ErrRevoked    = errors.New("certificate is revoked")
+	ErrRevoked    = errors.New("the certificate is revoked")
 	ErrNoEvidence = errors.New("no revocation data for the certificate")
 )

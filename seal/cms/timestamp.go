@@ -82,7 +82,7 @@ func (a *Authority) Stamp(ctx context.Context, digest []byte) ([]byte, error) {
 	}
 	hr, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL, bytes.NewReader(req))
 	if err != nil {
-		return nil, errors.New("bad address of the time-stamp authority")
+		return nil, errors.New("invalid address of the time-stamp authority")
 	}
 	hr.Header.Set("Content-Type", "application/timestamp-query")
 	resp, err := a.Client.Do(hr)

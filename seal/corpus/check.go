@@ -291,7 +291,7 @@ func signature(b []byte) (covered, der []byte, err error) {
 	}
 	end := int(der[2])<<8 + int(der[3]) + 4
 	if end > len(der) || len(bytes.Trim(der[end:], "\x00")) > 0 {
-		return nil, nil, errors.New("no padding of zeros")
+		return nil, nil, errors.New("missing zero padding")
 	}
 	return append(append([]byte(nil), b[:n[0]]...), b[n[1]:]...), der[:end], nil
 }

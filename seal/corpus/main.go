@@ -31,13 +31,13 @@ func run() int {
 	if len(os.Args) == 3 && os.Args[1] == renderArgument {
 		return serveRenderer(os.Args[2])
 	}
-	files := flag.Int("files", 1200, "at most so many files, spread evenly over all that there are; 0: all")
-	mutants := flag.Int("mutants", 60, "so many of them damaged at random, in addition")
-	parallel := flag.Int("parallel", 2, "so many at a time")
-	largest := flag.Int64("largest", 4<<20, "leave out larger files, in bytes")
-	seed := flag.Uint64("seed", 1, "decides the damage")
-	admit := flag.Bool("admit", false, "only upload the files, without damage, render the pages of those that are admitted, and print which are refused")
-	keep := flag.String("keep", "", "a folder for the files that fail")
+	files := flag.Int("files", 1200, "maximum number of files, spread evenly over all files (0 = all)")
+	mutants := flag.Int("mutants", 60, "number of additional files that are copies with random damage")
+	parallel := flag.Int("parallel", 2, "number of files examined concurrently")
+	largest := flag.Int64("largest", 4<<20, "maximum file size in bytes; larger files are skipped")
+	seed := flag.Uint64("seed", 1, "random seed for the damage")
+	admit := flag.Bool("admit", false, "only upload the files, without damage; render the pages of admitted files, and print the rejected files")
+	keep := flag.String("keep", "", "folder in which to store the files that fail")
 	flag.Parse()
 	if flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "usage: corpus [flags] FOLDER...")
@@ -62,7 +62,7 @@ func run() int {
 	}
 	defer c.close()
 	c.keep = *keep
-	fmt.Printf("%d PDFs of at most %d MB, %d of them taken, %d damaged ones in addition\n", all, *largest>>20, len(names), *mutants)
+	fmt.Printf("%d PDFs of at most %d MB, %d of them selected, plus %d damaged copies\n", all, *largest>>20, len(names), *mutants)
 	start := time.Now()
 	t := newTally()
 	c.each(ctx, *parallel, inputs(names, *mutants, *seed), t)
@@ -211,4 +211,4 @@ func (t *tally) print(w io.Writer) {
 	}
 }
 
-var errTool = errors.New("a program that is needed is missing")
+var errTool = errors.New("a required program is missing")

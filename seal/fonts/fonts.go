@@ -151,7 +151,7 @@ func open(name string) (*Font, error) {
 	}
 	at, ok := file.(io.ReaderAt)
 	if !ok {
-		return nil, errors.New("cannot be read at random")
+		return nil, errors.New("does not support random access")
 	}
 	f := &Font{Name: name, file: at, tables: map[string]tableRange{}}
 	header := make([]byte, 12)
@@ -215,7 +215,7 @@ func (f *Font) readMetrics() error {
 		f.capHeight = i16(os2[88:])
 	}
 	if f.unitsPerEm == 0 || f.numHMetric == 0 {
-		return errors.New("bad metrics")
+		return errors.New("invalid metrics")
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func (f *Font) readMetrics() error {
 func (f *Font) table(tag string, least int64) ([]byte, error) {
 	t := f.tables[tag]
 	if t.length < least {
-		return nil, fmt.Errorf("no table %s", tag)
+		return nil, fmt.Errorf("missing table %s", tag)
 	}
 	b := make([]byte, t.length)
 	_, err := f.file.ReadAt(b, t.offset)

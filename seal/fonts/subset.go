@@ -25,7 +25,7 @@ func (f *Font) metric(gid uint16) (advance uint16, bearing uint16, err error) {
 // outline returns a glyph's description in the glyf table. It is empty for a blank glyph.
 func (f *Font) outline(gid uint16) ([]byte, error) {
 	if int(gid) >= f.numGlyphs {
-		return nil, fmt.Errorf("fonts: no glyph %d", gid)
+		return nil, fmt.Errorf("fonts: glyph %d does not exist", gid)
 	}
 	loca, glyf := f.tables["loca"], f.tables["glyf"]
 	width := int64(2)
@@ -41,7 +41,7 @@ func (f *Font) outline(gid uint16) ([]byte, error) {
 		from, to = int64(binary.BigEndian.Uint32(b)), int64(binary.BigEndian.Uint32(b[4:]))
 	}
 	if from > to || to > glyf.length {
-		return nil, errors.New("fonts: bad loca table")
+		return nil, errors.New("fonts: invalid loca table")
 	}
 	g := make([]byte, to-from)
 	_, err := f.file.ReadAt(g, glyf.offset+from)
@@ -121,7 +121,7 @@ func components(g []byte, renumber func(uint16) uint16) error {
 	}
 	for i := 10; ; {
 		if i+4 > len(g) {
-			return errors.New("fonts: composite glyph is cut off")
+			return errors.New("fonts: truncated composite glyph")
 		}
 		flags := binary.BigEndian.Uint16(g[i:])
 		binary.BigEndian.PutUint16(g[i+2:], renumber(binary.BigEndian.Uint16(g[i+2:])))

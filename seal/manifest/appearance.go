@@ -95,18 +95,18 @@ func (m *Manifest) checkAppearance() error {
 		sum, size = p.SHA256, p.Size
 	}
 	if a.SHA256 != sum || a.Size != size {
-		return fmt.Errorf("the file whose pages were shown")
+		return fmt.Errorf("the file whose pages were displayed differs")
 	}
 	listed, err := a.listed()
 	if err != nil {
 		return err
 	}
 	if len(a.Signers) != len(m.Signers) {
-		return fmt.Errorf("the signers to whom pages were shown")
+		return fmt.Errorf("the signers to whom pages were displayed differ")
 	}
 	for i, s := range a.Signers {
 		if s.SignerID != m.Signers[i].ID {
-			return fmt.Errorf("the signers to whom pages were shown")
+			return fmt.Errorf("the signers to whom pages were displayed differ")
 		}
 		if err := s.check(listed); err != nil {
 			return err
@@ -149,12 +149,12 @@ func (m *Manifest) checkFinished() error {
 			digest = fmt.Sprintf("%x", sha256.Sum256([]byte(l.String())))
 		}
 		if digest != ev.Detail.Finished {
-			return fmt.Errorf("event %d is a signature for pages other than those listed", i+1)
+			return fmt.Errorf("event %d records a signature for pages other than those listed", i+1)
 		}
 		delete(lines, ev.Detail.SignerID)
 	}
 	if len(lines) > 0 {
-		return fmt.Errorf("pages of a person who has not signed")
+		return fmt.Errorf("it lists pages displayed to a person who has not signed")
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (a *Appearance) listed() (map[levelPage]string, error) {
 		return x.Level - y.Level
 	}
 	if !slices.IsSortedFunc(a.Pages, order) || !slices.IsSortedFunc(a.Texts, func(x, y PageText) int { return x.Page - y.Page }) {
-		return nil, fmt.Errorf("the pages are not in order")
+		return nil, fmt.Errorf("the pages are not in ascending order")
 	}
 	out := make(map[levelPage]string, len(a.Pages)+len(a.Texts))
 	for _, p := range a.Pages {
@@ -195,7 +195,7 @@ func (s *SignerPages) check(listed map[levelPage]string) error {
 			}
 			for page := r[0]; page <= r[1]; page++ {
 				if left--; listed[levelPage{page, l.Level}] == "" {
-					return fmt.Errorf("page %d, which is not listed", page)
+					return fmt.Errorf("it refers to page %d, which is not listed", page)
 				}
 			}
 		}
@@ -225,7 +225,7 @@ func (m *Manifest) checkViews(listed map[levelPage]string) error {
 		// The pages displayed to a replaced signer are not listed.
 		hash := listed[levelPage{d.Page, d.Level}]
 		if ev.Event == "page_viewed" && d.Appearance != "" && d.DocumentID == m.Document && hash != "" && hash != d.Appearance {
-			return fmt.Errorf("event %d is a view of a different picture than the one listed", i+1)
+			return fmt.Errorf("event %d records a different image of the page than the record", i+1)
 		}
 	}
 	return nil

@@ -26,8 +26,8 @@ func TestCheckAppearance_FinishedPages_AreThoseOfTheTrail(t *testing.T) {
 	}{
 		"none":                {nil, []json.RawMessage{signed("ada", "")}, ""},
 		"all":                 {pages, []json.RawMessage{other, signed("ada", digest), signed("bo", "")}, ""},
-		"not in the trail":    {pages, []json.RawMessage{signed("ada", "")}, "event 1 is a signature for pages other than"},
-		"not in the record":   {nil, []json.RawMessage{other, signed("ada", digest)}, "event 2 is a signature for pages other than"},
+		"not in the trail":    {pages, []json.RawMessage{signed("ada", "")}, "event 1 records a signature for pages other than"},
+		"not in the record":   {nil, []json.RawMessage{other, signed("ada", digest)}, "event 2 records a signature for pages other than"},
 		"one page less":       {pages[:1], []json.RawMessage{signed("ada", digest)}, "for pages other than"},
 		"of another signer":   {pages, []json.RawMessage{signed("bo", digest)}, "for pages other than"},
 		"without a signature": {pages, []json.RawMessage{signed("bo", "")}, "a person who has not signed"},
@@ -60,8 +60,8 @@ func TestCheckAppearance_FileAndOrder_AreChecked(t *testing.T) {
 		"another file":       {func(m *Manifest) { m.Appearance.SHA256 = "p" }, "the file"},
 		"another size":       {func(m *Manifest) { m.Appearance.Size++ }, "the file"},
 		"texts in order":     {func(m *Manifest) { m.Appearance.Texts = []PageText{{1, "a"}, {2, "b"}} }, ""},
-		"texts in disorder":  {func(m *Manifest) { m.Appearance.Texts = []PageText{{2, "a"}, {1, "b"}} }, "the pages are not in order"},
-		"levels in disorder": {func(m *Manifest) { m.Appearance.Pages = []PagePicture{{1, 2, "a"}, {1, 1, "b"}} }, "the pages are not in order"},
+		"texts in disorder":  {func(m *Manifest) { m.Appearance.Texts = []PageText{{2, "a"}, {1, "b"}} }, "the pages are not in ascending order"},
+		"levels in disorder": {func(m *Manifest) { m.Appearance.Pages = []PagePicture{{1, 2, "a"}, {1, 1, "b"}} }, "the pages are not in ascending order"},
 	} {
 		m := &Manifest{Original: Placement{SHA256: "o", Size: 5}, Appearance: &Appearance{SHA256: "o", Size: 5}}
 		c.change(m)
@@ -93,5 +93,5 @@ func TestCheckDocuments_PreparedButNotNamed_IsRejected(t *testing.T) {
 	chain := chainEvents{added: []event{added}, prepared: map[string]string{"d": "p"}}
 	require.NoError(t, m.checkDocuments(chain))
 	chain.prepared["other"] = "q"
-	require.ErrorContains(t, m.checkDocuments(chain), "prepares a document that it does not list")
+	require.ErrorContains(t, m.checkDocuments(chain), "prepares a document that the record does not list")
 }

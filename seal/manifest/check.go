@@ -21,9 +21,9 @@ func (m *Manifest) Check() error {
 	case m.Version != 1:
 		return fmt.Errorf("its version %d is not supported", m.Version)
 	case m.Envelope.ID == "" || m.Document == "":
-		return fmt.Errorf("it lacks the envelope or the document")
+		return fmt.Errorf("it does not name the envelope or the document")
 	case m.SealedAt.IsZero():
-		return fmt.Errorf("it lacks the time of sealing")
+		return fmt.Errorf("it does not contain the time of sealing")
 	case m.CertificatePage < 1 || m.Pages < m.CertificatePage:
 		return fmt.Errorf("invalid page numbers")
 	}
@@ -35,10 +35,10 @@ func (m *Manifest) Check() error {
 		if d.ID == m.Document {
 			own++
 			if d.SHA256 != m.Original.SHA256 {
-				return fmt.Errorf("the hash of the original")
+				return fmt.Errorf("the hash of the original differs")
 			}
 			if m.Original.As == "prefix" && m.CertificatePage != d.PageCount+1 {
-				return fmt.Errorf("the number of pages of the original")
+				return fmt.Errorf("the number of pages of the original differs")
 			}
 			if err := m.checkPrepared(d); err != nil {
 				return err
@@ -47,7 +47,7 @@ func (m *Manifest) Check() error {
 		hashes += d.SHA256
 	}
 	if own != 1 {
-		return fmt.Errorf("the document in this file is named %d times", own)
+		return fmt.Errorf("the document in this file is listed %d times", own)
 	}
 	all := hashes
 	if len(m.All) > 1 {
@@ -55,7 +55,7 @@ func (m *Manifest) Check() error {
 		all = hex.EncodeToString(sum[:])
 	}
 	if m.Envelope.OriginalHash != all {
-		return fmt.Errorf("the hash over all originals")
+		return fmt.Errorf("the hash of all originals differs")
 	}
 	return m.checkEvents()
 }
@@ -85,11 +85,11 @@ func (m *Manifest) checkPrepared(d File) error {
 	if p := m.Original.Prepared; p != nil {
 		prepared = p.SHA256
 		if p.SHA256 == "" || p.SHA256 == m.Original.SHA256 {
-			return fmt.Errorf("the prepared file's hash")
+			return fmt.Errorf("the hash of the prepared file is missing or equals that of the original")
 		}
 	}
 	if d.PreparedSHA256 != prepared {
-		return fmt.Errorf("the prepared file of the document")
+		return fmt.Errorf("the prepared file of the document differs")
 	}
 	return nil
 }
@@ -152,14 +152,14 @@ func collectEvents(raw []json.RawMessage) (chainEvents, error) {
 func (m *Manifest) checkDocuments(chain chainEvents) error {
 	for i, ev := range chain.added {
 		if i == len(m.All) {
-			return fmt.Errorf("the audit trail adds more documents than it lists")
+			return fmt.Errorf("the audit trail adds more documents than the record lists")
 		}
 		if d := m.All[i]; ev.Detail.DocumentID != d.ID || ev.Detail.SHA256 != d.SHA256 || ev.Detail.Order != d.Order {
 			return fmt.Errorf("document %d differs from the one added in the audit trail", i+1)
 		}
 	}
 	if added := len(chain.added); added != len(m.All) {
-		return fmt.Errorf("the audit trail adds %d documents, but it lists %d", added, len(m.All))
+		return fmt.Errorf("the audit trail adds %d documents, but the record lists %d", added, len(m.All))
 	}
 	left := maps.Clone(chain.prepared)
 	for _, d := range m.All {
@@ -169,7 +169,7 @@ func (m *Manifest) checkDocuments(chain chainEvents) error {
 		delete(left, d.ID)
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("the audit trail prepares a document that it does not list")
+		return fmt.Errorf("the audit trail prepares a document that the record does not list")
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (m *Manifest) checkSigners(chain chainEvents) error {
 	for _, s := range m.Signers {
 		ev, ok := chain.signed[s.ID]
 		if ok != (s.SignedAt != nil) || ok && !ev.Timestamp.Equal(*s.SignedAt) {
-			return fmt.Errorf("the status or the time of signature of signer %s", s.ID)
+			return fmt.Errorf("the status or signing time of signer %s differs", s.ID)
 		}
 		if err := s.checkPart(chain.signed); err != nil {
 			return err
@@ -211,11 +211,11 @@ func (s Signer) checkPrevious(events []event) error {
 		return nil
 	}
 	if len(s.Previous) != len(events) {
-		return fmt.Errorf("the number of signers before signer %s", s.ID)
+		return fmt.Errorf("the number of previous recipients of signer %s differs", s.ID)
 	}
 	for i, p := range s.Previous {
 		if events[i].Detail.Person != i+2 || !events[i].Timestamp.Equal(p.Until) {
-			return fmt.Errorf("the time at which signer %s was replaced", s.ID)
+			return fmt.Errorf("the time at which signer %s was replaced differs", s.ID)
 		}
 	}
 	return nil
@@ -247,7 +247,7 @@ func CheckChain(events []json.RawMessage, head, envelopeID string) error {
 		case link.EnvelopeID != envelopeID:
 			return fmt.Errorf("event %d belongs to another envelope", n)
 		case n == 1 && link.Event != "envelope.created":
-			return fmt.Errorf("it does not begin with the creation of the envelope")
+			return fmt.Errorf("the chain does not begin with the creation of the envelope")
 		}
 		if link.Event == "signer.signed" {
 			signatures++
@@ -262,15 +262,15 @@ func CheckChain(events []json.RawMessage, head, envelopeID string) error {
 		}
 		sum := sha256.Sum256(canonical)
 		if link.Hash != hex.EncodeToString(sum[:]) {
-			return fmt.Errorf("event %d was changed", n)
+			return fmt.Errorf("event %d was modified", n)
 		}
 		prev = link.Hash
 	}
 	switch {
 	case prev != head:
-		return fmt.Errorf("its last hash differs from the seal record")
+		return fmt.Errorf("the last hash of the chain differs from the seal record")
 	case signatures == 0:
-		return fmt.Errorf("its %d events do not complete the envelope", len(events))
+		return fmt.Errorf("the %d events of the chain do not complete the envelope", len(events))
 	}
 	return nil
 }
@@ -282,7 +282,7 @@ func (s *Signer) checkPart(signed map[string]event) error {
 		return nil
 	}
 	if s.Kind != ev.Detail.Kind || s.WitnessFor != ev.Detail.WitnessFor {
-		return fmt.Errorf("the role of signer %s", s.ID)
+		return fmt.Errorf("the role of signer %s differs", s.ID)
 	}
 	if s.WitnessFor == "" {
 		return nil

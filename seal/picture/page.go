@@ -40,7 +40,7 @@ var pngSignature = []byte("\x89PNG\r\n\x1a\n")
 // the file is preserved. The error is a *rejection.Error.
 func Page(b []byte) ([]byte, error) {
 	if isAnimated(b) {
-		return nil, rejection.New(rejection.PictureInvalid, "The picture is animated. Upload a PNG or JPEG with one picture.")
+		return nil, rejection.New(rejection.PictureInvalid, "The picture is animated. Upload a PNG or JPEG with a single image.")
 	}
 	img, format, err := decodePicture(b, "picture", "JPEG or PNG", maxPhotoSide, maxPhotoPixels)
 	if err != nil {

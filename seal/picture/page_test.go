@@ -190,7 +190,7 @@ func TestPage_OfOtherFiles_IsRejected(t *testing.T) {
 		"animated":  {withChunk(plain, "acTL", 0, 0, 0, 2, 0, 0, 0, 0), rejection.PictureInvalid, "The picture is animated."},
 		"cut off":   {plain[:len(plain)-20], rejection.PictureInvalid, "not a complete JPEG or PNG"},
 		"no pixels": {plain[:20], rejection.PictureInvalid, "not a complete JPEG or PNG"},
-		"too large": {large, rejection.PictureTooLarge, "20000 × 30 pixels, which is too many"},
+		"too large": {large, rejection.PictureTooLarge, "20000 × 30 pixels."},
 	} {
 		_, err := picture.Page(tt.file)
 		var r *rejection.Error

@@ -50,7 +50,7 @@ func decodePicture(b []byte, what, formats string, maxSide, maxPixels int) (img 
 		return nil, "", invalid
 	}
 	if cfg.Width > maxSide || cfg.Height > maxSide || cfg.Width*cfg.Height > maxPixels {
-		return nil, "", rejection.New(rejection.PictureTooLarge, fmt.Sprintf("The %s has %d × %d pixels, which is too many.", what, cfg.Width, cfg.Height))
+		return nil, "", rejection.New(rejection.PictureTooLarge, fmt.Sprintf("The %s is too large: %d × %d pixels.", what, cfg.Width, cfg.Height))
 	}
 	if img, _, err = image.Decode(bytes.NewReader(b)); err != nil {
 		return nil, "", invalid

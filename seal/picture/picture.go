@@ -127,7 +127,7 @@ func decodePNG(b []byte, maxPixels int) (*image.NRGBA, error) {
 		return nil, rejection.New(rejection.PNGInvalid, "The picture is not a valid PNG.")
 	}
 	if cfg.Width > maxPNGSide || cfg.Height > maxPNGSide || pixelWeight(cfg.ColorModel)*cfg.Width*cfg.Height > maxPixels {
-		return nil, rejection.New(rejection.PNGTooLarge, fmt.Sprintf("The picture has %d × %d pixels, which is too many.", cfg.Width, cfg.Height))
+		return nil, rejection.New(rejection.PNGTooLarge, fmt.Sprintf("The picture is too large: %d × %d pixels.", cfg.Width, cfg.Height))
 	}
 	img, err := png.Decode(bytes.NewReader(b))
 	if err != nil {

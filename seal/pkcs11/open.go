@@ -25,9 +25,9 @@ func open(cfg Config) (Key, error) {
 	found, err := ctx.FindKeyPairs(cfg.ID, []byte(cfg.Key))
 	switch {
 	case err == nil && len(found) == 0:
-		err = errors.New("no such key pair")
+		err = errors.New("key pair not found")
 	case len(found) > 1:
-		err = errors.New("several keys match: add the id of the key")
+		err = errors.New("multiple keys match: specify the id of the key")
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("pkcs11: key %q: %w", cfg.Key, err), ctx.Close())

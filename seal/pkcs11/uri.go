@@ -22,7 +22,7 @@ func ParseURI(s string) (Config, error) {
 	var c Config
 	rest, ok := strings.CutPrefix(s, Scheme)
 	if !ok {
-		return c, errors.New("pkcs11: not a URI of the scheme pkcs11")
+		return c, errors.New("pkcs11: the URI must have the scheme pkcs11")
 	}
 	path, query, _ := strings.Cut(rest, "?")
 	seen := map[string]bool{}
@@ -40,7 +40,7 @@ func ParseURI(s string) (Config, error) {
 			case !ok || err != nil:
 				return Config{}, errors.New("pkcs11: malformed URI")
 			case seen[name]:
-				return Config{}, fmt.Errorf("pkcs11: the URI names %q twice", name)
+				return Config{}, fmt.Errorf("pkcs11: the URI contains %q twice", name)
 			}
 			seen[name] = true
 			if err := part.set(name, value); err != nil {
@@ -50,11 +50,11 @@ func ParseURI(s string) (Config, error) {
 	}
 	switch {
 	case c.Module == "":
-		return Config{}, errors.New("pkcs11: the URI lacks module-path")
+		return Config{}, errors.New("pkcs11: the URI must contain module-path")
 	case (c.Token == "") == (c.Serial == ""):
-		return Config{}, errors.New("pkcs11: the URI must name either token or serial")
+		return Config{}, errors.New("pkcs11: the URI must contain either token or serial")
 	case c.Key == "" && len(c.ID) == 0:
-		return Config{}, errors.New("pkcs11: the URI lacks object or id of the key")
+		return Config{}, errors.New("pkcs11: the URI must contain the object or id of the key")
 	}
 	return c, nil
 }
@@ -72,10 +72,10 @@ func (c *Config) setPath(name, value string) error {
 		c.ID = []byte(value)
 	case "type":
 		if value != "private" {
-			return errors.New("pkcs11: the type of a sealing key is private")
+			return errors.New("pkcs11: the type of a sealing key must be private")
 		}
 	default:
-		return fmt.Errorf("pkcs11: the URI's attribute %q is not supported; a key is named by token or serial, object, id and type", name)
+		return fmt.Errorf("pkcs11: the URI's attribute %q is not supported; a key is identified by token or serial, object, id and type", name)
 	}
 	return nil
 }

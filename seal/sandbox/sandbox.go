@@ -207,7 +207,7 @@ func (p *validator) end() {
 
 // Errors about a process that ended without a response or exceeded its CPU time.
 var (
-	errValidatorEnded = errors.New("seal: the validator has ended")
+	errValidatorEnded = errors.New("seal: the validator has exited")
 	errValidatorTime  = errors.New("seal: the validator took too long")
 )
 

@@ -103,7 +103,7 @@ func (p *issuingDistributionPoint) check(c *x509.Certificate) error {
 	case p.OnlyReasons.BitLength > 0:
 		return errors.New("the revocation list covers only some revocation reasons")
 	case p.OnlyAttributes, p.OnlyUserCerts && c.IsCA, p.OnlyCACerts && !c.IsCA, len(p.Point.RelativeName) > 0:
-		return errors.New("the revocation list covers other certificates")
+		return errors.New("the revocation list applies to other certificates")
 	case len(p.Point.FullName) > 0 && !slices.ContainsFunc(p.Point.FullName, func(n asn1.RawValue) bool {
 		return n.Class == asn1.ClassContextSpecific && n.Tag == tagURI && slices.Contains(c.CRLDistributionPoints, string(n.Bytes))
 	}):

@@ -37,7 +37,7 @@ func (r *RevokedAt) keyIsSafe() bool {
 }
 
 // errOther reports that a statement is about other certificates.
-var errOther = errors.New("it concerns other certificates")
+var errOther = errors.New("it applies to other certificates")
 
 // statements contains the readable statements. Unreadable statements are ignored.
 type statements struct {
@@ -55,7 +55,7 @@ type checks struct{ left int }
 const maxChecks = 1024
 
 // errTooMany reports that the permitted number of checks is exhausted.
-var errTooMany = errors.New("too many statements")
+var errTooMany = errors.New("too many revocation statements")
 
 func (c *checks) spend() error {
 	if c.left--; c.left < 0 {

@@ -149,7 +149,7 @@ func TestSealersThatCanNeverMatch(t *testing.T) {
 	require.NoError(t, trust.PinnedKey(leaf.cert.PublicKey).Check())
 	require.ErrorContains(t, trust.IssuedBy(leaf.cert, "").Check(), "does not belong to an authority")
 	require.ErrorContains(t, trust.PinnedCertificate(root.cert).Check(), "authority")
-	require.ErrorContains(t, trust.PinnedCertificate(issue(t, root, tls).cert).Check(), "TLS servers")
+	require.ErrorContains(t, trust.PinnedCertificate(issue(t, root, tls).cert).Check(), "TLS server authentication")
 	require.Error(t, trust.Sealer{}.Check())
 }
 

@@ -27,8 +27,8 @@ var (
 	// forbiddenUsages contains purposes for which authorities issue certificates without verifying the party
 	// responsible for a document.
 	forbiddenUsages = map[x509.ExtKeyUsage]string{
-		x509.ExtKeyUsageAny: "any purpose", x509.ExtKeyUsageServerAuth: "TLS servers", x509.ExtKeyUsageCodeSigning: "signing programs",
-		x509.ExtKeyUsageTimeStamping: "time-stamps", x509.ExtKeyUsageOCSPSigning: "OCSP answers",
+		x509.ExtKeyUsageAny: "any purpose", x509.ExtKeyUsageServerAuth: "TLS server authentication", x509.ExtKeyUsageCodeSigning: "code signing",
+		x509.ExtKeyUsageTimeStamping: "time-stamps", x509.ExtKeyUsageOCSPSigning: "OCSP signing",
 	}
 )
 
@@ -40,9 +40,9 @@ func CheckUsage(c *x509.Certificate, pinned bool) error {
 	case c.IsCA:
 		return errors.New("it belongs to a certificate authority")
 	case !hasExtension(c, oidKeyUsage):
-		return errors.New("it does not state the use of its key (keyUsage)")
+		return errors.New("it has no key usage extension (keyUsage)")
 	case c.KeyUsage&(x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment) == 0:
-		return errors.New("its key may not be used for signatures (keyUsage)")
+		return errors.New("its key may not be used for digital signatures (keyUsage)")
 	}
 	mail := false
 	for _, u := range c.ExtKeyUsage {
@@ -59,9 +59,9 @@ func CheckUsage(c *x509.Certificate, pinned bool) error {
 	case mail && pinned:
 		return nil
 	case mail:
-		return errors.New("it is for email; such a certificate must be pinned (extendedKeyUsage)")
+		return errors.New("it is an email certificate, which must be pinned (extendedKeyUsage)")
 	}
-	return errors.New("it may not be used for documents (extendedKeyUsage)")
+	return errors.New("it may not be used for document signing (extendedKeyUsage)")
 }
 
 func isDocumentUsage(id asn1.ObjectIdentifier) bool {
@@ -74,7 +74,7 @@ func checkIssuers(chain []*x509.Certificate) error {
 	for _, c := range chain[1:] {
 		limited := len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) > 0
 		if limited && !slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageAny) && !slices.ContainsFunc(c.UnknownExtKeyUsage, isDocumentUsage) {
-			return fmt.Errorf("%s may not issue certificates for documents", Name(c))
+			return fmt.Errorf("%s may not issue document-signing certificates", Name(c))
 		}
 	}
 	return nil
@@ -85,11 +85,11 @@ func checkIssuers(chain []*x509.Certificate) error {
 func checkStamper(c *x509.Certificate) error {
 	switch {
 	case c.IsCA:
-		return errors.New("it belongs to a certificate authority for certificates")
+		return errors.New("it belongs to an authority that issues certificates")
 	case len(c.ExtKeyUsage) != 1 || c.ExtKeyUsage[0] != x509.ExtKeyUsageTimeStamping || len(c.UnknownExtKeyUsage) > 0:
 		return errors.New("time-stamping must be its only purpose (extendedKeyUsage)")
 	case hasExtension(c, oidKeyUsage) && c.KeyUsage&(x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment) == 0:
-		return errors.New("its key may not be used for signatures (keyUsage)")
+		return errors.New("its key may not be used for digital signatures (keyUsage)")
 	}
 	if !slices.ContainsFunc(c.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(oidExtendedKeyUsage) && e.Critical }) {
 		return errors.New("its purpose must be marked critical (extendedKeyUsage)")

@@ -103,9 +103,9 @@ var findings = []finding{
 	{"manifest_key.other", Failed, "The record was signed with a different key than the one published as \"{kid}\"."},
 
 	{"original.found", Passed, "Bytes {from} to {to} are the original, SHA-256 {sha256}."},
-	{"original.prepared", Passed, "Bytes {from} to {to} remove the content that the record lists, before anyone read the document. They were reproduced and are identical."},
+	{"original.prepared", Passed, "Bytes {from} to {to} remove the content that the record lists, before anyone viewed the document. They were reproduced and are identical."},
 	{"original.rewritten", Passed, "The original is attached as {name}, SHA-256 {sha256}; the document was rewritten from it."},
-	{"original.prepared_otherwise", Failed, "The document was not created from the original as the seal record states: {reason}."},
+	{"original.prepared_otherwise", Failed, "The document was not created from the original in the way that the seal record states: {reason}."},
 	{"original.missing", Failed, "The original cannot be separated from the additions: {reason}."},
 	{"original.changed", Failed, "The original inside the file does not match the seal record."},
 
@@ -119,7 +119,7 @@ var findings = []finding{
 
 	{"recorded.same", Passed, "The file is identical to the one stored by this service."},
 	{"recorded.earlier", Passed, "The envelope, the original and the audit chain match this service's records; the stored file has other time-stamps."},
-	{"recorded.other", Failed, "This service has a different original or a different audit chain on record for this envelope."},
+	{"recorded.other", Failed, "This service has recorded a different original or a different audit chain for this envelope."},
 	{"recorded.unknown", Absent, "This service has no record of the envelope."},
 }
 

@@ -17,7 +17,7 @@ import (
 const maxMarks = 8
 
 // errTooManyMarks reports that a file has more than maxMarks possible signatures.
-var errTooManyMarks = fmt.Errorf("more than %d places look like a seal's signature", maxMarks)
+var errTooManyMarks = fmt.Errorf("more than %d positions look like the signature of a seal", maxMarks)
 
 // Marks searches a stream of bytes for possible seal signatures.
 type Marks struct {
@@ -89,14 +89,14 @@ func (s *sealedRevision) check() error {
 	tail := fmt.Appendf(nil, "startxref\n%d\n%%%%EOF\n", s.file.StartXRef())
 	b := make([]byte, len(tail))
 	if err := ReadFull(s.read, b, s.end-int64(len(b))); err != nil || !bytes.Equal(b, tail) {
-		return errors.New("the covered bytes do not end like a sealed file")
+		return errors.New("the covered bytes do not end in the format of a sealed file")
 	}
 	if s.file.StartXRef() < s.contentsEnd {
-		return errors.New("it follows the cross-reference section")
+		return errors.New("it is after the cross-reference section")
 	}
 	root, ok := s.file.Trailer().Get("Root").Ref()
 	if !ok {
-		return errors.New("the trailer names no catalog")
+		return errors.New("the trailer does not refer to a catalog")
 	}
 	if s.From != 0 || s.To <= 0 || s.To > s.at {
 		return errors.New("the position of the original is invalid")
@@ -115,7 +115,7 @@ func (s *sealedRevision) check() error {
 		return err
 	}
 	if !hasRoot || !listed {
-		return errors.New("the newest cross-reference section does not list it and the catalog")
+		return errors.New("the newest cross-reference section does not list the signature and the catalog")
 	}
 	if !hasRecord {
 		return errors.New("the newest cross-reference section does not list the seal record")
@@ -126,10 +126,10 @@ func (s *sealedRevision) check() error {
 	}
 	perms, err := s.file.Dict(catalog.Get("Perms"))
 	if err != nil {
-		return errors.New("the catalog does not name it")
+		return errors.New("the catalog does not refer to the signature")
 	}
 	if ref, ok := perms.Get("DocMDP").Ref(); !ok || ref != (pdf.Ref{Num: s.object}) {
-		return errors.New("the catalog names another signature")
+		return errors.New("the catalog refers to another signature")
 	}
 	return nil
 }

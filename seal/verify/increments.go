@@ -35,7 +35,7 @@ func archiveOf(s *sealedRevision, signatures ...*cms.Signed) (Archive, error) {
 	r := archive1.Revision{Size: s.end, Start: f.StartXRef(), Stream: f.UsesXRefStream()}
 	size, ok := trailer.Get("Size").Int()
 	if !ok {
-		return Archive{}, fmt.Errorf("%w: Size of the trailer", pdf.ErrDamaged)
+		return Archive{}, fmt.Errorf("%w: unexpected Size in the trailer", pdf.ErrDamaged)
 	}
 	r.Next = int(size)
 	catalog, root, err := f.Catalog()
@@ -56,7 +56,7 @@ func archiveOf(s *sealedRevision, signatures ...*cms.Signed) (Archive, error) {
 	}
 	id, err := trailer.Get("ID").Array()
 	if err != nil || len(id) != 2 {
-		return Archive{}, fmt.Errorf("%w: ID of the trailer", pdf.ErrDamaged)
+		return Archive{}, fmt.Errorf("%w: unexpected ID in the trailer", pdf.ErrDamaged)
 	}
 	r.ID = string(id[0])
 	form, err := f.Dict(catalog.Get("AcroForm"))
@@ -65,7 +65,7 @@ func archiveOf(s *sealedRevision, signatures ...*cms.Signed) (Archive, error) {
 	}
 	fields, ok := form.Get("Fields").Ref()
 	if !ok {
-		return Archive{}, fmt.Errorf("%w: Fields of the form", pdf.ErrDamaged)
+		return Archive{}, fmt.Errorf("%w: unexpected Fields in the form", pdf.ErrDamaged)
 	}
 	r.Fields = archive1.Object{Num: fields.Num, Gen: fields.Gen}
 	list, err := f.Resolve(fields.Value())
@@ -73,7 +73,7 @@ func archiveOf(s *sealedRevision, signatures ...*cms.Signed) (Archive, error) {
 		return Archive{}, err
 	}
 	if !list.IsArray() {
-		return Archive{}, fmt.Errorf("%w: Fields of the form", pdf.ErrDamaged)
+		return Archive{}, fmt.Errorf("%w: unexpected Fields in the form", pdf.ErrDamaged)
 	}
 	r.Listed = string(list[1 : len(list)-1])
 	return Archive{Revision: r, pending: signatures, listed: map[string]bool{}, Budget: maxEvidence}, nil
@@ -168,7 +168,7 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 	}
 	certs, questions := a.Plan()
 	if len(streams) == 0 && len(certs)+len(questions) > 0 {
-		return none, fmt.Errorf("at byte %d: it does not begin like an update by this service", from)
+		return none, fmt.Errorf("at byte %d: it does not have the format of an update by this service", from)
 	}
 	if len(streams) != len(certs)+len(questions) {
 		return none, fmt.Errorf("at byte %d: it contains %d items of validation data instead of %d", from, len(streams), len(certs)+len(questions))

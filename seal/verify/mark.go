@@ -150,4 +150,4 @@ func (d signatureDict) readContents(r io.ReaderAt) ([]byte, error) {
 	return out, nil
 }
 
-var errDigits = errors.New("its digits")
+var errDigits = errors.New("its numbers are malformed")

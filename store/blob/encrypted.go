@@ -33,7 +33,7 @@ const (
 )
 
 // ErrDamaged means that an encrypted file was modified or damaged, or was encrypted with an unknown master key.
-var ErrDamaged = errors.New("the encrypted file is damaged or belongs to another master key")
+var ErrDamaged = errors.New("the encrypted file is damaged or was encrypted with another master key")
 
 // NewEncrypted returns a store that encrypts files and stores them in next. Each file has its own data key, which is
 // encrypted with the master key. Sizes and hashes refer to the plain content. Files that were stored unencrypted can

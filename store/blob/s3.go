@@ -54,7 +54,7 @@ func openS3(u *url.URL) (Store, error) {
 func s3Options(q url.Values) (o *minio.Options, endpoint string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if !slices.Contains([]string{"anonymous", "endpoint", "profile", "region", "use_path_style"}, name) {
-			return nil, "", fmt.Errorf("unknown option %q; S3 takes region, endpoint, use_path_style, anonymous and profile", name)
+			return nil, "", fmt.Errorf("unknown option %q; the S3 options are region, endpoint, use_path_style, anonymous and profile", name)
 		}
 	}
 	o = &minio.Options{

@@ -118,7 +118,7 @@ func TestS3_TakesCredentialsOfRole(t *testing.T) {
 func TestS3_RejectsUnknownOptions(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
-		"?regoin=x":                     `unknown option "regoin"; S3 takes region, endpoint, use_path_style, anonymous and profile`,
+		"?regoin=x":                     `unknown option "regoin"; the S3 options are region, endpoint, use_path_style, anonymous and profile`,
 		"?use_path_style=maybe":         "use_path_style must be true or false",
 		"?anonymous=2":                  "anonymous must be true or false",
 		"?endpoint=s3.example.com":      "endpoint must be an address without a path",

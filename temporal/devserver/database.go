@@ -145,9 +145,9 @@ func prepareFile(ctx context.Context, file string) error {
 	}
 	aside, err := moveAside(file, wrote)
 	if err != nil {
-		return fmt.Errorf("move database file %s aside: %w", file, err)
+		return fmt.Errorf("rename database file %s: %w", file, err)
 	}
-	fmt.Fprintf(os.Stderr, "database file %s is of another version of Temporal and is now %s; Countersign starts its workflows again in a new one\n", file, aside)
+	fmt.Fprintf(os.Stderr, "database file %s was created by another version of Temporal and has been renamed to %s; Countersign restarts its workflows in a new file\n", file, aside)
 	if err := createFile(ctx, file); err != nil {
 		return fmt.Errorf("create database file %s: %w", file, err)
 	}

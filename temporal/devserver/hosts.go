@@ -32,7 +32,7 @@ func serveUI(l net.Listener, target *url.URL, names []string) *http.Server {
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !allowedHost(r.Host, names) {
-			http.Error(w, "This server does not answer for that host name.", http.StatusMisdirectedRequest)
+			http.Error(w, "This server does not accept requests for that host name.", http.StatusMisdirectedRequest)
 			return
 		}
 		proxy.ServeHTTP(w, r)

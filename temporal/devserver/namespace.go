@@ -133,7 +133,7 @@ func addAttributes(cfg *persistencespb.NamespaceConfig, attributes searchAttribu
 		}
 		column, ok := freeColumn(columns, aliases, want)
 		if !ok {
-			return false, fmt.Errorf("search attribute %s: all columns of type %s are taken", name, want)
+			return false, fmt.Errorf("search attribute %s: all columns of type %s are in use", name, want)
 		}
 		aliases[column] = name
 		changed = true

@@ -63,19 +63,19 @@ func flagSet(opts *options, stderr io.Writer) *flag.FlagSet {
 	fs.TextVar(&opts.ip, "ip", netip.AddrFrom4([4]byte{127, 0, 0, 1}), "`address` to listen on")
 	fs.IntVar(&opts.port, "port", 7233, "`port` of the Temporal frontend (gRPC); 0 chooses a free one")
 	fs.IntVar(&opts.uiPort, "ui-port", -1, "`port` of the Web UI; 0 chooses a free one (default: frontend port + 1000)")
-	fs.Func("ui-host", "`name` under which a browser may ask for the Web UI, beside localhost and addresses; may be repeated", func(s string) error {
+	fs.Func("ui-host", "host `name` under which browsers may access the Web UI, in addition to localhost and IP addresses; may be repeated", func(s string) error {
 		opts.uiHosts = append(opts.uiHosts, s)
 		return nil
 	})
 	fs.BoolVar(&opts.headless, "headless", false, "run without the Web UI")
-	fs.StringVar(&opts.dbFilename, "db-filename", "", "SQLite `file` to keep the state in (default: memory only)")
-	fs.StringVar(&opts.postgres, "postgres", "", "`URL` of a PostgreSQL database to keep the state in; beside it there must be one named with _visibility after it")
+	fs.StringVar(&opts.dbFilename, "db-filename", "", "SQLite `file` in which to store the state (default: in memory only)")
+	fs.StringVar(&opts.postgres, "postgres", "", "`URL` of a PostgreSQL database in which to store the state; a second database with the same name and the suffix _visibility must exist")
 	fs.StringVar(&opts.logLevel, "log-level", "error", "debug, info, warn, error or never")
 	fs.StringVar(&opts.logFormat, "log-format", "text", "text, pretty or json")
 	fs.StringVar(&opts.codecEndpoint, "ui-codec-endpoint", "", "payload codec `URL` for the Web UI")
-	fs.BoolVar(&opts.watchStdin, "watch-stdin", false, "stop when standard input ends, that is, with the parent process")
+	fs.BoolVar(&opts.watchStdin, "watch-stdin", false, "stop when standard input is closed, which happens when the parent process exits")
 	fs.Func("namespace", "`name` of a namespace to create if missing; may be repeated (default \"default\")", opts.addNamespace)
-	fs.Func("search-attribute", "`Name=Type` to register besides Countersign's own; may be repeated", opts.addSearchAttribute)
+	fs.Func("search-attribute", "`Name=Type` to register in addition to Countersign's own; may be repeated", opts.addSearchAttribute)
 	fs.Func("dynamic-config-value", "`key=JSON` of the server's dynamic configuration; may be repeated", opts.addDynamicConfig)
 	fs.Func("sqlite-pragma", "`name=value`, where name is journal_mode or synchronous; may be repeated", opts.addPragma)
 	return fs
@@ -119,7 +119,7 @@ func (o *options) validate() error {
 	case len(o.namespaces) > maxNamespaces:
 		return fmt.Errorf("more than %d namespaces", maxNamespaces)
 	case o.postgres != "" && o.dbFilename != "":
-		return errors.New("--postgres and --db-filename exclude each other")
+		return errors.New("--postgres and --db-filename cannot be combined")
 	case !slices.Contains([]string{"debug", "info", "warn", "error", "never"}, o.logLevel):
 		return fmt.Errorf("--log-level %q is not debug, info, warn, error or never", o.logLevel)
 	case !slices.Contains([]string{"text", "pretty", "json"}, o.logFormat):
@@ -141,11 +141,11 @@ func (o *options) addNamespace(name string) error {
 func (o *options) addSearchAttribute(s string) error {
 	name, kind, ok := strings.Cut(s, "=")
 	if !ok || name == "" {
-		return errors.New("want Name=Type")
+		return errors.New("expected Name=Type")
 	}
 	t, err := enums.IndexedValueTypeFromString(kind)
 	if err != nil || t == enums.INDEXED_VALUE_TYPE_UNSPECIFIED {
-		return fmt.Errorf("unknown type %q, want Text, Keyword, Int, Double, Bool, Datetime or KeywordList", kind)
+		return fmt.Errorf("unknown type %q, expected Text, Keyword, Int, Double, Bool, Datetime or KeywordList", kind)
 	}
 	if known, ok := o.searchAttributes[name]; ok && known != t {
 		return fmt.Errorf("%s is already of type %s", name, known)
@@ -157,7 +157,7 @@ func (o *options) addSearchAttribute(s string) error {
 func (o *options) addDynamicConfig(s string) error {
 	key, text, ok := strings.Cut(s, "=")
 	if !ok || key == "" {
-		return errors.New("want key=JSON")
+		return errors.New("expected key=JSON")
 	}
 	dec := json.NewDecoder(bytes.NewBufferString(text))
 	dec.UseNumber() // the server distinguishes integers from floating-point numbers
@@ -193,7 +193,7 @@ func plainNumbers(value any) any {
 func (o *options) addPragma(s string) error {
 	name, value, ok := strings.Cut(s, "=")
 	if !ok || (name != "journal_mode" && name != "synchronous") {
-		return errors.New("want journal_mode=… or synchronous=…")
+		return errors.New("expected journal_mode=… or synchronous=…")
 	}
 	o.pragmas[name] = value
 	return nil

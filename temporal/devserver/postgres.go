@@ -34,7 +34,7 @@ const (
 func openPostgres(ctx context.Context, address string) (*database, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("--postgres: not an address") // without the parse error, which would repeat the password
+		return nil, errors.New("--postgres: not a valid URL") // without the parse error, which would repeat the password
 	}
 	password, _ := u.User.Password()
 	store := func(name string) *config.SQL {

@@ -115,7 +115,7 @@ func (s *server) stop() error {
 		select {
 		case err = <-done:
 		case <-time.After(stopTimeout):
-			err = fmt.Errorf("not stopped after %s", stopTimeout)
+			err = fmt.Errorf("did not stop within %s", stopTimeout)
 		}
 	}
 	return errors.Join(err, s.db.close())
@@ -166,14 +166,14 @@ func (s *server) waitReady(ctx context.Context) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("namespace %q is not served: %w", name, err)
+			return fmt.Errorf("namespace %q does not become available: %w", name, err)
 		}
 	}
 	if s.ui == nil {
 		return nil
 	}
 	if err := poll(ctx, func() error { return getOK(ctx, s.uiURL+"/healthz") }); err != nil {
-		return fmt.Errorf("the Web UI is not served: %w", err)
+		return fmt.Errorf("the Web UI does not become available: %w", err)
 	}
 	return nil
 }

@@ -250,7 +250,7 @@ func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 
 	b.choose(`.badd input`, "second.pdf", leaseDocument())
 	b.until(`document.querySelectorAll(".bdocuments > li").length === 3 && document.querySelector(".badd").textContent === "Add a PDF"`)
-	const down, up = `document.querySelector('[aria-label="lease.pdf: further down"]')`, `document.querySelector('[aria-label="second.pdf: further up"]')`
+	const down, up = `document.querySelector('[aria-label="Move lease.pdf down"]')`, `document.querySelector('[aria-label="Move second.pdf up"]')`
 	b.until(down + ` !== null && ` + up + ` !== null`)
 	eval[bool](b, `(`+down+`.click(), `+up+`.click(), true)`)
 	b.saved()
@@ -289,7 +289,7 @@ func TestTemplateKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	require.Len(t, got.Documents, 2)
 	require.Len(t, got.Fields, 3)
 	b.click(`document.querySelector('[aria-label="Edit lease.pdf"]')`)
-	b.click(inDialog("Remove, with its fields"))
+	b.click(inDialog("Remove document and its fields"))
 	b.until(`document.querySelectorAll(".bdocuments > li").length === 1`)
 	b.button("Save")
 	b.saved()
@@ -340,7 +340,7 @@ func TestBuilderActsOnce(t *testing.T) {
 	require.Len(t, svc.fields(t, e.ID), 1)
 	b.losesWhatFollows("DELETE", "/signers/")
 	b.click(`document.querySelector('[aria-label="Edit Grace Hopper"]')`)
-	b.click(inDialog("Remove, with the fields"))
+	b.click(inDialog("Remove, including fields"))
 	b.until(`window.lost === 1 && document.querySelectorAll(".brecipient").length === 1 && ` + fmt.Sprintf(placedFields, 0))
 	b.saved()
 	b.losesWhatFollows("POST", "/signers")

@@ -113,7 +113,7 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.saved()
 	moved := svc.fields(t, e.ID)[0]
 	b.click(`document.querySelector('[aria-label="Edit Ada Lovelace"]')`)
-	b.click(inDialog("Remove, with the fields"))
+	b.click(inDialog("Remove, including fields"))
 	b.until(`document.querySelectorAll(".brecipient").length === 1 && ` + fmt.Sprintf(placedFields, 0))
 	b.saved()
 

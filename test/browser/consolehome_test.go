@@ -160,7 +160,7 @@ func TestTheMorningAfter(t *testing.T) {
 	outcome("Sent order 1", "Reminded Ada Lovelace")
 	outcome("Sent order 0", "The service can't be reached.")
 	b.checked("console-remind-half")
-	b.click(inDialog("Try 1 again"))
+	b.click(inDialog("Retry 1"))
 	outcome("Sent order 0", "Reminded Ada Lovelace")
 	b.click(inDialog("Close"))
 	for _, email := range []string{"ada-Sent@morning.example"} {

@@ -94,7 +94,7 @@ func newConsoleStates(t *testing.T) *consoleStates {
 			signers = append(signers, signer)
 		}
 		e["signers"] = signers
-		e["sealingProblem"] = object{"code": "source_missing", "message": "An uploaded document is missing in the file store.", "since": now.Add(-time.Hour).Format(time.RFC3339)}
+		e["sealingProblem"] = object{"code": "source_missing", "message": "An uploaded document is missing from the file store.", "since": now.Add(-time.Hour).Format(time.RFC3339)}
 	})
 	like("completed", "sealing-problem", func(e object) {
 		e["status"], e["completedAt"] = "completed", now.Format(time.RFC3339)

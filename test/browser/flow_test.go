@@ -144,7 +144,7 @@ func TestManyFieldsByTouch(t *testing.T) {
 				b.button("Use these initials")
 			}
 		case 3:
-			tap("Tick the box")
+			tap("Check the box")
 		case 4:
 			b.until(field + `.classList.contains("filled")`)
 			if i < walkedFields-1 {

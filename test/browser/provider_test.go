@@ -125,7 +125,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.waitUntilStill()
 	})
 	t.Run("without", func(t *testing.T) { //nolint:paralleltest // not parallel; the first subtest makes the console retry the provider
-		for login, told := range map[string]string{"guest": "none of the roles viewer, support, sender and admin", "fresh": "does not say that your e-mail address was verified"} {
+		for login, told := range map[string]string{"guest": "none of the roles viewer, support, sender and admin", "fresh": "does not confirm that your email address is verified"} {
 			b := open(t, phone)
 			b.visit(svc.base + "/console")
 			eval[bool](b, `(() => {
@@ -179,7 +179,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		require.Equal(t, []string{"Sam Staff", "sender"}, b.account())
 		b.signsOut()
 		b.enter("connect")
-		b.see("The email address or the password is wrong.")
+		b.see("The email address or password is incorrect.")
 		b.waitUntilStill()
 	})
 }

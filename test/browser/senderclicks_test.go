@@ -201,7 +201,7 @@ func TestSenderSignsToo(t *testing.T) {
 		b.saved()
 	}
 	b.button("Send …")
-	b.click(`document.querySelector("dialog[open] button[aria-label='Sam Staff: earlier']")`)
+	b.click(`document.querySelector("dialog[open] button[aria-label='Move Sam Staff earlier']")`)
 	b.until(`document.querySelector(".bsheet li strong")?.textContent === "Ada Lovelace" && [...document.querySelectorAll(".bstepno")].every((x) => x.textContent === "1")`)
 	b.button("Send to 2 people")
 	b.until(`location.pathname.startsWith("/sign/")`)

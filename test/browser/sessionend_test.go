@@ -53,7 +53,7 @@ func TestSessionEndsInAForm(t *testing.T) {
 	require.False(t, eval[bool](b, `document.elementFromPoint(10, 10).closest(".console") !== null`), "the page is covered")
 	b.checked("console-session-ended")
 	b.entersAgain()
-	b.until(`document.querySelector("dialog[open] [role=alert]")?.textContent === "Your session had ended, so this was not done. Try again."`)
+	b.until(`document.querySelector("dialog[open] [role=alert]")?.textContent === "Your session ended, so the action wasn't completed. Try again."`)
 	b.focused(in(dialog, "Save"))
 	require.Equal(t, "session-after@example.com", eval[string](b, `document.querySelector("#cmail").value`))
 	require.Equal(t, "session-before@example.com", svc.envelope(t, e.ID).Signers[0].Email)

@@ -96,7 +96,7 @@ func TestEveryGroupSeesAllBefore(t *testing.T) {
 	b.button("Next field")
 	b.button("Sign here")
 	b.button("Use this signature")
-	b.button("Tick the box")
+	b.button("Check the box")
 	b.read()
 	b.button("Review and sign")
 	b.button("Sign")

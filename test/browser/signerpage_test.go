@@ -96,7 +96,7 @@ func TestFinishedPages(t *testing.T) {
 	b.write(entry, "1,250.00")
 	b.read()
 	b.button("Review and sign")
-	b.see("How the pages will look when they are sealed with your entries:")
+	b.see("Preview of the sealed pages with your entries:")
 	eval[bool](b, `(document.querySelector(".finishedpage").scrollIntoView(), true)`)
 	b.until(`document.querySelector('dialog[open] .finishedpage img[alt="Page 1 of 2"]')?.naturalWidth > 0`)
 	require.Equal(t, 1, eval[int](b, `document.querySelectorAll(".finishedpage").length`), "the other page has no field")

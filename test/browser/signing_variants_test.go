@@ -93,7 +93,7 @@ func TestUploadedSignature(t *testing.T) {
 	b.choose("#picture", "letter.png", []byte("no picture at all"))
 	b.see("can't read that file as an image")
 	b.choose("#picture", "blank.png", paper(false))
-	b.see("Nothing is left of the image")
+	b.see("The image is empty without its background")
 	b.checked("upload-blank")
 	b.choose("#picture", "ink.png", paper(true))
 	b.until(`document.querySelector("dialog[open] .preview img")?.naturalWidth > 300`)

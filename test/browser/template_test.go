@@ -144,7 +144,7 @@ func TestBuilderTakesBackRecipients(t *testing.T) {
 	b.saved()
 	first := svc.fields(t, e.ID)[0]
 	b.click(`document.querySelector('[aria-label="Edit Ada Lovelace"]')`)
-	b.click(inDialog("Remove, with the fields"))
+	b.click(inDialog("Remove, including fields"))
 	b.until(`document.querySelectorAll(".brecipient").length === 1 && document.querySelectorAll(".bfield").length === 0`)
 	require.Len(t, svc.people(t, e.ID).Signers, 1)
 	b.button("Undo")
@@ -166,7 +166,7 @@ func TestBuilderTakesBackRecipients(t *testing.T) {
 	b.saved()
 
 	// With the keyboard, both recipients are moved into the same step, and one of them becomes the other's witness.
-	b.enterOn(`document.querySelector('[aria-label="Grace Hopper: earlier"]')`)
+	b.enterOn(`document.querySelector('[aria-label="Move Grace Hopper earlier"]')`)
 	b.until(`document.querySelectorAll(".bstepbox").length === 1`)
 	for _, s := range svc.people(t, e.ID).Signers {
 		require.Equal(t, 1, s.RoutingOrder, s.Name)
@@ -227,7 +227,7 @@ func TestBuilderTakesBackDocuments(t *testing.T) {
 	b.builds(e, nil)
 	b.choose(`.badd input`, "annex.pdf", leaseDocument())
 	b.until(`document.querySelectorAll(".bdocuments > li").length === 2 && document.querySelector(".badd").textContent === "Add a PDF"`)
-	b.enterOn(`document.querySelector('[aria-label="annex.pdf: further up"]')`)
+	b.enterOn(`document.querySelector('[aria-label="Move annex.pdf up"]')`)
 	b.until(`document.querySelector(".bdocuments > li")?.textContent.includes("annex.pdf")`)
 	b.click(`document.querySelector('[aria-label="Edit annex.pdf"]')`)
 	b.fill("#dname", "Annex A.pdf")
@@ -241,7 +241,7 @@ func TestBuilderTakesBackDocuments(t *testing.T) {
 	b.checked("builder-thumbnails")
 	require.Equal(t, "Annex A.pdf", svc.people(t, e.ID).Documents[0].Name)
 	b.click(`document.querySelector('[aria-label="Edit Annex A.pdf"]')`)
-	b.click(inDialog("Remove, with its fields"))
+	b.click(inDialog("Remove document and its fields"))
 	b.until(`document.querySelectorAll(".bdocuments > li").length === 1`)
 	require.Empty(t, svc.fields(t, e.ID))
 	b.button("Undo")

@@ -84,7 +84,7 @@ func TestVerify(t *testing.T) {
 	was := record("sealed", strings.Repeat("0", 64))
 	again("lease.pdf", sealed)
 	b.see("Genuine and unchanged")
-	b.see("as it was before or after time-stamps were added later")
+	b.see("but the stored file has other time-stamps")
 	record("sealed", was)
 	was = record("original", strings.Repeat("0", 64))
 	again("lease.pdf", sealed)

@@ -31,7 +31,7 @@ func TestFilesSweep(t *testing.T) {
 	out, err := run(t, s.env, "files", "sweep")
 	require.NoError(t, err, out)
 	assert.Contains(t, out, filepath.Base(left)+"  never recorded")
-	assert.Contains(t, out, "1 file(s) of 5 bytes to be deleted, with --delete")
+	assert.Contains(t, out, "1 file(s) of 5 bytes can be deleted with --delete")
 	assert.FileExists(t, left)
 	out, err = run(t, s.env, "files", "sweep", "--delete", "--json")
 	require.NoError(t, err, out)

@@ -75,5 +75,5 @@ func TestASealUnderWayIsHandedBack(t *testing.T) {
 			failure = a.GetLastFailure().GetMessage()
 		}
 	}
-	assert.Equal(t, "handed back: the worker is stopping", failure)
+	assert.Equal(t, "returned to the task queue: the worker is stopping", failure)
 }

@@ -242,7 +242,7 @@ func TestHintsOfQPDF(t *testing.T) {
 	require.Regexp(t, end, string(b))
 	b = kids.ReplaceAll(b, []byte("/Kids [ $2 $1 "))
 	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-	require.ErrorContains(t, err, "has other pages than its linearization dictionary says")
+	require.ErrorContains(t, err, "has pages that do not match its linearization dictionary")
 	admits(t, "at the second page", end.ReplaceAll(b, []byte("${1}/P 1 >>\nendobj\n   ")))
 }
 
@@ -287,7 +287,7 @@ func TestHintsThatCannotBeRead(t *testing.T) {
 		}
 		b := l.bytes()
 		_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-		require.ErrorContains(t, err, "has hint tables that cannot be read", name)
+		require.ErrorContains(t, err, "has hint tables that cannot be parsed", name)
 	}
 	for _, place := range []string{"0 100", "9 100000", "(a) 100", "%010d -1", "%010d (a)"} {
 		l := hinted(hintStream("", honestHints))
@@ -297,7 +297,7 @@ func TestHintsThatCannotBeRead(t *testing.T) {
 		}
 		b := l.bytes()
 		_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-		require.ErrorContains(t, err, "has hint tables that cannot be read", place)
+		require.ErrorContains(t, err, "has hint tables that cannot be parsed", place)
 	}
 }
 

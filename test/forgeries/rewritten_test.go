@@ -205,7 +205,7 @@ func TestEntriesBeyondBounds(t *testing.T) {
 			var rejected *rejection.Error
 			require.ErrorAs(t, err, &rejected)
 			require.Equal(t, rejection.PDFNeedsRepair, rejected.Code)
-			require.Contains(t, rejected.Message, "bad entry of object 1")
+			require.Contains(t, rejected.Message, "invalid entry for object 1")
 		})
 	}
 }

@@ -32,7 +32,7 @@ func TestChecksOfTheRecord(t *testing.T) {
 		says   string // expected error, or empty if the record is valid
 	}{
 		"another version":              {func(m *manifest.Manifest) { m.Version = 2 }, "version 2"},
-		"no envelope":                  {func(m *manifest.Manifest) { m.Envelope.ID = "" }, "lacks the envelope"},
+		"no envelope":                  {func(m *manifest.Manifest) { m.Envelope.ID = "" }, "does not name the envelope"},
 		"no document":                  {func(m *manifest.Manifest) { m.Document = "" }, "or the document"},
 		"no time":                      {func(m *manifest.Manifest) { m.SealedAt = time.Time{} }, "time of sealing"},
 		"a certificate before page 1":  {func(m *manifest.Manifest) { m.CertificatePage = 0 }, "page numbers"},
@@ -49,7 +49,7 @@ func TestChecksOfTheRecord(t *testing.T) {
 		"another hash added":           {func(m *manifest.Manifest) { event(m, 1, "1111", "1112") }, "document 1 differs"},
 		"another number added":         {func(m *manifest.Manifest) { event(m, 2, `"order":2`, `"order":1`) }, "document 2 differs"},
 		"one more was added":           {func(m *manifest.Manifest) { m.Audit.Events = append(m.Audit.Events, m.Audit.Events[2]) }, "more documents"},
-		"one less was added":           {func(m *manifest.Manifest) { m.Audit.Events = m.Audit.Events[:2] }, "adds 1 documents, but it lists 2"},
+		"one less was added":           {func(m *manifest.Manifest) { m.Audit.Events = m.Audit.Events[:2] }, "adds 1 documents, but the record lists 2"},
 		"signed by nobody":             {func(m *manifest.Manifest) { event(m, 3, "signer:a", "app:a") }, "without a signer"},
 		"signed twice":                 {func(m *manifest.Manifest) { m.Audit.Events = append(m.Audit.Events, m.Audit.Events[3]) }, "second signature of a signer"},
 		"signed at another time":       {func(m *manifest.Manifest) { at := sealkit.Now; m.Signers[0].SignedAt = &at }, "signature of signer a"},
@@ -86,7 +86,7 @@ func TestChecksOfTheChain(t *testing.T) {
 	made := func(all ...map[string]any) ([]json.RawMessage, string) { return sealkit.Chain(t, all...) }
 	created, signed := map[string]any{"event": "envelope.created"}, map[string]any{"event": "signer.signed"}
 	unsigned, head := made(created)
-	require.ErrorContains(t, manifest.CheckChain(unsigned, head, sealkit.EnvelopeID), "its 1 events do not complete")
+	require.ErrorContains(t, manifest.CheckChain(unsigned, head, sealkit.EnvelopeID), "the 1 events of the chain do not complete")
 	later, head := made(signed)
 	require.ErrorContains(t, manifest.CheckChain(later, head, sealkit.EnvelopeID), "does not begin with")
 	require.ErrorContains(t, manifest.CheckChain(events, strings.Repeat("0", 64), sealkit.EnvelopeID), "its last hash differs")

@@ -40,12 +40,12 @@ func TestSealsThatDoNotFit(t *testing.T) {
 		"an original up to the signature":    {place, fmt.Sprintf("/Original[0 %d]", at), "is outside the seal"},
 		"an original beyond the signature":   {place, fmt.Sprintf("/Original[0 %d]", at+1), "the position of the original is invalid"},
 		"no record":                          {record, "/Record 9999 0 R", "does not list the seal record"},
-		"another number":                     {string(number) + " 0 obj\n<</Type/Sig/", strings.Repeat("9", len(number)) + " 0 obj\n<</Type/Sig/", "does not list it and the catalog"},
-		"another signature named":            {"/DocMDP " + string(number), "/DocMDP " + strings.Repeat("9", len(number)), "names another signature"},
-		"no signature named":                 {"/DocMDP ", "/DocXXX ", "names another signature"},
-		"no permissions":                     {"/Perms <<", "/Perxx <<", "the catalog does not name it"},
-		"another end":                        {"%%EOF\n", "%%EOF\r", "do not end like a sealed file"},
-		"no catalog":                         {"/Root ", "/Toor ", "the covered bytes are not a PDF"},
+		"another number":                     {string(number) + " 0 obj\n<</Type/Sig/", strings.Repeat("9", len(number)) + " 0 obj\n<</Type/Sig/", "does not list the signature and the catalog"},
+		"another signature named":            {"/DocMDP " + string(number), "/DocMDP " + strings.Repeat("9", len(number)), "refers to another signature"},
+		"no signature named":                 {"/DocMDP ", "/DocXXX ", "refers to another signature"},
+		"no permissions":                     {"/Perms <<", "/Perxx <<", "the catalog does not refer to the signature"},
+		"another end":                        {"%%EOF\n", "%%EOF\r", "do not end in the format of a sealed file"},
+		"does not refer to a catalog":                         {"/Root ", "/Toor ", "the covered bytes are not a PDF"},
 	} {
 		i := bytes.LastIndex(b, []byte(tt.was))
 		require.Positive(t, i, name)
@@ -181,6 +181,6 @@ func TestNullsInThePageTree(t *testing.T) {
 	for _, count := range []string{"1", "3"} {
 		b := bytes.Replace(sealkit.SimplePDF(2), []byte("/Count 2"), []byte("/Count "+count), 1)
 		_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
-		require.ErrorContains(t, err, "has 2 pages but another Count", count)
+		require.ErrorContains(t, err, "has 2 pages but a different Count", count)
 	}
 }

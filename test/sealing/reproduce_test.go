@@ -165,10 +165,10 @@ func TestContradictions(t *testing.T) {
 		"fewer pages":             {func(j *seal.Job) { j.Documents[0].PageCount++ }, "number of pages"},
 		"another envelope":        {func(j *seal.Job) { j.Envelope.ID = "other" }, "another envelope"},
 		"no events":               {func(j *seal.Job) { j.Events, j.ChainHead = nil, strings.Repeat("0", 64) }, "do not complete the envelope"},
-		"who did not sign":        {func(j *seal.Job) { j.Signers[1].SignedAt = time.Time{} }, "the status or the time of signature"},
-		"when they signed":        {func(j *seal.Job) { j.Signers[1].SignedAt = sealkit.Now }, "the status or the time of signature"},
+		"who did not sign":        {func(j *seal.Job) { j.Signers[1].SignedAt = time.Time{} }, "the status or signing time"},
+		"when they signed":        {func(j *seal.Job) { j.Signers[1].SignedAt = sealkit.Now }, "the status or signing time"},
 		"a signature of nobody":   {func(j *seal.Job) { j.Signers = j.Signers[:1] }, "not listed as a signer"},
-		"somebody who never came": {func(j *seal.Job) { j.Signers[0].ID = "other" }, "the status or the time of signature"},
+		"somebody who never came": {func(j *seal.Job) { j.Signers[0].ID = "other" }, "the status or signing time"},
 	} {
 		j := sealkit.Job(t, sealkit.SimplePDF(1))
 		tt.change(&j)

@@ -92,7 +92,7 @@ func TestAPageNamesTheNodeThatListsIt(t *testing.T) {
 		var rejected *rejection.Error
 		require.ErrorAs(t, admit(bad), &rejected)
 		require.Equal(t, rejection.PDFAmbiguous, rejected.Code)
-		require.Contains(t, rejected.Message, "names another parent")
+		require.Contains(t, rejected.Message, "specifies another parent")
 	}
 }
 

@@ -83,7 +83,7 @@ export class Countersign {
    * accept and return JSON, such as a form with a file. The path must begin with a slash and already be escaped.
    */
   request(method: Uppercase<Method>, path: string, init: RequestOptions = {}): Promise<Response> {
-    if (!path.startsWith("/")) throw new TypeError(`${path} is not a path of the service: it begins with a slash`);
+    if (!path.startsWith("/")) throw new TypeError(`${path} is not a path of the service: a path begins with a slash`);
     const headers = { ...init.headers };
     if (init.idempotencyKey) headers["Idempotency-Key"] = init.idempotencyKey;
     return this.transport.send({ method, path, query: init.query, headers, body: init.body, signal: init.signal });
@@ -278,11 +278,11 @@ async function json<T>(res: Response, signal?: AbortSignal): Promise<T> {
   try {
     return JSON.parse(text) as T;
   } catch {
-    throw new CountersignError("the answer is not JSON", res.status, "unexpected_response");
+    throw new CountersignError("the response is not JSON", res.status, "unexpected_response");
   }
 }
 
 function opened(res: Response): ReadableStream<Uint8Array> {
-  if (!res.body) throw new CountersignError("the answer has no body", res.status, "unexpected_response");
+  if (!res.body) throw new CountersignError("the response has no body", res.status, "unexpected_response");
   return res.body;
 }

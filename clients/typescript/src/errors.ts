@@ -53,7 +53,7 @@ export async function refusal(res: Response, host: string): Promise<CountersignE
     // The response is not JSON, which is reported below.
   }
   return new CountersignError(
-    `${host} answered ${res.status} ${res.headers.get("Content-Type") ?? ""}, which is not how Countersign answers: is the address right?`,
+    `${host} responded with ${res.status} ${res.headers.get("Content-Type") ?? ""}, which is not a Countersign response: check the address`,
     res.status, "unexpected_response", {}, null, wait, request);
 }
 

@@ -47,7 +47,7 @@ export class Transport {
   constructor(options: Options) {
     const url = URL.canParse(options.address) ? new URL(options.address) : null;
     if (url?.protocol !== "https:" && url?.protocol !== "http:") throw new TypeError(`${options.address} is not the address of a service, such as https://sign.example.com`);
-    if (url.username || url.search || url.hash) throw new TypeError("the address of the service has no user, query or fragment");
+    if (url.username || url.search || url.hash) throw new TypeError("the address of the service must not contain a user, query or fragment");
     this.address = url.href.replace(/\/+$/, "");
     this.host = url.host;
     this.retries = Math.max(options.retries ?? 4, 0);
@@ -138,10 +138,10 @@ export class Transport {
         const res = await this.fetch(`${this.address}/oauth/token`, {
           method: "POST", redirect: "manual", headers: { "Content-Type": "application/x-www-form-urlencoded" }, body: this.credentials,
         });
-        if (res.status === 404) throw new CountersignError(`there is no service at ${this.address}: is the address right?`, 404, "unexpected_response");
+        if (res.status === 404) throw new CountersignError(`no service found at ${this.address}: check the address`, 404, "unexpected_response");
         if (!res.ok) throw await refusal(res, this.host);
         const answer = (await res.json()) as { access_token?: string; expires_in?: number };
-        if (!answer.access_token || !answer.expires_in) throw new CountersignError(`${this.host} gave no access token: is the address right?`, res.status, "unexpected_response");
+        if (!answer.access_token || !answer.expires_in) throw new CountersignError(`${this.host} returned no access token: check the address`, res.status, "unexpected_response");
         const lifetime = answer.expires_in * 1000;
         return { value: answer.access_token, renewAt: Date.now() + lifetime - Math.min(renewBefore, lifetime / 2) };
       } catch (err) {

@@ -22,8 +22,8 @@ const encoder = new TextEncoder();
  */
 export async function verify(body: string | Uint8Array, headers: HeadersLike, secrets: string | readonly string[], now = Date.now()): Promise<WebhookEvent> {
   const id = header(headers, "webhook-id"), stamp = header(headers, "webhook-timestamp"), signatures = header(headers, "webhook-signature");
-  if (!id || !stamp || !/^\d{1,12}$/.test(stamp) || !signatures) throw new SignatureError("the delivery carries no valid signature");
-  if (Math.abs(now / 1000 - Number(stamp)) > tolerance) throw new SignatureError("the delivery is too old, or its clock is ahead");
+  if (!id || !stamp || !/^\d{1,12}$/.test(stamp) || !signatures) throw new SignatureError("the delivery has no valid signature");
+  if (Math.abs(now / 1000 - Number(stamp)) > tolerance) throw new SignatureError("the timestamp of the delivery is too old or in the future");
   const bytes = typeof body === "string" ? encoder.encode(body) : body;
   const signed = concat(encoder.encode(`${id}.${stamp}.`), bytes);
   let valid = false;
@@ -31,7 +31,7 @@ export async function verify(body: string | Uint8Array, headers: HeadersLike, se
     const given = signature.startsWith("v1,") ? fromBase64(signature.slice(3)) : null;
     for (const secret of given ? list(secrets) : []) if (await matches(standardKey(secret), signed, given!)) valid = true;
   }
-  if (!valid) throw new SignatureError("the delivery carries no valid signature");
+  if (!valid) throw new SignatureError("the delivery has no valid signature");
   return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as WebhookEvent;
 }
 
