@@ -167,7 +167,7 @@ func TestFieldSets_NamesGroupsAndConditions(t *testing.T) {
 	}{
 		"one value in two places":            {fields: []models.FieldInput{of("A", models.FieldText, "rent"), of("A", models.FieldText, "rent")}},
 		"a name of two signers":              {[]models.FieldInput{of("A", models.FieldText, "rent"), of("B", models.FieldText, "rent")}, "fields[1].name", "another signer"},
-		"a name of two types":                {[]models.FieldInput{of("A", models.FieldText, "rent"), of("A", models.FieldNumber, "rent")}, "fields[1].name", "another type"},
+		"a name of two types":                {[]models.FieldInput{of("A", models.FieldText, "rent"), of("A", models.FieldNumber, "rent")}, "fields[1].name", "a different type"},
 		"a name with two rules":              {[]models.FieldInput{of("A", models.FieldText, "rent"), of("A", models.FieldText, "rent", with(func(a *models.FieldAttributes) { a.MaxLength = 3 }))}, "fields[1].name", "maxLength"},
 		"a name with two values":             {[]models.FieldInput{of("A", models.FieldText, "rent"), of("A", models.FieldText, "rent", prefilled("1"))}, "fields[1].name", "defaultValue"},
 		"a name with two conditions":         {[]models.FieldInput{of("A", models.FieldText, "x"), of("A", models.FieldText, "rent"), of("A", models.FieldText, "rent", when(filled("x")))}, "fields[2].name", "condition"},

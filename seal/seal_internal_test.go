@@ -116,13 +116,13 @@ func TestJob_Validate(t *testing.T) {
 		"": {
 			func(*Job) {}, func(j *Job) { j.Prepared = nil }, func(j *Job) { j.Prepared.As, j.Prepared.Upload = manifest.Appended, nil },
 		},
-		"no original": {
+		"the original": {
 			func(j *Job) { j.Original = nil }, func(j *Job) { j.Size = 0 }, func(j *Job) { j.Prepared.Upload = nil },
 		},
-		"hash is not": {
+		"hash of the original": {
 			func(j *Job) { j.OriginalSHA256 = sum[2:] }, func(j *Job) { j.OriginalSHA256 = strings.ToUpper(sum) },
 		},
-		"prepared file is not described": {
+		"description of the prepared file": {
 			func(j *Job) { j.Prepared.SHA256 = sum[2:] }, func(j *Job) { j.Prepared.Size++ }, func(j *Job) { j.Prepared.UploadSize = 0 },
 		},
 		"envelope and time": {
