@@ -43,7 +43,7 @@ func TestParseOptions(t *testing.T) {
 		"port out of range":    {[]string{"--port", "70000"}, "--port 70000 is not a port"},
 		"UI port out of range": {[]string{"--port", "65000"}, "--ui-port 66000 is not a port"},
 		"same port twice":      {[]string{"--port", "7000", "--ui-port", "7000"}, "both 7000"},
-		"attribute form":       {[]string{"--search-attribute", "Pages"}, "want Name=Type"},
+		"attribute form":       {[]string{"--search-attribute", "Pages"}, "expected Name=Type"},
 		"attribute type":       {[]string{"--search-attribute", "Pages=Number"}, "unknown type"},
 		"attribute conflict":   {[]string{"--search-attribute", "AppId=Int"}, "already of type Keyword"},
 		"dynamic form":         {[]string{"--dynamic-config-value", "x"}, "expected key=JSON"},

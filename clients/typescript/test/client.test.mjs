@@ -204,7 +204,7 @@ test("an invalid address is rejected", async () => {
   assert.throws(() => new Countersign({ address: "ftp://sign.example.com", clientId: "id", clientSecret: "s" }));
   assert.throws(() => new Countersign({ address: "https://sign.example.com" }));
   const c = new Countersign({ address: "https://example.com", token: "t", fetch: async () => new Response("<h1>Not here</h1>", { status: 404, headers: { "Content-Type": "text/html" } }) });
-  await assert.rejects(c.envelope("e1"), (err) => err.code === "unexpected_response" && /is the address right/.test(err.message));
+  await assert.rejects(c.envelope("e1"), (err) => err.code === "unexpected_response" && /check the address/.test(err.message));
 });
 
 test("path parameters are escaped", async () => {
