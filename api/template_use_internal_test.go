@@ -37,5 +37,5 @@ func TestCheckAuth_WithoutASender_IsRejected(t *testing.T) {
 	e.Signers = append(e.Signers, &models.Signer{Role: "tenant", AuthMethod: models.AuthSMSOTP})
 	err := s.checkAuth(e)
 	require.Equal(t, "validation_error", codeOf(t, err))
-	require.ErrorContains(t, err, "includes tenant, whose authMethod sms_otp is unavailable")
+	require.ErrorContains(t, err, "includes the role tenant, whose authMethod sms_otp is unavailable")
 }
