@@ -46,11 +46,17 @@ func (b *tab) choose(selector, name string, content []byte) {
 func (b *tab) chooseAt(selector, path string, content []byte) {
 	b.t.Helper()
 	require.NoError(b.t, os.WriteFile(path, content, 0o600))
+	b.chooseFiles(selector, path)
+}
+
+// chooseFiles selects existing files in the page's file input.
+func (b *tab) chooseFiles(selector string, paths ...string) {
+	b.t.Helper()
 	// A click event dispatched by a script does not open the dialog.
 	eval[bool](b, fmt.Sprintf(`document.querySelector(%q).dispatchEvent(new Event("click", { bubbles: true }))`, selector))
 	root := call(b, dom.GetDocument, dom.GetDocumentParams{})
 	node := call(b, dom.QuerySelector, dom.QuerySelectorParams{NodeID: root.Root.NodeID, Selector: selector})
-	call(b, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, NodeID: node.NodeID})
+	call(b, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: paths, NodeID: node.NodeID})
 }
 
 // TestBrandedDownload checks that the download page and the receipt of a tenant with branding have its logo, color,

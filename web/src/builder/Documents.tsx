@@ -1,5 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import type { Viewer } from "../pages/viewer";
+import { maxPdfPassword, passwordProblem, setPassword } from "../ui/pdfpassword";
 import type { Editor } from "./editor";
 import type { DraftDocument } from "./model";
 import { errorText, FormDialog } from "./parts";
@@ -14,14 +15,14 @@ export function Documents({ editor, documents, editable, viewer, thumbnails, cur
   const [busy, setBusy] = useState("");
   const [editing, setEditing] = useState<DraftDocument | null>(null);
   const [over, setOver] = useState<number | "file" | null>(null);
+  const [encrypted, setEncrypted] = useState<readonly File[]>([]);
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const dragged = useRef<DraftDocument | null>(null);
   const run = async (what: string, work: () => Promise<unknown>, done: string) => {
     setProblem("");
     setBusy(what);
     try {
-      await work();
-      onTold(done);
+      if ((await work()) !== false) onTold(done);
     } catch (e) {
       setProblem(errorText(e));
     } finally {
@@ -29,7 +30,17 @@ export function Documents({ editor, documents, editable, viewer, thumbnails, cur
     }
   };
   const add = (files: FileList | null) => run(t("adding"), async () => {
-    for (const file of files ?? []) await editor.parts.addDocument(file);
+    let added = 0;
+    for (const file of [...(files ?? [])]) {
+      try {
+        await editor.parts.addDocument(file);
+        added++;
+      } catch (e) {
+        if (!passwordProblem(e)) throw e;
+        setEncrypted((old) => [...old, file]); // a dialog asks for the password
+      }
+    }
+    return added > 0;
   }, t("added"));
   const move = (d: DraftDocument, to: number) => run(t("moving"), () => editor.parts.moveDocument(d.id, to), t("moved", { name: d.name }));
   const ordered = [...documents].sort((a, b) => a.document_order - b.document_order);
@@ -76,6 +87,7 @@ export function Documents({ editor, documents, editable, viewer, thumbnails, cur
       </ol>
       {editable && <label class="badd"><span>{busy || t("addPDF")}</span><input type="file" accept="application/pdf" multiple class="sr" onChange={(e) => { void add(e.currentTarget.files); e.currentTarget.value = ""; }} /></label>}
       {problem && <p class="notice bad small" role="alert" dir="auto">{problem}</p>}
+      {encrypted[0] && <PasswordDialog key={encrypted.length} file={encrypted[0]} work={async () => { await editor.parts.addDocument(encrypted[0]!); onTold(t("added")); }} onClose={() => setEncrypted((old) => old.slice(1))} />}
       {editing && <DocumentDialog editor={editor} document={editing} onClose={() => setEditing(null)} />}
     </section>
   );
@@ -87,6 +99,20 @@ function DocumentDialog({ editor, document, onClose }: { editor: Editor; documen
     <FormDialog title={t("document")} label={t("rename")} work={() => editor.parts.renameDocument(document.id, name)} onClose={onClose}
       other={{ label: t("removeDocument"), work: () => editor.parts.removeDocument(document.id) }}>
       <div><label for="dname">{t("name")}</label><input id="dname" data-first required maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
+    </FormDialog>
+  );
+}
+
+/** Asks for the password of an encrypted PDF, and uploads the file with it. */
+function PasswordDialog({ file, work, onClose }: { file: File; work: () => Promise<unknown>; onClose: () => void }) {
+  const [password, setValue] = useState("");
+  return (
+    <FormDialog title={t("encryptedPDF")} label={t("addPDF")} work={() => { setPassword(file, password); return work(); }} onClose={onClose}>
+      <div>
+        <label for="dpassword">{t("passwordOfFile", { name: file.name })}</label>
+        <input id="dpassword" data-first type="text" required maxLength={maxPdfPassword} autocomplete="off" autocapitalize="off" spellcheck={false} dir="auto" value={password} aria-describedby="dpassword-hint" onInput={(e) => setValue(e.currentTarget.value)} />
+        <p id="dpassword-hint" class="small quiet">{t("fileIsEncrypted")}</p>
+      </div>
     </FormDialog>
   );
 }

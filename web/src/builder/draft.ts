@@ -1,4 +1,5 @@
 import { ApiError, NetworkError, request } from "../ui/http";
+import { passwordHeaders } from "../ui/pdfpassword";
 import { readHistory, writeHistory, type Entry } from "./drafthistory";
 import { DraftParts, type Step } from "./draftparts";
 import type { Editor, Snapshot } from "./editor";
@@ -244,7 +245,7 @@ export class DraftEditor implements Editor {
 
   private async call<T>(path: string, method: string, body?: unknown): Promise<{ out: T; etag: string }> {
     let etag = "";
-    const out = await request<T>(this.at + path, { method, body, bearer: this.bearer, headers: { "If-Match": this.sync.etag }, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
+    const out = await request<T>(this.at + path, { method, body, bearer: this.bearer, headers: { "If-Match": this.sync.etag, ...passwordHeaders(body) }, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
     return { out, etag };
   }
 

@@ -8,7 +8,7 @@ import { t, type TextKey } from "./texts";
 const consolePage = () => location.pathname.startsWith("/console");
 
 /** The texts for common errors. The service describes other errors in English. */
-const errorKeys: Partial<Record<string, TextKey>> = { plan_limit_reached: "planLimit", rate_limited: "tooFast" };
+const errorKeys: Partial<Record<string, TextKey>> = { plan_limit_reached: "planLimit", rate_limited: "tooFast", pdf_password_wrong: "passwordDoesNotOpen" };
 
 /** Returns the message for an error. */
 export function errorText(e: unknown): string {

@@ -1,4 +1,5 @@
 import { ApiError, NetworkError, request } from "../ui/http";
+import { passwordHeaders } from "../ui/pdfpassword";
 import { fetchFile, type Editor, type Parts, type RecipientContent, type RecipientEdit, type SaveState, type Snapshot, type TemplateTexts } from "./editor";
 import { Keeper } from "./history";
 import { contentMembers, freshKey, type BuilderField, type DraftDocument, type FieldContent, type Recipient } from "./model";
@@ -294,9 +295,9 @@ export class TemplateEditor implements Editor {
   }
 
   /** Creates a version with the roles and fields in sent. */
-  private async patch(body: unknown, sent: Content): Promise<void> {
+  private async patch(body: unknown, sent: Content, headers: Record<string, string> = {}): Promise<void> {
     let etag = "";
-    this.template = await request<Template>(this.at, { method: "PATCH", body, bearer: this.bearer, headers: { "If-Match": this.etag }, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
+    this.template = await request<Template>(this.at, { method: "PATCH", body, bearer: this.bearer, headers: { "If-Match": this.etag, ...headers }, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
     this.etag = etag || this.etag;
     this.saved = this.read(this.template, everybody(sent), sent.fields);
   }
@@ -324,7 +325,7 @@ export class TemplateEditor implements Editor {
     const form = new FormData();
     form.append("data", JSON.stringify({ documents: this.saved.documents.map((d) => ({ id: d.id, name: d.name })) }));
     form.append("file", file, name || file.name);
-    await this.patch(form, this.saved);
+    await this.patch(form, this.saved, passwordHeaders(file));
     const made = this.saved.documents.at(-1)!;
     this.files.set(made.id, file);
     return made;

@@ -3,6 +3,7 @@ import { AddressHint } from "../ui/AddressHint";
 import { ContactBox } from "../ui/ContactBox";
 import { Icon } from "../ui/parts";
 import { recipientsOf, type Client, type Identity } from "./api";
+import { PasswordFields, useFilePasswords } from "./filepasswords";
 import { FormDialog } from "./parts";
 import { rich, t } from "./texts";
 import { useWorkspace, WorkspaceField } from "./workspace";
@@ -21,6 +22,7 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
   useEffect(() => { if (document.activeElement?.id === "newme") document.activeElement.scrollIntoView({ block: "center" }); }, [signing]);
   const [workspace, setWorkspace] = useWorkspace();
   const [chosen, setChosen] = useState(0); // number of times that files were selected
+  const { problems, upload } = useFilePasswords();
   const contacts = (search: string) => recipientsOf(client)(search, workspace);
   const me = who.user;
   const set = (id: number, change: Partial<Person>) => setPeople((old) => old.map((p) => (p.id === id ? { ...p, ...change } : p)));
@@ -38,9 +40,9 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
     const form = new FormData();
     form.append("data", JSON.stringify({ tenantId: workspace, subject: subject || null, signers: signers.map((s, i) => ({ ...s, routingOrder: i + 1 })) }));
     form.append("file", first, first.name);
-    const draft = await client.call<{ id: string }>("/v1/envelopes", { body: form, key });
+    const draft = await upload(first, (headers) => client.call<{ id: string }>("/v1/envelopes", { body: form, key, headers }));
     for (const [i, file] of files.slice(1).entries()) {
-      const { documentId } = await client.call<{ documentId: string }>(`/v1/envelopes/${draft.id}/document`, { body: file, key: `${key}-${i}` });
+      const { documentId } = await upload(file, (headers) => client.call<{ documentId: string }>(`/v1/envelopes/${draft.id}/document`, { body: file, key: `${key}-${i}`, headers }));
       await client.call(`/v1/envelopes/${draft.id}/documents/${documentId}`, { method: "PATCH", body: { name: file.name } });
     }
     location.hash = `#/build/${draft.id}`;
@@ -52,6 +54,7 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
         <label for="newfiles">{t("dropPdfs")}</label>
         <input id="newfiles" data-first type="file" accept="application/pdf" multiple required={files.length === 0} onChange={(e) => take(e.currentTarget.files)} />
         {files.length > 1 && <p class="quiet small">{files.map((f) => f.name).join(", ")}</p>}
+        <PasswordFields files={files} problems={problems} />
       </div>
       <div><label for="newsubject">{t("subject")}</label><input id="newsubject" maxLength={255} value={subject} onInput={(e) => setSubject(e.currentTarget.value)} /></div>
       <fieldset class="recipients">

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { formatTime, hasRole, query, useLoad, type Client, type Identity, type Paged } from "./api";
 import { Empty } from "./empty";
+import { PasswordFields, useFilePasswords } from "./filepasswords";
 import { ActionButton, Badge, Confirm, ErrorNotice, FormDialog, Pager, recipientKind, Table } from "./parts";
 import { listHref, useFilters, usePageTitle } from "./route";
 import { formatBytes } from "../ui/i18n";
@@ -126,6 +127,7 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
   const [roles, setRoles] = useState("");
   const [tenantId, setTenant] = useState(who.app.tenants[0] ?? "");
   const [chosen, setChosen] = useState(0); // number of times that files were selected
+  const { problems, upload } = useFilePasswords();
   const take = (list: FileList | null | undefined) => {
     const pdfs = [...(list ?? [])];
     setFiles(pdfs);
@@ -139,12 +141,12 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
     const form = new FormData();
     form.append("data", JSON.stringify({ tenantId: tenantId || null, name, roles: names.map((role, i) => ({ role, routingOrder: i + 1 })) }));
     form.append("file", files[0]!, files[0]!.name);
-    let made = await client.call<Template>("/v1/templates", { body: form, key });
+    let made = await upload(files[0]!, (headers) => client.call<Template>("/v1/templates", { body: form, key, headers }));
     for (const file of files.slice(1)) {
       const more = new FormData();
       more.append("data", JSON.stringify({ documents: made.documents.map((d) => ({ id: d.id })) }));
       more.append("file", file, file.name);
-      made = await client.call<Template>(`/v1/templates/${made.id}`, { method: "PATCH", body: more });
+      made = await upload(file, (headers) => client.call<Template>(`/v1/templates/${made.id}`, { method: "PATCH", body: more, headers }));
     }
     location.hash = `#/edit/${made.id}`;
   };
@@ -154,6 +156,7 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
         <label for="newfiles">{t("dropPdfs")}</label>
         <input id="newfiles" data-first type="file" accept="application/pdf" multiple required={files.length === 0} onChange={(e) => take(e.currentTarget.files)} />
         {files.length > 1 && <p class="quiet small">{files.map((f) => f.name).join(", ")}</p>}
+        <PasswordFields files={files} problems={problems} />
       </div>
       <div><label for="newtname">{t("name")}</label><input id="newtname" required maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
       <div><label for="newroles">{t("rolesInOrder")}</label><input id="newroles" required placeholder={t("rolesExample")} maxLength={2000} value={roles} onInput={(e) => setRoles(e.currentTarget.value)} /></div>
