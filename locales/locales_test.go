@@ -113,6 +113,21 @@ func comparePlural(t *testing.T, tag, name, want string, got map[string]any) {
 	}
 }
 
+// otherWords are the words for an envelope that a language does not use, because it uses another one everywhere.
+var otherWords = map[string]*regexp.Regexp{"ar": regexp.MustCompile(`مظروف|مظاريف|مغلف`), "de": regexp.MustCompile(`Vorg(ang|äng)`), "ja": regexp.MustCompile(`封筒`)}
+
+// TestEnvelope_IsOneWordPerLanguage checks that emails, pages, console and certificate use the same word.
+func TestEnvelope_IsOneWordPerLanguage(t *testing.T) {
+	t.Parallel()
+	for tag, other := range otherWords {
+		for _, name := range catalogues {
+			content, err := locales.Text(tag, name)
+			require.NoError(t, err)
+			assert.Empty(t, other.FindAllString(content, -1), "%s of %s", name, tag)
+		}
+	}
+}
+
 // TestNamesOfButtonsBeginAsTheyRead checks the accessible names of buttons that are longer than the visible text (WCAG
 // 2.5.3). In the builder, a name must begin with the visible text. In the console, it must contain the visible text.
 func TestNamesOfButtonsBeginAsTheyRead(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/locales"
 	"countersign/models"
 )
 
@@ -403,18 +404,40 @@ func TestConsoleSettingsOfOneTenant(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleNavigationFits checks that the navigation of an administrator fits on one line on all but the narrowest
-// screens.
+// TestConsoleNavigationFits checks, in every language and with several workspaces, that the header of an administrator is
+// one line on a desktop, and that every section can be reached on all screens.
 func TestConsoleNavigationFits(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
 	consoleUser(b, "navigation", "admin")
-	b.see("Application")
-	for _, width := range []int64{1600, 1441, 1440, 1280, 1024, 820} {
-		b.size(width, 860)
-		b.until(fmt.Sprintf(`innerWidth === %d`, width))
-		b.shot(fmt.Sprintf("console-navigation-%d", width))
-		require.Equal(t, 1, eval[int](b, `new Set([...document.querySelectorAll(".masthead nav a")].map((a) => a.getBoundingClientRect().top)).size`), "%d pixels", width)
+	b.answers("/v1/console/home", http.StatusOK, `{"tenants": ["harbour-office", "main", "pier-seven-north"]}`)
+	b.visit(svc.base + "/console?several#/application")
+	b.until(`document.querySelector("select.workspace") !== null`)
+	const visible = `[...document.querySelectorAll(".masthead nav a, .masthead nav summary")].filter((a) => a.checkVisibility({ visibilityProperty: true }))`
+	for _, language := range locales.Tags() {
+		b.choice(".account .languages", language)
+		b.until(`document.documentElement.lang === "` + language + `"`)
+		for _, width := range []int64{1600, 1280, 1024, 820, 390} {
+			b.size(width, 860)
+			b.until(fmt.Sprintf(`innerWidth === %d`, width))
+			b.settled()
+			if language == "de" || language == "fr" || width == 1280 {
+				b.shot(fmt.Sprintf("console-navigation-%s-%d", language, width))
+			}
+			require.Less(t, eval[float64](b, `(() => { const y = `+visible+`.map((a) => a.getBoundingClientRect()).map((r) => r.top + r.height / 2); return Math.max(...y) - Math.min(...y); })()`), 8.0, "%s at %d pixels", language, width)
+			if width >= 1280 {
+				require.Less(t, eval[float64](b, `document.querySelector(".masthead").offsetHeight`), 64.0, "%s at %d pixels", language, width)
+			}
+			if width == 390 {
+				continue // the line scrolls
+			}
+			if more := `document.querySelector(".headmenu.rest > summary")`; eval[bool](b, more+` !== null`) {
+				b.click(more)
+			}
+			require.Equal(t, 10, eval[int](b, visible+`.filter((a) => a.href).length`), "%s at %d pixels", language, width)
+			require.NotEmpty(t, eval[string](b, `document.querySelector(".masthead [aria-current]").textContent`))
+			b.keys("\x1b")
+		}
 	}
 	b.waitUntilStill()
 }

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { ApiError } from "../ui/http";
+import { useScreen } from "../ui/screen";
 import { hasRole, query, useLoad, formatTime, type Client, type Envelope, type CopyRecipient, type Document, type Signer, type Identity } from "./api";
 import { Deadline, live } from "./envelopes";
 import { ownerOf } from "./state";
@@ -39,12 +40,13 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const [asked, setAsked] = useState<Asked>(null);
   const [told, setTold] = useState("");
   const [technical, setTechnical] = useState(false);
+  const narrow = useScreen("(max-width: 56rem)"); // one column, which begins with the progress
   usePageTitle(e ? e.subject ?? t("envelopeNumber", { id }) : t("envelope"));
   if (!e) return <><ErrorNotice text={problem} />{!problem && <p class="quiet">{t("loading")}</p>}</>;
   const open = e.status === "sent" || e.status === "in_progress";
   const support = hasRole(who, "support");
   const sender = hasRole(who, "sender");
-  // After the last signature, only sealing remains.
+  // After the last signature, only sealing remains. The service then rejects all changes, including voiding.
   const correctable = open && support && e.signers.some((s) => !s.signedAt);
   const kept = e.documents.filter((d) => d.purgeStatus !== "purged").sort((a, b) => a.document_order - b.document_order);
   const sealed = kept.filter((d) => d.kind === "sealed");
@@ -83,6 +85,31 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   });
   const copyActions = (c: CopyRecipient): PersonActions => ({ replace: correctable ? () => setAsked({ is: "replace", signer: c }) : undefined, copies: copies ? sendCopies(c) : undefined });
   const download = (d: Document) => client.download(`envelopes/${id}/document?${query({ kind: d.kind, documentId: d.id })}`, d.name || "document.pdf");
+  const steps = (
+    <Progress e={e} actionsOf={actionsOf} copyActions={copyActions}>
+      {progress.data && open && <p class="quiet small meta">{progress.data.nextReminder && t("nextReminder", { time: formatTime(progress.data.nextReminder) })}{progress.data.answeredBy === "database" && <> {t("notRunning")}</>}</p>}
+    </Progress>
+  );
+  const pages = kept.length > 0 ? <DocumentPages key={sealed.length > 0 ? "sealed" : "original"} client={client} envelope={e} documents={sealed.length > 0 ? sealed : originals} /> : <p class="card quiet">{t("documentsDeleted")}</p>;
+  const files = (
+    <section class="card">
+      <h2>{t("files")}</h2>
+      <ul class="plainlist">
+        {e.documents.map((d) => (
+          <li key={d.id}>
+            <div><bdi>{d.name || t("untitled")}</bdi> <span class="badge">{t(d.kind === "sealed" ? "sealedFile" : "originalFile")}</span><br /><span class="quiet small">{t("pageCount", { n: d.pageCount })} · {kib(d.size)}{d.purgeStatus === "purged" && <> · {t("deleted")}</>}</span></div>
+            {d.purgeStatus !== "purged" && <ActionButton label={t("download")} name={t("downloadName", { name: `${d.name || t("untitled")} (${t(d.kind === "sealed" ? "sealedFile" : "originalFile")})` })} work={() => download(d)} />}
+          </li>
+        ))}
+        {attachedFiles(e).map((a) => (
+          <li key={a.id}>
+            <div><bdi>{a.name}</bdi> <span class="badge">{t("attachedFile")}</span><br /><span class="quiet small">{t("byName", { name: a.by })} · {kib(a.size)}</span></div>
+            <ActionButton label={t("download")} name={t("downloadName", { name: a.name })} work={() => client.download(`/v1/envelopes/${id}/attachments/${a.id}`, a.name)} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
   return (
     <>
       <p class="small"><a href={listHref("envelopes")}>{t("envelopes")}</a></p>
@@ -99,40 +126,16 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
           {templatable && <button type="button" class="plain small" onClick={() => setAsked({ is: "template" })}>{t("saveAsTemplate")}</button>}
           {support && <button type="button" class="plain small" onClick={() => setAsked({ is: "labels" })}>{t(e.labels ? "editLabels" : "addLabels")}</button>}
           {correctable && <button type="button" class="plain small" onClick={() => setAsked({ is: "deadline" })}>{t("changeDeadline")}</button>}
-          {open && support && <button type="button" class="plain small" onClick={() => setAsked({ is: "void" })}>{t("voidEnvelope")}</button>}
+          {correctable && <button type="button" class="plain small" onClick={() => setAsked({ is: "void" })}>{t("voidEnvelope")}</button>}
           {e.status === "draft" && sender && <button type="button" class="plain small" onClick={() => setAsked({ is: "delete" })}>{t("deleteDraft")}</button>}
         </ActionRow>
       )}
       <ErrorNotice text={problem} />
       <p class="notice good" role="status">{told}</p>
-      {e.sealingProblem && <p class="notice bad" role="alert">{t("sealingProblem", { since: formatTime(e.sealingProblem.since), message: e.sealingProblem.message })}</p>}
-      <div class="columns ofenvelope">
-        <div class="stack">
-          {kept.length > 0 ? <DocumentPages key={sealed.length > 0 ? "sealed" : "original"} client={client} envelope={e} documents={sealed.length > 0 ? sealed : originals} /> : <p class="card quiet">{t("documentsDeleted")}</p>}
-        </div>
-        <div class="stack">
-          <Progress e={e} actionsOf={actionsOf} copyActions={copyActions}>
-            {progress.data && open && <p class="quiet small meta">{progress.data.nextReminder && t("nextReminder", { time: formatTime(progress.data.nextReminder) })}{progress.data.answeredBy === "database" && <> {t("notRunning")}</>}</p>}
-          </Progress>
-          <section class="card">
-            <h2>{t("files")}</h2>
-            <ul class="plainlist">
-              {e.documents.map((d) => (
-                <li key={d.id}>
-                  <div><bdi>{d.name || t("untitled")}</bdi> <span class="badge">{t(d.kind === "sealed" ? "sealedFile" : "originalFile")}</span><br /><span class="quiet small">{t("pageCount", { n: d.pageCount })} · {kib(d.size)}{d.purgeStatus === "purged" && <> · {t("deleted")}</>}</span></div>
-                  {d.purgeStatus !== "purged" && <ActionButton label={t("download")} name={t("downloadName", { name: `${d.name || t("untitled")} (${t(d.kind === "sealed" ? "sealedFile" : "originalFile")})` })} work={() => download(d)} />}
-                </li>
-              ))}
-              {attachedFiles(e).map((a) => (
-                <li key={a.id}>
-                  <div><bdi>{a.name}</bdi> <span class="badge">{t("attachedFile")}</span><br /><span class="quiet small">{t("byName", { name: a.by })} · {kib(a.size)}</span></div>
-                  <ActionButton label={t("download")} name={t("downloadName", { name: a.name })} work={() => client.download(`/v1/envelopes/${id}/attachments/${a.id}`, a.name)} />
-                </li>
-              ))}
-            </ul>
-          </section>
-        </div>
-      </div>
+      {e.sealingProblem && <SealingProblem e={e} problem={e.sealingProblem} support={support} />}
+      {narrow
+        ? <div class="stack ofenvelope">{steps}{pages}{files}</div>
+        : <div class="columns ofenvelope"><div class="stack">{pages}</div><div class="stack">{steps}{files}</div></div>}
       <section class="card history">
         <div class="inbox row" role="tablist" aria-label={t("activity")} onKeyDown={(x) => { if (x.key === "ArrowLeft" || x.key === "ArrowRight") { setTechnical(!technical); document.getElementById(technical ? "tab-activity" : "tab-technical")?.focus(); } }}>
           <button type="button" role="tab" id="tab-activity" class="bare small" aria-selected={!technical} aria-controls="history" tabIndex={technical ? -1 : 0} onClick={() => setTechnical(false)}>{t("activity")}</button>
@@ -161,6 +164,17 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
 }
 
 const kib = (size: number): string => t("kib", { n: Math.ceil(size / 1024) });
+
+/** The sealing problem, with what the user can do: pass the details on, or see the list of problems. */
+function SealingProblem({ e, problem, support }: { e: Envelope; problem: { code: string; message: string; since: string }; support: boolean }) {
+  const details = [e.subject ?? "", location.href, e.id, problem.code, problem.message, problem.since].filter(Boolean).join("\n");
+  return (
+    <div class="notice bad stuck">
+      <p role="alert">{t("sealingProblem", { since: formatTime(problem.since), message: problem.message })}</p>
+      <div class="row"><ActionButton label={t("copyDetails")} done={t("detailsCopied")} work={() => navigator.clipboard.writeText(details)} />{support && <a href="#/problems" class="small">{t("problems")}</a>}</div>
+    </div>
+  );
+}
 
 /** Displays the envelope's IDs, workflow, emails, deliveries and audit trail. */
 function Technical({ client, e, run }: { client: Client; e: Envelope; run: Run | null }) {

@@ -27,13 +27,17 @@ import { SettingsPage } from "./settings";
 import { TemplatePage, Templates } from "./templates";
 import { TemporalNotice } from "./temporal";
 import { language, loadTexts, t } from "./texts";
+import { hasUnsavedEntries } from "./unsaved";
 import { Usage } from "./usage";
 import { Users } from "./users";
 import { Webhooks } from "./webhooks";
 import { WorkspaceProvider } from "./workspace";
 
 const look = 60_000; // in milliseconds; interval between checks of the session
-const coveredFor = 3_600_000; // in milliseconds; time for which a page is retained after its session has ended
+// In milliseconds; the time for which a covered page is retained after its session has ended, without and with entries
+// that would be lost.
+const coveredFor = 300_000;
+const coveredWithEntriesFor = 3_600_000;
 
 const noProblem: SignInProblem = { text: "", account: false };
 
@@ -70,7 +74,11 @@ function Console() {
   const locked = who !== null && ended;
   useEffect(() => {
     if (!locked) return;
-    const timer = setTimeout(() => setWho(null), coveredFor);
+    const forget = () => setWho(null);
+    let timer = setTimeout(() => {
+      if (hasUnsavedEntries()) timer = setTimeout(forget, coveredWithEntriesFor - coveredFor);
+      else forget();
+    }, coveredFor);
     return () => clearTimeout(timer);
   }, [locked]);
   useEffect(() => {

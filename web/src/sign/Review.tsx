@@ -69,6 +69,7 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
         <>
           {context.documents.map((d) => <Entries key={d.documentId} doc={d} context={context} names={names} values={values} speech={speech} onGo={onGo} />)}
           {news.length === 0 && !sending && fetchFinished && <Finished context={context} fetchPage={fetchFinished} t={t} />}
+          {!fetchFinished && context.fields.length > 0 && <p class="quiet small">{t("finishedNotInPreview")}</p>}
           {context.kind !== "viewer" && <p class="small">{t(textFor(context.kind, "agreeBySigning"))}</p>}
         </>
       )}
