@@ -60,7 +60,7 @@ func TestParseTag(t *testing.T) {
 		"{{N;height=1e9}}":                      "height in points",
 		"{{N;type=select}}":                     "options=A,B for a select",
 		"{{N;options=a,,b}}":                    "options=A,B",
-		"{{N;options=a,a}}":                     "different",
+		"{{N;options=a,a}}":                     "distinct",
 		"{{N;condition=Pet}}":                   "condition=Name:value",
 		"{{N;role=}}":                           "a role",
 		"{{signature, r1, r2}}":                 "role only once",

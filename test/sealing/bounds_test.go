@@ -42,8 +42,8 @@ func TestOriginalsThatAreAttached(t *testing.T) {
 	s := sealkit.NewFixture(t).Sealer(t)
 	for size, want := range map[int64]string{
 		100 << 20:     "the sealed file does not verify", // the original was read
-		100<<20 + 1:   "original of 104857601 bytes",
-		math.MaxInt64: "original of 9223372036854775807 bytes",
+		100<<20 + 1:   "the original is 104857601 bytes",
+		math.MaxInt64: "the original is 9223372036854775807 bytes",
 	} {
 		p := manifest.Prepared{As: manifest.Rewritten, Changes: []prepare.Change{{Kind: "password_removed", Count: 1}}}
 		j := preparedJob(t, original, original, p)

@@ -41,9 +41,9 @@ func TestChecksOfTheRecord(t *testing.T) {
 		"fewer pages":                  {func(m *manifest.Manifest) { m.CertificatePage = 3 }, "number of pages"},
 		"a number too many":            {func(m *manifest.Manifest) { m.All[1].Order = 3 }, "document 2 has number 3"},
 		"another hash":                 {func(m *manifest.Manifest) { m.Original.SHA256 = "x" }, "hash of the original"},
-		"not among the documents":      {func(m *manifest.Manifest) { m.Document = "d3" }, "named 0 times"},
-		"twice among them":             {func(m *manifest.Manifest) { m.All[1] = m.All[0]; m.All[1].Order = 2 }, "named 2 times"},
-		"another hash over all":        {func(m *manifest.Manifest) { m.Envelope.OriginalHash = m.All[0].SHA256 }, "hash over all"},
+		"not among the documents":      {func(m *manifest.Manifest) { m.Document = "d3" }, "listed 0 times"},
+		"twice among them":             {func(m *manifest.Manifest) { m.All[1] = m.All[0]; m.All[1].Order = 2 }, "listed 2 times"},
+		"another hash of all":        {func(m *manifest.Manifest) { m.Envelope.OriginalHash = m.All[0].SHA256 }, "hash of all"},
 		"an event that is none":        {func(m *manifest.Manifest) { m.Audit.Events[3] = json.RawMessage("[]") }, "event 4"},
 		"another id added":             {func(m *manifest.Manifest) { event(m, 1, "d1", "d9") }, "document 1 differs"},
 		"another hash added":           {func(m *manifest.Manifest) { event(m, 1, "1111", "1112") }, "document 1 differs"},
@@ -52,9 +52,9 @@ func TestChecksOfTheRecord(t *testing.T) {
 		"one less was added":           {func(m *manifest.Manifest) { m.Audit.Events = m.Audit.Events[:2] }, "adds 1 documents, but the record lists 2"},
 		"signed by nobody":             {func(m *manifest.Manifest) { event(m, 3, "signer:a", "app:a") }, "without a signer"},
 		"signed twice":                 {func(m *manifest.Manifest) { m.Audit.Events = append(m.Audit.Events, m.Audit.Events[3]) }, "second signature of a signer"},
-		"signed at another time":       {func(m *manifest.Manifest) { at := sealkit.Now; m.Signers[0].SignedAt = &at }, "signature of signer a"},
-		"signed without an event":      {func(m *manifest.Manifest) { at := sealkit.Now; m.Signers[1].SignedAt = &at }, "signature of signer b"},
-		"an event without a signature": {func(m *manifest.Manifest) { m.Signers[0].SignedAt = nil }, "signature of signer a"},
+		"signed at another time":       {func(m *manifest.Manifest) { at := sealkit.Now; m.Signers[0].SignedAt = &at }, "signing time of signer a"},
+		"signed without an event":      {func(m *manifest.Manifest) { at := sealkit.Now; m.Signers[1].SignedAt = &at }, "signing time of signer b"},
+		"an event without a signature": {func(m *manifest.Manifest) { m.Signers[0].SignedAt = nil }, "signing time of signer a"},
 		"not among the signers":        {func(m *manifest.Manifest) { m.Signers = m.Signers[1:] }, "not listed as a signer"},
 		"another zone": {func(m *manifest.Manifest) {
 			at := m.Signers[0].SignedAt.In(time.FixedZone("", 3600))
@@ -73,7 +73,7 @@ func TestChecksOfTheRecord(t *testing.T) {
 	alone := sealkit.Record(t)
 	alone.All, alone.Audit.Events = alone.All[:1], append(alone.Audit.Events[:2:2], alone.Audit.Events[3])
 	alone.Envelope.OriginalHash = alone.All[0].SHA256
-	require.NoError(t, alone.Check(), "of one document the hash over all is its own")
+	require.NoError(t, alone.Check(), "of one document the hash of all is its own")
 }
 
 // TestChecksOfTheChain checks that events form a valid chain only if they belong to one completed envelope and are in
@@ -89,12 +89,12 @@ func TestChecksOfTheChain(t *testing.T) {
 	require.ErrorContains(t, manifest.CheckChain(unsigned, head, sealkit.EnvelopeID), "the 1 events of the chain do not complete")
 	later, head := made(signed)
 	require.ErrorContains(t, manifest.CheckChain(later, head, sealkit.EnvelopeID), "does not begin with")
-	require.ErrorContains(t, manifest.CheckChain(events, strings.Repeat("0", 64), sealkit.EnvelopeID), "its last hash differs")
+	require.ErrorContains(t, manifest.CheckChain(events, strings.Repeat("0", 64), sealkit.EnvelopeID), "the last hash of the chain differs")
 	require.ErrorContains(t, manifest.CheckChain(events, m.Audit.Head, "other"), "event 1 belongs to another envelope")
 	require.ErrorContains(t, manifest.CheckChain(events[1:], m.Audit.Head, sealkit.EnvelopeID), "event 1 has number 2")
-	require.ErrorContains(t, manifest.CheckChain(nil, strings.Repeat("0", 64), sealkit.EnvelopeID), "its 0 events")
+	require.ErrorContains(t, manifest.CheckChain(nil, strings.Repeat("0", 64), sealkit.EnvelopeID), "the 0 events of the chain")
 	for i, change := range []struct{ was, is, says string }{
-		{"app:x", "app:y", "event 1 was changed"},
+		{"app:x", "app:y", "event 1 was modified"},
 		{`"prevHash":"`, `"prevHash":"0`, "event 2 does not continue"},
 		{`"seq":3`, `"seq":4`, "event 3 has number 4"},
 		{`{`, `[{`, "event 4 cannot be read"},

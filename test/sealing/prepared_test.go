@@ -118,7 +118,7 @@ func TestSealPreparedDeclines(t *testing.T) {
 		want   string
 	}{
 		"another plan":                      {func(j *seal.Job) { j.Prepared.Plan.Active = false }, "differ from the reproduced preparation"},
-		"a plan that does not fit":          {func(j *seal.Job) { j.Prepared.Plan.Cuts[0].Page = 9 }, "does not fit"},
+		"a plan that does not fit":          {func(j *seal.Job) { j.Prepared.Plan.Cuts[0].Page = 9 }, "does not match the document"},
 		"other changes":                     {func(j *seal.Job) { j.Prepared.Changes = j.Prepared.Changes[1:] }, "changes differ from the record"},
 		"another version of the writer":     {func(j *seal.Job) { j.Prepared.Writer = 2 }, "different positions"},
 		"no plan":                           {func(j *seal.Job) { j.Prepared.Plan = nil }, "different positions"},

@@ -347,7 +347,7 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	require.Less(t, forty, 2*once)
 	_, err = work(t, repeatedSections(12, true))
 	require.ErrorAs(t, err, &rejected)
-	require.Contains(t, rejected.Message, "circle")
+	require.Contains(t, rejected.Message, "cycle")
 }
 
 // repeatedSections returns a file with n tables. Each table refers to the same stream of 100,000 entries or, if blanks
