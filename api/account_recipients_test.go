@@ -84,21 +84,22 @@ func TestSuggestRecipients_LearnsFromSends(t *testing.T) {
 // suggestions from tenants that it may access, and that invalid requests are rejected.
 func TestSuggestRecipients_IsLimited(t *testing.T) {
 	t.Parallel()
-	s := onSQLite(t, nil)
-	s.limit(t, "acme", "globex")
-	sam := s.person(t, models.RoleSender)
-	var people []object
-	for i := range 12 {
-		people = append(people, object{"name": fmt.Sprintf("Ada %02d", i), "email": fmt.Sprintf("ada%02d@example.com", i), "routingOrder": i + 1})
-	}
-	sam.sentTo("acme", people...)
-	require.Len(t, sam.suggested("tenantId=acme&search=ada"), 10)
-	require.Len(t, sam.suggested("tenantId=acme"), 10)
-	require.Equal(t, []string{"ada11@example.com"}, sam.suggested("tenantId=acme&search=ada+11"))
-	require.Empty(t, sam.suggested("tenantId=globex"))
-	for query, member := range map[string]string{"": "tenantId", "tenantId=": "tenantId", "tenantId=acme&search=" + url.QueryEscape("a\x00"): "search"} {
-		require.Contains(t, sam.get(recipientsPath+"?"+query).rejected(400, "validation_error").body["errors"], member)
-	}
-	sam.get(recipientsPath+"?tenantId=initech").rejected(403, "tenant_forbidden")
-	s.client(t).get(recipientsPath).rejected(403, "user_required")
+	eachDatabase(t, func(t *testing.T, s *service) {
+		s.limit(t, "acme", "globex")
+		sam := s.person(t, models.RoleSender)
+		var people []object
+		for i := range 12 {
+			people = append(people, object{"name": fmt.Sprintf("Ada %02d", i), "email": fmt.Sprintf("ada%02d@example.com", i), "routingOrder": i + 1})
+		}
+		sam.sentTo("acme", people...)
+		require.Len(t, sam.suggested("tenantId=acme&search=ada"), 10)
+		require.Len(t, sam.suggested("tenantId=acme"), 10)
+		require.Equal(t, []string{"ada11@example.com"}, sam.suggested("tenantId=acme&search=ada+11"))
+		require.Empty(t, sam.suggested("tenantId=globex"))
+		for query, member := range map[string]string{"": "tenantId", "tenantId=": "tenantId", "tenantId=acme&search=" + url.QueryEscape("a\x00"): "search"} {
+			require.Contains(t, sam.get(recipientsPath+"?"+query).rejected(400, "validation_error").body["errors"], member)
+		}
+		sam.get(recipientsPath+"?tenantId=initech").rejected(403, "tenant_forbidden")
+		s.client(t).get(recipientsPath).rejected(403, "user_required")
+	})
 }

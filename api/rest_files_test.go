@@ -313,9 +313,9 @@ func TestDamagedArchive_Is503(t *testing.T) {
 				require.NoError(t, err)
 			}
 			for problem, breaks := range map[string]func(){
-				"is missing":                      func() { require.NoError(t, s.cfg.Blobs.Delete(t.Context(), keys[0])) },
-				"does not match its recorded hash": func() { s.keepFile(t, keys[0], altered) },
-				"has a key that cannot be decrypted":   func() { keepKey(damaged) },
+				"is missing":                         func() { require.NoError(t, s.cfg.Blobs.Delete(t.Context(), keys[0])) },
+				"does not match its recorded hash":   func() { s.keepFile(t, keys[0], altered) },
+				"has a key that cannot be decrypted": func() { keepKey(damaged) },
 			} {
 				breaks()
 				told := missing.Load()

@@ -257,7 +257,7 @@ func (x *doctor) namespace(ctx context.Context, c client.Client, cfg config.Conf
 		x.skip("not checked: the namespace is missing", "search_attributes", "workers")
 		return
 	}
-	x.ok("namespace", name+" is there")
+	x.ok("namespace", name+" exists")
 	missing, err := temporal.MissingAttributes(ctx, c, name)
 	add := "Add each: temporal operator search-attribute create --namespace " + name + " --type Keyword --name " + strings.Join(missing, "|")
 	switch {

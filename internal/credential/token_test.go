@@ -232,9 +232,9 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 	}
 }
 
-// TestWithoutAKeyThatSignsThereAreNoTokens checks the error that results from a missing signing key, both initially and
-// after a reload.
-func TestWithoutAKeyThatSignsThereAreNoTokens(t *testing.T) {
+// TestNewTokens_WithoutSigningKey_Fails checks that tokens cannot be created without a signing key, and that the current
+// key stays in use if a reload returns none.
+func TestNewTokens_WithoutSigningKey_Fails(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()
 	for name, keys := range map[string][]store.Key{"none": nil, "retired": {key(t, "old", true)}} {

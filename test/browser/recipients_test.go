@@ -41,7 +41,7 @@ func TestPagesOfEveryRecipient(t *testing.T) {
 		require.Equal(t, "rgb(122, 31, 61)", eval[string](b, `getComputedStyle(document.querySelector(".card button")).backgroundColor`))
 		b.see("Respond electronically")
 		b.see("You are asked to answer electronically: to approve documents")
-		require.NotContains(t, b.text(), "asked to sign")
+		require.NotContains(t, b.text(), "requests your signature")
 		b.checked("recipient-" + kind.last)
 		b.button("I agree")
 		b.until(`document.querySelectorAll(".textLayer span").length > 10`)
