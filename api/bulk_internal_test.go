@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,4 +20,16 @@ func TestAddRejection_KeepsWhatItSays(t *testing.T) {
 	require.Equal(t, models.Problems{"signers": {"must be given"}, "": {"It is taken."}}, p)
 	require.ErrorContains(t, addRejection(p, errors.New("no disk")), "check a row: no disk")
 	require.Len(t, p, 2)
+}
+
+// TestReadBulkObject_MembersOccurOnce checks that a repeated member is rejected, and that the error names it.
+func TestReadBulkObject_MembersOccurOnce(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"tenantId": `{"tenantId": "a", "rows": [{}], "tenantId": "a"}`,
+		"rows":     `{"rows": [{}], "tenantId": "a", "rows": [{}]}`,
+	} {
+		_, _, err := readBulkObject(strings.NewReader(body))
+		require.Equal(t, models.InvalidField(name, "must occur only once"), err)
+	}
 }

@@ -66,6 +66,7 @@ func TestLabels_FindEnvelopesAndTemplates(t *testing.T) {
 				require.True(t, strings.HasPrefix(path, "labels"), path)
 			}
 		}
+		require.Equal(t, object{"labels[1]": []any{"must be a string"}}, c.post("/v1/envelopes", with(contract(), "labels", []any{"a", 1})).rejected(400, "validation_error").body["errors"])
 		c.get("/v1/envelopes?tenantId=acme&label="+strings.Repeat("x", 51)).rejected(400, "validation_error")
 
 		// An envelope inherits the labels of its template unless the request contains others.

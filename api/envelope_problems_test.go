@@ -79,6 +79,7 @@ func TestProblems(t *testing.T) {
 			require.Equal(t, []any{"lost", "missing", nil, "Lost"}, values(&answer{body: found[lost]}, "problem", "workflow", "since", "subject"))
 			require.Equal(t, []any{"overdue", "running", "sent"}, values(&answer{body: found[overdue]}, "problem", "workflow", "status"))
 			require.Equal(t, "https://temporal.example.com/workflows/envelope%2F"+overdue, found[overdue]["workflowUrl"])
+			require.Nil(t, found[lost]["workflowUrl"], "there is no workflow to link to")
 			require.Equal(t, []any{"sealing", "running", "in_progress"}, values(&answer{body: found[sealing]}, "problem", "workflow", "status"))
 			require.Equal(t, []any{"sealing_failed", "missing", "An uploaded document is missing from the file store."}, values(&answer{body: found[broken]}, "problem", "workflow", "detail"))
 

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -36,7 +35,6 @@ func (s *documentHandler) sealedArchive(c *gin.Context, _ caller, e *models.Enve
 	h := c.Writer.Header()
 	h.Set("Content-Type", "application/zip")
 	h.Set("Content-Disposition", contentDisposition("attachment", archiveName(e)))
-	c.Status(http.StatusOK)
 	w := s.newFileWriter(c)
 	defer w.end()
 	if err := writeArchive(w, e, docs, files); err != nil {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/csv"
-	"net/http"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -19,7 +18,6 @@ func prefersCSV(c *gin.Context) bool {
 // writeCSV responds with a table as CSV. The first row contains the column names.
 func writeCSV(c *gin.Context, rows [][]string) error {
 	c.Header("Content-Type", "text/csv; charset=utf-8; header=present")
-	c.Status(http.StatusOK)
 	w := csv.NewWriter(c.Writer)
 	w.UseCRLF = true // RFC 4180
 	return w.WriteAll(rows)

@@ -77,7 +77,9 @@ func TestOperations_AreRateLimited(t *testing.T) {
 	exhausted := func(c *client) bool { return c.get("/v1/webhooks").status == http.StatusTooManyRequests }
 	eachOperation(t, s, func(c *client, method, path string, _ *openapi3.Operation) {
 		if path == "/healthz" || path == "/readyz" {
-			require.Equal(t, 200, c.call(method, path, nil).status, "a probe is not limited")
+			for range 3 {
+				require.Equal(t, 200, c.call(method, path, nil).status, "a probe is not limited")
+			}
 			return
 		}
 		if c.token != "" {

@@ -107,7 +107,6 @@ func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 	}
 	c.Header("Content-Type", "text/event-stream; charset=utf-8")
 	c.Header("X-Accel-Buffering", "no")
-	c.Status(http.StatusOK)
 	out := &eventStream{ResponseController: http.NewResponseController(c.Writer), w: c.Writer, now: s.now}
 	if c.Request.Method == http.MethodHead {
 		return nil

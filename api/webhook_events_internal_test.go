@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -102,6 +105,48 @@ func TestEventStream_Quiet(t *testing.T) {
 		close(stopping)
 		require.Less(t, follow(t.Context()), time.Second)
 	})
+}
+
+// failingEvents fails after the first page, as when the client has disconnected if cancel is set.
+type failingEvents struct {
+	webhookStore
+
+	cancel context.CancelFunc
+	reads  int
+}
+
+func (f *failingEvents) Events(context.Context, store.EventQuery) (*store.EventPage, error) {
+	if f.reads++; f.reads == 1 {
+		return &store.EventPage{}, nil
+	}
+	if f.cancel != nil {
+		f.cancel()
+	}
+	return nil, errors.New("connection lost")
+}
+
+// TestEventStream_Fails checks that a failure that ends a stream is logged, unless the client has disconnected.
+func TestEventStream_Fails(t *testing.T) {
+	t.Parallel()
+	for _, disconnects := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			events := &failingEvents{}
+			if disconnects {
+				events.cancel = cancel
+			}
+			var log strings.Builder
+			h := &webhookHandler{subject: subject[webhookStore]{shared: &shared{log: slog.New(slog.NewTextHandler(&log, nil)), now: time.Now}, store: events}, streamLimit: time.Minute}
+			h.streams.n = map[uuid.UUID]int{}
+			c, _ := gin.CreateTestContext(httptest.NewRecorder())
+			c.Request = httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/events/stream", nil)
+			require.NoError(t, h.streamEvents(c, caller{App: &models.App{ID: uuid.New()}}))
+			require.Equal(t, 2, events.reads)
+			require.Equal(t, !disconnects, strings.Contains(log.String(), `level=WARN msg="event stream failed"`))
+			require.Contains(t, log.String(), "event stream closed")
+		})
+	}
 }
 
 // slowReader is a client that has not read the data in time.

@@ -224,6 +224,8 @@ func TestTemplateRoles_HaveKinds(t *testing.T) {
 
 	again := models.TemplateContent{}
 	again.FromEnvelope(e)
+	again.FromEnvelope(e)
+	require.Len(t, again.Roles, 3, "a copy replaces the roles")
 	assert.Equal(t, []models.RecipientKind{"", models.RecipientInPerson, models.RecipientCopy}, []models.RecipientKind{again.Roles[0].Kind, again.Roles[1].Kind, again.Roles[2].Kind})
 	again.Check(p)
 	require.NoError(t, p.Err())
