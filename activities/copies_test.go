@@ -467,5 +467,11 @@ func TestSendCopiesAgain_NotCompleted(t *testing.T) {
 		env.sealed(in)
 		require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again))
 		require.Equal(env.t, []string{"completed a@example.com"}, env.mailedTo())
+
+		again.Request, env.mails.later = newID(), "a@example.com"
+		require.Error(env.t, env.SendCopiesAgain(env.t.Context(), again))
+		env.clock.Add(30 * 24 * time.Hour)
+		require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again))
+		require.Equal(env.t, []bool{false, true}, env.mails.lastAttempts, "the last rejection is counted")
 	})
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"time"
 
+	"go.temporal.io/sdk/interceptor"
+
 	"countersign/models"
+	"countersign/notify/templates"
 	"countersign/store"
 )
 
@@ -32,6 +35,24 @@ func (p *BulkPace) Admit(now time.Time, lately store.Awaiting) bool { return p.a
 // Paced exports paced.
 func Paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duration) {
 	return paced(work, now)
+}
+
+// Stall returns the time without progress after which an intercepted activity is restarted.
+func Stall(i interceptor.ActivityInboundInterceptor) time.Duration { return i.(*keepAlive).stall }
+
+// Known exports known for a tenant whose contact has the given address.
+func Known(kind models.NotificationKind, e *models.Envelope, s *models.Signer, user *models.ConsoleUser, contact string) bool {
+	return known(kind, e, s, user, mailSettings{notify: contact})
+}
+
+// Overtaken exports overtaken.
+func Overtaken(kind models.NotificationKind, e *models.Envelope, s *models.Signer, chosen *models.NotificationSettings, later []models.Event) bool {
+	return overtaken(kind, e, s, chosen, later)
+}
+
+// Notify exports notification.
+func Notify(a *Activities, kind models.NotificationKind, e *models.Envelope, s *models.Signer, ev *models.Event) templates.Notification {
+	return a.notification(templates.To{}, kind, e, s, ev)
 }
 
 // MailEach exports mailEach for n addressees.

@@ -81,6 +81,7 @@ func TestHandBack_AfterTheGracePeriod(t *testing.T) {
 // activity that reports progress continues.
 func TestKeepAlive_StalledActivity_IsCanceled(t *testing.T) {
 	t.Parallel()
+	assert.Equal(t, 5*time.Minute, activities.Stall((&activities.KeepAlive{}).InterceptActivity(t.Context(), nil)))
 	const stall = 200 * time.Millisecond
 	run := func(work func(context.Context) error) error {
 		var suite testsuite.WorkflowTestSuite

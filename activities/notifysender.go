@@ -113,7 +113,7 @@ func eventSigner(e *models.Envelope, ev *models.Event) *models.Signer {
 // acting as a signer, from receiving the signed copy, or from the alert to the tenant's contact.
 func known(kind models.NotificationKind, e *models.Envelope, s *models.Signer, user *models.ConsoleUser, v mailSettings) bool {
 	own := models.EmailKey(user.Email)
-	if kind.Problem() && v.notify != "" && models.EmailKey(v.notify) == own {
+	if kind.Problem() && models.EmailKey(v.notify) == own {
 		return true
 	}
 	switch kind { //nolint:exhaustive // all other events are reported in no other way
@@ -231,7 +231,7 @@ func (a *Activities) SendDigest(ctx context.Context, in temporal.DigestInput) er
 		return err
 	}
 	items, err := a.Store.DigestItems(ctx, user.ID, in.Until)
-	if err != nil || len(items) == 0 {
+	if err != nil {
 		return err
 	}
 	if err := a.sendDigest(ctx, user, &chosen, items, in.Until); err != nil {

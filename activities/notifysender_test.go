@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"countersign/activities"
 	"countersign/internal/inbox"
 	"countersign/models"
 	"countersign/notify"
@@ -344,6 +345,8 @@ func TestNotifySender_SentOnceAfterInterruption(t *testing.T) {
 		require.NoError(env.t, err)
 		require.Len(env.t, sent, 1)
 		require.NotNil(env.t, sent[0].FailedAt)
+		require.Equal(env.t, models.MailNotification, sent[0].Kind)
+		require.Equal(env.t, string(models.MailNotification), env.mails.mails[0].Kind)
 	})
 }
 
@@ -410,6 +413,7 @@ func TestSendDigest_IsBounded(t *testing.T) {
 		}
 		require.NoError(env.t, env.SendDigest(env.t.Context(), in))
 		require.Len(env.t, env.mails.mails, 1)
+		require.Equal(env.t, string(models.MailDigest), env.mails.mails[0].Kind)
 		require.Equal(env.t, 50, strings.Count(env.mails.mails[0].Text, "Name declined"))
 		require.Contains(env.t, env.mails.mails[0].Text, "and 2 more envelopes")
 	})
@@ -483,4 +487,87 @@ func TestNotifySender_QuotesTheMailServer(t *testing.T) {
 		assert.Contains(env.t, env.mails.mails[0].Text, "550 5.1.1: No such user here")
 		assert.NotContains(env.t, env.mails.mails[0].Text, "refused with")
 	})
+}
+
+// TestNotifySender_KnownEvents checks which events a user knows about from other emails or from the user's own action.
+func TestNotifySender_KnownEvents(t *testing.T) {
+	t.Parallel()
+	user := &models.ConsoleUser{Email: "grace@acme.example"}
+	grace, ada := &models.Signer{Email: "Grace@acme.example"}, &models.Signer{Email: "ada@example.com"}
+	silent := *grace
+	silent.Silent = true
+	sent := func(to ...*models.Signer) *models.Envelope { return &models.Envelope{Signers: to} }
+	for _, c := range []struct {
+		kind    models.NotificationKind
+		e       *models.Envelope
+		s       *models.Signer
+		contact string
+		want    bool
+	}{
+		{models.NotifyDeclined, sent(ada), ada, "GRACE@acme.example", true},
+		{models.NotifyBounced, sent(ada), ada, "grace@acme.example", true},
+		{models.NotifySealingProblem, sent(ada), nil, "grace@acme.example", true},
+		{models.NotifySealingProblem, sent(ada), nil, "office@acme.example", false},
+		{models.NotifySealingProblem, sent(grace), nil, "", false},
+		{models.NotifyOpened, sent(ada), ada, "grace@acme.example", false},
+		{models.NotifyCompleted, sent(ada), nil, "grace@acme.example", false},
+		{models.NotifyExpired, sent(grace), nil, "grace@acme.example", false},
+		{models.NotifyOpened, sent(grace), grace, "", true},
+		{models.NotifySigned, sent(grace), grace, "", true},
+		{models.NotifyDeclined, sent(grace), grace, "", true},
+		{models.NotifyDeclined, sent(grace), nil, "", false},
+		{models.NotifyBounced, sent(grace), grace, "", false},
+		{models.NotifySigned, sent(grace, ada), ada, "", false},
+		{models.NotifyCompleted, sent(ada, grace), nil, "", true},
+		{models.NotifyCompleted, sent(ada, &silent), nil, "", false},
+	} {
+		assert.Equal(t, c.want, activities.Known(c.kind, c.e, c.s, user, c.contact), "%s, contact %q, %v", c.kind, c.contact, c.s)
+	}
+}
+
+// TestNotifySender_OvertakenEvents checks which events are not reported because of later events.
+func TestNotifySender_OvertakenEvents(t *testing.T) {
+	t.Parallel()
+	s := &models.Signer{ID: newID()}
+	event := func(name models.EventName, id uuid.UUID) []models.Event {
+		return []models.Event{{Name: name, Detail: models.Detail{"signerId": id.String()}}}
+	}
+	for _, c := range []struct {
+		kind   models.NotificationKind
+		status models.Status
+		s      *models.Signer
+		end    bool // the user chose the notification about the completion
+		later  []models.Event
+		want   bool
+	}{
+		{models.NotifySigned, models.StatusSealing, s, true, nil, true},
+		{models.NotifySigned, models.StatusCompleted, s, true, nil, true},
+		{models.NotifySigned, models.StatusCompleted, s, true, event(models.EventSignerViewed, s.ID), true},
+		{models.NotifySigned, models.StatusCompleted, s, true, event(models.EventSignerSigned, newID()), false},
+		{models.NotifySigned, models.StatusCompleted, s, false, nil, false},
+		{models.NotifySigned, models.StatusDeclined, s, true, nil, false},
+		{models.NotifyBounced, models.StatusSent, s, true, event(models.EventSignerReplaced, s.ID), true},
+		{models.NotifyBounced, models.StatusSent, s, true, event(models.EventSignerReplaced, newID()), false},
+		{models.NotifyBounced, models.StatusSent, s, true, event(models.EventSignerViewed, s.ID), false},
+		{models.NotifyBounced, models.StatusSent, nil, true, event(models.EventSignerReplaced, s.ID), false},
+		{models.NotifySealingProblem, models.StatusSealing, nil, true, nil, false},
+		{models.NotifySealingProblem, models.StatusCompleted, nil, true, nil, true},
+		{models.NotifyDeclined, models.StatusCompleted, s, true, event(models.EventSignerReplaced, s.ID), false},
+	} {
+		got := activities.Overtaken(c.kind, &models.Envelope{Status: c.status}, c.s, &models.NotificationSettings{Completed: c.end}, c.later)
+		assert.Equal(t, c.want, got, "%s, %s, %v", c.kind, c.status, c.later)
+	}
+}
+
+// TestNotifySender_DeclinedAtAHost checks that a person who declines at a host's device is reported as declining to
+// sign, although the host received the request.
+func TestNotifySender_DeclinedAtAHost(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[models.RecipientKind]string{models.RecipientInPerson: "", models.RecipientApprover: "approver"} {
+		s := &models.Signer{ID: newID(), Name: "Ada", Kind: kind}
+		e := &models.Envelope{Signers: []*models.Signer{s}}
+		var a activities.Activities
+		assert.Equal(t, want, string(activities.Notify(&a, models.NotifyDeclined, e, s, &models.Event{}).ByRequest), kind)
+		assert.Equal(t, e.RequestedAction(s), string(activities.Notify(&a, models.NotifyOpened, e, s, &models.Event{}).ByRequest), kind)
+	}
 }

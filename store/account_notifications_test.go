@@ -133,6 +133,10 @@ func TestDigests_AreRequested(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
+		other, _, err := s.CreateApp(ctx, "Other", models.PlanFree, nil)
+		require.NoError(t, err)
+		_, err = s.CreateUser(ctx, other.ID, "eve@example.com", "Eve", "correct horse eve", models.RoleSender)
+		require.NoError(t, err)
 		ada, err := s.CreateUser(ctx, f.app.ID, "ada@example.com", "Ada", "correct horse ada", models.RoleSender)
 		require.NoError(t, err)
 		chosen := f.choose(ada, func(n *models.NotificationSettings) { n.Frequency, n.TimeZone = models.NotifyDaily, "Asia/Tokyo" })

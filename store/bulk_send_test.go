@@ -331,6 +331,11 @@ func TestBulkRows_AreEncrypted(t *testing.T) {
 			assert.NotContains(t, data, "row ")
 		}
 		rows := f.work(b, 3).Rows
+		_, err = d.open(t, 2, 1).Rewrap(ctx)
+		require.NoError(t, err)
+		renewed, err := d.open(t, 2).BulkWork(ctx, f.app.ID, b.ID, 3, 1000)
+		require.NoError(t, err, "the rows open with the new key")
+		require.Equal(t, rows[0].Data, renewed.Rows[0].Data)
 		require.NoError(t, s.SendBulkRow(ctx, rows[0], f.envelope(nil)))
 		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, rows[1], models.Reject(models.KindInvalid, "x", "y")))
 		failed := stored()

@@ -80,8 +80,8 @@ func (l *loaded) log() []models.Event {
 
 func (s *EnvelopeRepository) loadEnvelope(ctx context.Context, app, id uuid.UUID, o loadOptions) (*loaded, error) {
 	var l *loaded
-	err := errNotArchived
-	for attempt := 0; attempt < archiveAttempts && errors.Is(err, errNotArchived); attempt++ { // restored between the two reads
+	var err error
+	for range archiveAttempts {
 		err = s.transact(ctx, readOnly, func(t *transaction) error {
 			l = s.queueEnvelope(t, app, id, o)
 			return nil
@@ -95,6 +95,9 @@ func (s *EnvelopeRepository) loadEnvelope(ctx context.Context, app, id uuid.UUID
 				l.addEvents(c)
 				l.values = pointers(withoutPictures(c.values()))
 			}
+		}
+		if !errors.Is(err, errNotArchived) { // otherwise it was restored between the two reads
+			break
 		}
 	}
 	if errors.Is(err, errNotArchived) {

@@ -97,7 +97,7 @@ func (s *MaintenanceRepository) removeOldDeliveries(ctx context.Context) (int64,
 		err = s.locked(tx).Model(&models.Delivery{}).
 			Where("id < ? AND id < ? AND created_at < ? AND status <> ? AND "+settledAt+" < ?", firstID(before), end, before, models.DeliveryPending, before).
 			Order("id").Limit(CleanupBatch).Pluck("id", &ids).Error
-		if err != nil || len(ids) == 0 {
+		if err != nil {
 			return err
 		}
 		if err := tx.Where("delivery_id IN ?", ids).Delete(&models.DeliveryAttempt{}).Error; err != nil {

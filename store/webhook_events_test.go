@@ -208,6 +208,11 @@ func TestEventsSince_SearchesByHalves(t *testing.T) {
 				require.LessOrEqual(t, must(strconv.Atoi(removed[1])), 3700, "those of an hour: %s", plan)
 			}
 		}
+		late := last - n/2 - 3500 // its position was assigned 3,500 seconds before that of the others of its time
+		execute(t, s, fmt.Sprintf(`UPDATE webhook_events SET created_at = created_at + interval '3500 seconds' WHERE app_id = '%s' AND position = %d`, f.app.ID, late))
+		first, _, err := s.FirstSince(ctx, f.app.ID, oldest.Add(n/2*time.Second), last)
+		require.NoError(t, err)
+		require.Equal(t, late, first)
 	})
 }
 

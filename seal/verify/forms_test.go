@@ -103,6 +103,19 @@ func TestSignedFields(t *testing.T) {
 	}
 }
 
+// TestSignedWidgets checks that a widget is signed only if it is a signature field that contains a signature.
+func TestSignedWidgets(t *testing.T) {
+	t.Parallel()
+	f := opened(t, smallPDF(map[int]string{1: "<<>>", 2: "<</FT/Sig/V 9 0 R>>", 3: "<</FT/Tx/V 9 0 R>>", 4: "<</FT/Sig>>", 5: "<</Parent 2 0 R>>", 9: "<</Type/Sig/ByteRange[0 1 2 3]>>"}))
+	for num, want := range map[int]bool{2: true, 3: false, 4: false, 5: true} {
+		o, err := f.Object(pdf.Ref{Num: num})
+		require.NoError(t, err)
+		d, err := f.Dict(o.Value)
+		require.NoError(t, err)
+		require.Equal(t, want, isSignedField(f, d), num)
+	}
+}
+
 // TestDepthOfForms checks that fields can be nested at most 33 levels deep.
 func TestDepthOfForms(t *testing.T) {
 	t.Parallel()
