@@ -219,6 +219,16 @@ func TestConsoleStates(t *testing.T) {
 			b.answers("/v1/console/envelopes/"+e["id"].(string), http.StatusOK, jsonOf(b.t, e))
 			b.loads("envelopes/" + e["id"].(string))
 			b.see(say("progress"))
+			if name == "partial" { // the copy recipient's turn has come, but there is nothing to send yet
+				require.Equal(b.t, "sent", e["copies"].([]any)[0].(map[string]any)["status"])
+				b.see(say("copyAtEnd"))
+				require.NotContains(b.t, b.text(), say("copyWasSent"))
+			}
+			if name == "completed" {
+				b.see(say("copyWasSent"))
+			}
+			voids := fmt.Sprintf(`%s !== undefined`, sectionButton("main button", say("voidEnvelope")))
+			require.Equal(b.t, name == "sent" || name == "viewed" || name == "partial" || name == "bounced", eval[bool](b.tab, voids), name)
 			b.fits(name)
 		}
 		b.answers("/v1/console/envelopes/"+states.pages["sent"]["id"].(string), http.StatusOK, jsonOf(b.t, states.pages["sent"]))

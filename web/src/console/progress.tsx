@@ -21,6 +21,9 @@ function refused(mails: readonly Mail[], s: Signer): Mail | undefined {
 const openedAt = (e: Envelope, s: Signer): string | null => e.auditLog.find((x) => x.event === "signer.viewed" && x.actor === `signer:${s.id}` && sortable(x.timestamp) > sortable(s.previous?.at(-1)?.until ?? ""))?.timestamp ?? null;
 const invitedAt = (e: Envelope, s: Signer): string | null => [...e.auditLog].reverse().find((x) => x.event === "invitation.sent" && x.detail?.signerId === s.id)?.timestamp ?? null;
 
+/** Reports whether a copy recipient received the files. Before completion, the status "sent" means only a notice. */
+const copySent = (e: Envelope, c: CopyRecipient): boolean => e.status === "completed" && c.status === "sent";
+
 /** The steps of an envelope: the recipients with their status, times and available actions. */
 export function Progress({ e, actionsOf, copyActions, children }: { e: Envelope; actionsOf: (s: Signer) => PersonActions; copyActions: (c: CopyRecipient) => PersonActions; children?: ComponentChildren }) {
   const mails = e.mails ?? [];
@@ -41,8 +44,8 @@ export function Progress({ e, actionsOf, copyActions, children }: { e: Envelope;
             <h3 class="small quiet">{t("copies")}</h3>
             <ul class="people">
               {e.copies!.map((c) => (
-                <li key={c.id}><i class={`dot ${c.status === "sent" ? "done" : ""}`} aria-hidden="true" />
-                  <div><strong><bdi>{c.name}</bdi></strong> <span class="quiet small"><bdi>{c.email}</bdi></span><br /><span class="small">{t(c.status === "sent" ? "copyWasSent" : "copyAtEnd")}</span><Before previous={c.previous} /><PersonButtons who={c} {...copyActions(c)} replaceWord="replace" /></div></li>
+                <li key={c.id}><i class={`dot ${copySent(e, c) ? "done" : ""}`} aria-hidden="true" />
+                  <div><strong><bdi>{c.name}</bdi></strong> <span class="quiet small"><bdi>{c.email}</bdi></span><br /><span class="small">{t(copySent(e, c) ? "copyWasSent" : "copyAtEnd")}</span><Before previous={c.previous} /><PersonButtons who={c} {...copyActions(c)} replaceWord="replace" /></div></li>
               ))}
             </ul>
           </li>
