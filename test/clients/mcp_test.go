@@ -336,7 +336,7 @@ func TestMCP_ExplainsStuckEnvelopes(t *testing.T) {
 	var why string
 	require.Eventually(t, func() bool {
 		why, _ = a.call(t, "explain_envelope", arg(sent.ID))
-		return strings.Contains(why, "envelope.sent to 127.0.0.1:9 is not delivered")
+		return strings.Contains(why, "envelope.sent to 127.0.0.1:9 could not be delivered")
 	}, time.Minute, 200*time.Millisecond, "%s", why)
 	require.Contains(t, why, `"stuck":true`)
 	require.NotContains(t, a.everything(), token)
