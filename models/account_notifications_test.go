@@ -71,3 +71,15 @@ func TestNextDigest_IsAtEightLocalTime(t *testing.T) {
 		assert.Equal(t, c.next, n.NextDigest(now).Format(time.RFC3339), c)
 	}
 }
+
+// TestNotificationKind_Problem checks which notifications are about a problem.
+func TestNotificationKind_Problem(t *testing.T) {
+	t.Parallel()
+	var problems []models.NotificationKind
+	for _, k := range models.NotificationKinds {
+		if k.Problem() {
+			problems = append(problems, k)
+		}
+	}
+	require.Equal(t, []models.NotificationKind{models.NotifyDeclined, models.NotifyBounced, models.NotifySealingProblem}, problems)
+}

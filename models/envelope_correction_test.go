@@ -316,4 +316,5 @@ func TestRemind_AfterTheDeadline_IsRejected(t *testing.T) {
 	require.Nil(t, e.Signers[0].RemindedAt)
 	_, err = e.Remind(act(e.ExpiresAt.Add(-time.Microsecond)), e.Signers[0].ID)
 	require.NoError(t, err)
+	require.Equal(t, models.EventReminderRequested, newest(e).Name, "it was not sent yet")
 }

@@ -95,6 +95,7 @@ func TestSenderTexts_AreBounded(t *testing.T) {
 	e := draft(t, nil, models.AuthNone)
 	require.Equal(t, []string{"expiresAt"}, problemsOf(t, e.Patch(act(start), models.EnvelopeEdit{ExpiresAt: changed(ptr(start.Add(time.Hour)))})))
 	require.ErrorContains(t, e.Edit(act(start), models.EnvelopeEdit{Metadata: changed(metadata(21))}), "at most 20 members")
+	require.ErrorContains(t, e.Edit(act(start), models.EnvelopeEdit{Metadata: changed(map[string]string{"": "v"})}), "names of 1 to 500 characters")
 }
 
 // TestEditSigners_Renumbers checks that mailboxes and positions are renumbered, and that each role belongs to only one

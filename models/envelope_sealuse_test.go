@@ -98,7 +98,7 @@ func TestSigners_LeaveRoomForOthers(t *testing.T) {
 	}
 	assert.Contains(t, rejected(sign(0, limits.Pictures, 10)), "the images are 32768 KB in total, but the sealed documents can hold only 32512 KB")
 	assert.Contains(t, rejected(sign(0, 10, limits.Copies+1)), "the limit is 32 MB")
-	require.NoError(t, sign(0, limits.Pictures-2*128<<10, 10))
+	require.NoError(t, sign(0, limits.Pictures-2*128<<10, limits.Copies))
 	assert.Contains(t, rejected(sign(1, 200<<10, 10)), "can hold only 128 KB")
 	require.NoError(t, sign(1, 128<<10, 10))
 	require.NoError(t, sign(2, 128<<10, 10))

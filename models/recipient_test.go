@@ -218,6 +218,7 @@ func TestWitnesses_FollowTheirSigner(t *testing.T) {
 		"the same order":      {func(in *models.SignerInput) { in.RoutingOrder = 3 }, func(in *models.SignerInput) { in.RoutingOrder = 3 }, nil},
 		"of an approver":      {kind(models.RecipientApprover), func(*models.SignerInput) {}, []string{"signers[1].witnessFor"}},
 		"of an in-person one": {func(in *models.SignerInput) { in.Kind, in.Host = models.RecipientInPerson, host("h@example.com") }, func(*models.SignerInput) {}, nil},
+		"of a witness":        {func(in *models.SignerInput) { in.WitnessFor = "Landlord" }, func(*models.SignerInput) {}, []string{"signers[0].witnessFor", "signers[1].witnessFor"}},
 		"of nobody":           {func(in *models.SignerInput) { in.Role = "Landlord" }, func(*models.SignerInput) {}, []string{"signers[1].witnessFor"}},
 	} {
 		ins := []models.SignerInput{
