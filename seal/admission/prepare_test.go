@@ -2,9 +2,12 @@ package admission_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -115,4 +118,59 @@ func TestAdmitPrepared(t *testing.T) {
 		}
 		require.Equal(t, c.want, strings.Join(kinds, " "), name)
 	}
+}
+
+// countingReader counts the bytes that are read from a file.
+type countingReader struct {
+	io.ReaderAt
+
+	n atomic.Int64
+}
+
+func (c *countingReader) ReadAt(p []byte, at int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(p, at)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// TestAdmitPrepared_WithoutOptions_ReadsTheFileOnce checks that a file without active content is read no more than by
+// Admit if no preparation of its pages is requested.
+func TestAdmitPrepared_WithoutOptions_ReadsTheFileOnce(t *testing.T) {
+	t.Parallel()
+	b := file("", "")
+	once, prepared := &countingReader{ReaderAt: bytes.NewReader(b)}, &countingReader{ReaderAt: bytes.NewReader(b)}
+	_, err := admission.Admit(t.Context(), once, int64(len(b)), admission.DefaultLimits())
+	require.NoError(t, err)
+	_, _, err = admission.AdmitPrepared(t.Context(), prepared, int64(len(b)), sha256.Sum256(b), admission.DefaultLimits(), prepare.Options{})
+	require.NoError(t, err)
+	require.Equal(t, once.n.Load(), prepared.n.Load())
+}
+
+// watchedContext counts the contexts that are derived from it and not released.
+type watchedContext struct {
+	context.Context
+
+	done chan struct{}
+	open atomic.Int64
+}
+
+func (w *watchedContext) Done() <-chan struct{} { return w.done }
+
+// AfterFunc is called by package context for each derived context.
+func (w *watchedContext) AfterFunc(func()) func() bool {
+	w.open.Add(1)
+	return func() bool { w.open.Add(-1); return true }
+}
+
+// TestAdmit_ReleasesItsContext checks that the contexts of examinations are released, and with them their threads.
+func TestAdmit_ReleasesItsContext(t *testing.T) {
+	t.Parallel()
+	ctx := &watchedContext{Context: t.Context(), done: make(chan struct{})}
+	b := file("", "")
+	_, err := admission.Admit(ctx, bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+	require.NoError(t, err)
+	require.Zero(t, ctx.open.Load(), "Admit")
+	_, _, err = admission.AdmitPrepared(ctx, bytes.NewReader(b), int64(len(b)), sha256.Sum256(b), admission.DefaultLimits(), prepare.Options{Tags: prepare.TagsDetect})
+	require.NoError(t, err)
+	require.Zero(t, ctx.open.Load(), "AdmitPrepared")
 }
