@@ -47,6 +47,7 @@ func TestRetention_CountsFromCompletion(t *testing.T) {
 	e.SetRetention(1)
 	due := start.AddDate(0, 0, 1)
 	require.Equal(t, due, *e.RetainedUntil())
+	require.Equal(t, due, *e.RetentionDueAt)
 	require.Equal(t, "retention_not_due", code(t, e.Purge(act(due.Add(-time.Microsecond)))))
 	for _, d := range e.Documents {
 		require.Equal(t, models.PurgeActive, d.PurgeStatus)

@@ -211,7 +211,7 @@ func TestTemplateRoles_HaveKinds(t *testing.T) {
 	made.NewVersion(act(start), "me", c, nil)
 	use := models.TemplateUse{Envelope: models.Envelope{TenantID: "t", CreatedBy: "me"}, Signers: []models.SignerInput{
 		{Role: "seller", Name: "Ada", Email: "ada@example.com", Host: &models.Host{Name: "Hal", Email: "hal@example.com"}, RoutingOrder: 5},
-		{Role: "witness", Name: "Will", Email: "will@example.com"},
+		{Role: "witness", Name: "Will", Email: "will@example.com", WitnessFor: "seller"},
 		{Role: "files", Name: "Fay", Email: "fay@example.com", Language: "fr"},
 	}}
 	e, err = made.NewEnvelope(act(start), use, 1)
