@@ -95,8 +95,7 @@ func (b *bulkBody) more() bool {
 	return b.dec.More()
 }
 
-// value reads a value of at most maxBulkRow bytes into b.raw. what is the name of the value in the error for a larger
-// value.
+// value reads a value of at most maxBulkRow bytes into b.raw. The error for a larger value refers to it as what.
 func (b *bulkBody) value(what string) error {
 	b.source.left = rowAllowance
 	b.raw = b.raw[:0]

@@ -47,7 +47,7 @@ func (s *envelopeHandler) listEnvelopes(c *gin.Context, app caller) error {
 // listedEnvelope returns the view of an envelope in a list, which omits the audit trail.
 func listedEnvelope(e *models.Envelope) envelopeView { return viewEnvelope(e, nil) }
 
-// envelopeListOf returns the identifier of the list of envelopes for cursors. It depends on the order of the list.
+// envelopeListOf returns the identifier that cursors use for the list of envelopes. It depends on the sort order.
 func envelopeListOf(f store.EnvelopeFilter) string {
 	switch {
 	case f.ByUpdate:

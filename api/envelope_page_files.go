@@ -125,9 +125,9 @@ func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
 	return nil
 }
 
-// renderFirstPage renders the first page of an envelope in the background, as the signing page requests it once its
-// scripts have run. It handles one envelope at a time, and ignores requests for other envelopes while it is busy. It
-// reports no errors, because the later request for the page reports them.
+// renderFirstPage renders the first page of an envelope in the background, before the scripts of the signing page
+// request it. It handles one envelope at a time, and ignores requests for other envelopes while it is busy. It reports
+// no errors, because the later request for the page reports them.
 func (s *pageFiles) renderFirstPage(ctx context.Context, e *models.Envelope) {
 	originals := e.Originals()
 	if len(originals) == 0 || !s.ahead.TryLock() {

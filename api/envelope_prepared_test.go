@@ -73,8 +73,8 @@ func eachField(a *answer) []string {
 	return out
 }
 
-// TestDocumentOptions checks that every kind of upload accepts the options, and that removed parts are listed with the
-// document and in the audit trail, and become fields.
+// TestDocumentOptions checks that every kind of upload accepts the options, that everything removed from the PDF is
+// listed with the document and in the audit trail, and that removed form fields and tags become fields of the envelope.
 func TestDocumentOptions(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

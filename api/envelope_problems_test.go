@@ -182,9 +182,9 @@ func TestProblems_Deliveries(t *testing.T) {
 	})
 }
 
-// TestProblems_AreOnesOwn checks that viewers have no access, and that a client restricted to certain tenants can list
-// and restart only their envelopes.
-func TestProblems_AreOnesOwn(t *testing.T) {
+// TestProblems_AreScopedToTenants checks that viewers cannot access problems, and that a client restricted to certain
+// tenants can list and restart only those tenants' envelopes.
+func TestProblems_AreScopedToTenants(t *testing.T) {
 	t.Parallel()
 	workflows := &lostWorkflows{running: map[string]bool{}}
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Workflows = workflows })

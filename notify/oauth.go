@@ -213,7 +213,7 @@ func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, e
 // tokenSyntax matches the characters of a token (RFC 6750 §2.1, excluding the separators of XOAUTH2).
 var tokenSyntax = regexp.MustCompile(`^[\x21-\x7e]+$`)
 
-// words returns the endpoint's error text on one line of limited length, without addresses and secrets. It is empty
+// words returns the endpoint's error text as a single line of limited length, without addresses or secrets. It is empty
 // if there is no text.
 func (t *tokens) words(code, description string) string {
 	line := strings.TrimSpace(code + ": " + description)

@@ -178,7 +178,7 @@ func ArchiveOf(n int) (int, error) {
 	}
 	again, err := decodeArchive(file, key, binding)
 	if err == nil && len(again.Values[0].Text) != n {
-		err = errors.New("the archive holds something else")
+		err = errors.New("the archive differs from the written content")
 	}
 	return len(plain), err
 }

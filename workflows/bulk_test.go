@@ -130,8 +130,8 @@ func TestBulkSend_RunsUntilNoRowIsPending(t *testing.T) {
 	require.Equal(t, 20*time.Second, f.begun[15].Sub(f.begun[14]))
 }
 
-// TestBulkSend_ContinuesAfterStaleState checks that the workflow continues if its state at the start was outdated
-// because the bulk send had been paused and has been resumed since.
+// TestBulkSend_ContinuesAfterStaleState checks that the workflow continues if it read a stale state at its start. The
+// bulk send was paused when the state was read, and was resumed afterwards.
 func TestBulkSend_ContinuesAfterStaleState(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkPaused, counts: models.BulkCounts{Pending: 25}, wait: 20 * time.Second}

@@ -152,7 +152,7 @@ func cleanPtr(s *string) string {
 func parseID(name, value string) (uuid.UUID, error) {
 	id, err := uuid.Parse(value)
 	if err != nil || len(value) != 36 {
-		return uuid.Nil, fmt.Errorf("%s: %q is not an id, such as 01a2b3c4-0000-7000-8000-000000000000", name, clean(value, 60))
+		return uuid.Nil, fmt.Errorf("%s: %q is not an id; expected a UUID such as 01a2b3c4-0000-7000-8000-000000000000", name, clean(value, 60))
 	}
 	return id, nil
 }

@@ -386,7 +386,7 @@ func TestTwoAtOnce(t *testing.T) {
 	})
 }
 
-// sealerWithHook is a sealer that calls first before each renewal.
+// sealerWithHook is a sealer that calls the function first before each renewal.
 type sealerWithHook struct {
 	renewal.Sealer
 

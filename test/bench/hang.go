@@ -20,8 +20,8 @@ const (
 	hangLimit  = 30 * time.Minute
 )
 
-// The modes of a turn in measureHang: no additional load, a burst of emails and deliveries that are processed, or a
-// burst that hangs.
+// The modes of a round in measureHang: no additional load, a burst of emails and deliveries that are processed
+// normally, or a burst that hangs.
 const (
 	quiet = iota
 	afterBurst

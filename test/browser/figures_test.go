@@ -27,23 +27,24 @@ func TestFigures(t *testing.T) {
 		Font    float64 `json:"font"`
 		Paint   float64 `json:"paint"`
 		// Before is the number of requests that precede the request for the first page, and Contexts is the number of
-		// requests for the signer's context. Beside reports whether the context was requested before any script arrived.
-		Before   float64 `json:"before"`
-		Contexts float64 `json:"contexts"`
-		Beside   bool    `json:"beside"`
+		// requests for the signer's context. InParallel reports whether the context was requested before any script
+		// arrived.
+		Before     float64 `json:"before"`
+		Contexts   float64 `json:"contexts"`
+		InParallel bool    `json:"inParallel"`
 	}
 	b.until(fetched("/pages/1?"))
 	f := eval[loaded](b, `new Promise((done) => {
 		const all = performance.getEntriesByType("resource");
 		const page = all.find((r) => /\/pages\/1\?/.test(r.name)), contexts = all.filter((r) => /\/v1\/signing\/[^/]+\?language=/.test(r.name)), scripts = all.filter((r) => /\.js$/.test(r.name));
-		const before = all.filter((r) => r.startTime < page.startTime).length, beside = contexts[0].startTime < Math.min(...scripts.map((r) => r.responseEnd));
+		const before = all.filter((r) => r.startTime < page.startTime).length, inParallel = contexts[0].startTime < Math.min(...scripts.map((r) => r.responseEnd));
 		const sum = (pattern) => performance.getEntriesByType("resource").filter((r) => pattern.test(new URL(r.name).pathname)).reduce((n, r) => n + r.encodedBodySize, 0);
-		new PerformanceObserver((list) => done({ before, beside, contexts: contexts.length, script: sum(/\.js$/), picture: sum(/\/pages\/1$/), style: sum(/css$/), font: sum(/woff2$/), paint: list.getEntries().at(-1).startTime })).observe({ type: "largest-contentful-paint", buffered: true });
+		new PerformanceObserver((list) => done({ before, inParallel, contexts: contexts.length, script: sum(/\.js$/), picture: sum(/\/pages\/1$/), style: sum(/css$/), font: sum(/woff2$/), paint: list.getEntries().at(-1).startTime })).observe({ type: "largest-contentful-paint", buffered: true });
 	})`)
 	t.Logf("script %.1f KB, style %.1f KB, fonts %.1f KB, the first page %.1f KB (as sent), %.0f requests before it; largest contentful paint after %.0f ms",
 		f.Script/1e3, f.Style/1e3, f.Font/1e3, f.Picture/1e3, f.Before, f.Paint)
 	require.Equal(t, 1, int(f.Contexts), "the preloaded context is the one that the page uses")
-	require.True(t, f.Beside, "the context is requested beside the scripts")
+	require.True(t, f.InParallel, "the context is requested in parallel with the scripts")
 	require.Less(t, f.Before, 8.0, "six requests at a time over HTTP/1.1, and the font")
 	require.Less(t, f.Script, 60e3)
 	require.NotZero(t, f.Script)

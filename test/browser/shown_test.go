@@ -52,9 +52,9 @@ func (s *service) invited(t *testing.T, email string) string {
 	return ""
 }
 
-// TestEveryGroupSeesAllBefore checks, with three routing groups, that each signer sees all earlier entries, at the
-// positions at which they will be sealed, and the names of their signers.
-func TestEveryGroupSeesAllBefore(t *testing.T) {
+// TestEveryGroup_SeesEarlierEntries checks, with three routing groups, that each signer sees all earlier entries with
+// the names of their signers, at the positions where they will be sealed.
+func TestEveryGroup_SeesEarlierEntries(t *testing.T) {
 	t.Parallel()
 	const price = "The price is 999,999 euros"
 	signers := []object{

@@ -119,8 +119,8 @@ func (a *attack) prepare(t *testing.T) {
 	_, a.many, a.fields = envelope(12)
 }
 
-// operations returns requests for each operation of the contract, with bodies of each hostile shape that it accepts,
-// both with its credential and without one.
+// operations returns requests for each operation in the contract. Each operation is called with every hostile body that
+// its content types allow, with and without its credential.
 func (a *attack) operations(t *testing.T) (all [][]hostile) {
 	t.Helper()
 	c := &client{base: a.s.BaseURL}

@@ -298,7 +298,7 @@ func listen(t *testing.T) net.Listener {
 // logged reports whether a process logged a text.
 func (w *scenario) logged(text string) bool { return w.times(text) > 0 }
 
-// times returns the number of times that the processes have logged a text.
+// times returns how often the processes have logged a string.
 func (w *scenario) times(text string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -233,7 +233,7 @@ func handOver(path string, credential *syscall.Credential) error {
 		return nil
 	}
 	if err := os.Chown(path, int(credential.Uid), int(credential.Gid)); err != nil {
-		return fmt.Errorf("hand over to the server's account: %w", err)
+		return fmt.Errorf("change the owner to the server's account: %w", err)
 	}
 	return nil
 }
