@@ -127,7 +127,7 @@ func TestConsoleSecondFactor(t *testing.T) {
 	b.fill("#now", "not the password")
 	b.fill("#fresh", "a new long password")
 	b.button("Change password")
-	b.see("password is incorrect")
+	b.see("password is wrong")
 	b.checked("console-password-refused")
 	b.fill("#now", staffPassword)
 	b.button("Change password")
