@@ -91,7 +91,7 @@ func (n *inspector) objects(ctx context.Context) error {
 	}
 	slices.SortFunc(n.streams, func(a, b extent) int { return int(a.start - b.start) })
 	for i := 1; i < len(n.streams); i++ {
-		if n.streams[i].start < n.streams[i-1].end {
+		if n.streams[i].start <= n.streams[i-1].end { // if they are equal, the header of a stream is within the data of another one
 			return rejection.Ambiguous("object streams overlap at byte %d", n.streams[i].start)
 		}
 	}
