@@ -136,7 +136,9 @@ func TestLists_FromReplica(t *testing.T) {
 	all.Wait()
 
 	require.NoError(t, standby.Exec(ctx, "SELECT pg_promote()"))
-	require.ErrorContains(t, keepsUp(), "not a standby")
+	require.EventuallyWithT(t, func(c *assert.CollectT) { // the server is slow to respond while it is promoted
+		assert.ErrorContains(c, keepsUp(), "not a standby")
+	}, time.Minute, 50*time.Millisecond)
 	sees()
 }
 

@@ -113,7 +113,7 @@ func checkAudit(t *testing.T, s *service) {
 	require.Error(t, err, out)
 	out, err = run(t, append(s.env, "COUNTERSIGN_BLOB_URL=file://"+t.TempDir()), "audit", "verify", "--all", "--json")
 	require.Error(t, err, "the files are elsewhere")
-	assert.Contains(t, out, "has no file")
+	assert.Contains(t, out, "is missing")
 }
 
 // checkEncryption checks that stored files are encrypted, and replaces the master key while the service is running.

@@ -78,7 +78,7 @@ function Person({ e, s, undelivered, mail, actions }: { e: Envelope; s: Signer; 
         <strong><bdi>{s.name}</bdi></strong> <span class="quiet small"><bdi>{s.email}</bdi></span><br />
         <span class={`small ${state === "bad" ? "bad-text" : ""}`}>{t(text)}</span>{at && <time class="small quiet" dateTime={at} title={formatTime(at)}> {formatRelative(at)}</time>}
         {(s.role || partOf(s) || proof) && <p class="quiet small meta">{[s.role, partOf(s), proof && t(proof)].filter(Boolean).join(" · ")}</p>}
-        {mail && <p class="notice bad small">{t("mailRefusedAt", { time: formatTime(mail.failedAt) })}{mail.error && <> <bdi>{mail.error}</bdi></>} {!s.signedAt && t(s.host ? "hostAddressWrong" : "addressWrong")}</p>}
+        {mail && <p class="notice bad small">{t("mailRefusedAt", { time: formatTime(mail.failedAt) })}{mail.error && <> <q dir="auto">{mail.error}</q></>} {!s.signedAt && t(s.host ? "hostAddressWrong" : "addressWrong")}</p>}
         <Before previous={s.previous} />
         <PersonButtons who={s} {...actions} replaceWord="reassign" />
       </div>
