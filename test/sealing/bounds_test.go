@@ -64,7 +64,7 @@ func TestJobsThatCannotBeSealed(t *testing.T) {
 		change func(j *seal.Job)
 		says   string
 	}{
-		"the original is missing":                            {func(j *seal.Job) { j.Original = nil }, "the original is missing"},
+		"the original is missing":                {func(j *seal.Job) { j.Original = nil }, "the original is missing"},
 		"an empty original":                      {func(j *seal.Job) { j.Size = 0 }, "the original is missing"},
 		"no hash":                                {func(j *seal.Job) { j.OriginalSHA256 = "" }, "not a SHA-256 hash in lowercase hexadecimal"},
 		"a hash too short":                       {func(j *seal.Job) { j.OriginalSHA256 = j.OriginalSHA256[1:] }, "not a SHA-256 hash in lowercase hexadecimal"},

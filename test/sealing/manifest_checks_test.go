@@ -43,7 +43,7 @@ func TestChecksOfTheRecord(t *testing.T) {
 		"another hash":                 {func(m *manifest.Manifest) { m.Original.SHA256 = "x" }, "hash of the original"},
 		"not among the documents":      {func(m *manifest.Manifest) { m.Document = "d3" }, "listed 0 times"},
 		"twice among them":             {func(m *manifest.Manifest) { m.All[1] = m.All[0]; m.All[1].Order = 2 }, "listed 2 times"},
-		"another hash of all":        {func(m *manifest.Manifest) { m.Envelope.OriginalHash = m.All[0].SHA256 }, "hash of all"},
+		"another hash of all":          {func(m *manifest.Manifest) { m.Envelope.OriginalHash = m.All[0].SHA256 }, "hash of all"},
 		"an event that is none":        {func(m *manifest.Manifest) { m.Audit.Events[3] = json.RawMessage("[]") }, "event 4"},
 		"another id added":             {func(m *manifest.Manifest) { event(m, 1, "d1", "d9") }, "document 1 differs"},
 		"another hash added":           {func(m *manifest.Manifest) { event(m, 1, "1111", "1112") }, "document 1 differs"},

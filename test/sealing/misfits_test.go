@@ -45,7 +45,7 @@ func TestSealsThatDoNotFit(t *testing.T) {
 		"no signature named":                 {"/DocMDP ", "/DocXXX ", "refers to another signature"},
 		"no permissions":                     {"/Perms <<", "/Perxx <<", "the catalog does not refer to the signature"},
 		"another end":                        {"%%EOF\n", "%%EOF\r", "do not end in the format of a sealed file"},
-		"does not refer to a catalog":                         {"/Root ", "/Toor ", "the covered bytes are not a PDF"},
+		"does not refer to a catalog":        {"/Root ", "/Toor ", "the covered bytes are not a PDF"},
 	} {
 		i := bytes.LastIndex(b, []byte(tt.was))
 		require.Positive(t, i, name)
