@@ -86,7 +86,7 @@ func TestSealWithKeysOnAToken(t *testing.T) {
 	require.IsType(t, &rsa.PublicKey{}, key.Public())
 	require.NoError(t, key.Close())
 	_, err = pkcs11.Open(pkcs11.Config{Module: lib, Token: "seal", PIN: "1234", Key: "twice"})
-	require.ErrorContains(t, err, "several keys")
+	require.ErrorContains(t, err, "multiple keys match")
 	_, err = pkcs11.Open(pkcs11.Config{Module: lib, Token: "seal", PIN: "4321", Key: "rsa"})
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "4321")

@@ -130,5 +130,5 @@ func TestAddAttributes(t *testing.T) {
 		many[string(rune('A'+i))] = enums.INDEXED_VALUE_TYPE_TEXT
 	}
 	_, err = addAttributes(cfg, many)
-	require.ErrorContains(t, err, "all columns of type Text are taken")
+	require.ErrorContains(t, err, "all columns of type Text are in use")
 }
