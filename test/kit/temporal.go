@@ -53,6 +53,7 @@ func Temporal(tb testing.TB) client.Options {
 // TemporalWith starts a server with the given flags for this test only, and returns its address.
 func TemporalWith(tb testing.TB, flags ...string) string {
 	tb.Helper()
+	Needs(tb, TemporalVariable)
 	ctx, cancel := context.WithTimeout(tb.Context(), serverStartTimeout)
 	defer cancel()
 	server, err := StartTemporal(ctx, flags...)
