@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -230,10 +231,10 @@ func TestReferenceTriesIt(t *testing.T) {
 	sealed := p.send(http.StatusOK)
 	saved := filepath.Join(p.downloads, eval[string](p.tab, saveResponse+".download"))
 	p.click(saveResponse)
-	p.eventually("the file is saved", func() bool { _, err := os.Stat(saved); return err == nil })
-	file, err := os.ReadFile(saved)
-	require.NoError(t, err)
-	require.Equal(t, sealed, file)
+	p.eventually("the file is saved", func() bool { // Chromium creates an empty file first
+		file, err := os.ReadFile(saved)
+		return err == nil && bytes.Equal(file, sealed)
+	})
 
 	p.operation("verification", "POST", "/v1/verify")
 	p.file("file", saved)
