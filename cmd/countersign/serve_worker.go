@@ -40,6 +40,9 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 	}
 	wg.Go(func() { a.watchCertificate(ctx) })
 	ws, err := a.startWorkers(ctx, acts, cancel)
+	if ctx.Err() != nil && err != nil {
+		return failedPart(ctx) // stopped before startup was complete
+	}
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,9 @@ func TestGracefulShutdown(t *testing.T) {
 	})
 	assert.EqualValues(t, 1, attempts.Load(), "it was not begun again")
 
-	// Stop an API process during a request.
+	// Stop an API process during a request. The first upload of a process waits until the renderer is compiled, which can
+	// take longer on a busy machine than a stopped process may wait. Upload a document beforehand.
+	c.draft(t, agreement("Ada Lovelace", "ada@example.com"), kit.OnePage())
 	body, contentType := envelopeForm(t)
 	pipe, rest := io.Pipe()
 	begun := make(chan struct{})
