@@ -15,6 +15,7 @@ func (apiCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	defer ignoreStop(ctx, &err)
 	a, err := newApp(ctx, cfg, logger(cfg, false))
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	defer ignoreStop(ctx, &err)
 	a, err := newApp(ctx, cfg, logger(cfg, false))
 	if err != nil {
 		return err
@@ -40,9 +41,6 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 	}
 	wg.Go(func() { a.watchCertificate(ctx) })
 	ws, err := a.startWorkers(ctx, acts, cancel)
-	if ctx.Err() != nil && err != nil {
-		return failedPart(ctx) // stopped before startup was complete
-	}
 	if err != nil {
 		return err
 	}
@@ -62,6 +60,14 @@ func failedPart(ctx context.Context) error {
 		return cause
 	}
 	return nil
+}
+
+// ignoreStop clears err if a signal has ended ctx and caused the error. A process that is stopped during startup exits
+// successfully, like one that is stopped later.
+func ignoreStop(ctx context.Context, err *error) {
+	if ctx.Err() != nil && errors.Is(*err, context.Canceled) {
+		*err = nil
+	}
 }
 
 // callLimit is the time limit for each call to the database or Temporal while a process starts.
@@ -113,7 +119,7 @@ func (a *app) retryUntilReady(ctx context.Context, name string, passes func(erro
 		a.log.WarnContext(ctx, "waiting for "+name, "error", err)
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stopped while waiting: %w", err)
+			return fmt.Errorf("stopped while waiting for %s: %w", name, context.Cause(ctx))
 		case <-time.After(pause):
 		}
 	}

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"mime/multipart"
@@ -9,6 +10,8 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -90,6 +93,23 @@ func TestGracefulShutdown(t *testing.T) {
 	assert.Equal(t, http.StatusCreated, res.StatusCode)
 	s.api.stop(t)
 	assert.True(t, s.api.cmd.ProcessState.Success(), "%s", s.api.out)
+}
+
+// TestStopDuringStartup checks that a process that is stopped while it waits for the database exits successfully.
+func TestStopDuringStartup(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	env := []string{
+		"COUNTERSIGN_DATABASE_URL=postgres://nobody@" + kit.FreeAddress(t) + "/none", "COUNTERSIGN_BLOB_URL=file://" + dir,
+		"COUNTERSIGN_SMTP_URL=smtp://127.0.0.1:1?tls=none", "COUNTERSIGN_MAIL_FROM=sign@example.com",
+		"COUNTERSIGN_MASTER_KEY=" + base64.StdEncoding.EncodeToString(make([]byte, 32)), "COUNTERSIGN_SEAL_KEY=" + filepath.Join(dir, "seal.key.pem"),
+	}
+	for _, command := range []string{"api", "worker"} {
+		p := start(t, env, command)
+		eventually(t, "it waits for the database", func() bool { return strings.Contains(p.out.String(), "waiting for the database") })
+		p.stop(t)
+		assert.True(t, p.cmd.ProcessState.Success(), "%s: %s", command, p.out)
+	}
 }
 
 // within waits for a value from a channel, up to a time limit.
