@@ -38,8 +38,7 @@ func filled(r image.Rectangle) *image.NRGBA {
 	return img
 }
 
-// TestBranding checks that the API returns a tenant's branding, that signing pages and emails use it, that each setting
-// can be changed and reset, and that other tenants are unaffected.
+// TestBranding checks that signing pages and emails use a tenant's branding, and that other tenants are unaffected.
 func TestBranding(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -106,8 +105,7 @@ func TestBranding(t *testing.T) {
 	})
 }
 
-// TestBranding_RejectsInvalidValues checks that the response lists every problem, including the insufficient contrast
-// of a color, and that a rejected request changes nothing.
+// TestBranding_RejectsInvalidValues checks that the response lists every problem and that nothing is changed.
 func TestBranding_RejectsInvalidValues(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -175,8 +173,7 @@ func emptyPNG(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestBranding_Permissions checks that viewers can read the branding, that only admins can change it, and that a client
-// restricted to certain tenants cannot access the branding of others.
+// TestBranding_Permissions checks who can read and change a tenant's branding.
 func TestBranding_Permissions(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

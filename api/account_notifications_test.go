@@ -46,7 +46,7 @@ func TestNotificationSettings_ArePerUser(t *testing.T) {
 }
 
 // TestUnsubscribe_EndsNotifications checks that a POST to the link in an email disables the user's notifications
-// without a login, that the link expires, and that it permits nothing else.
+// without a login, until the link expires.
 func TestUnsubscribe_EndsNotifications(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

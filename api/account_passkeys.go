@@ -294,7 +294,7 @@ func (s *signInHandler) challengePasskeys(c *gin.Context, user *passkeyUser, spe
 	if len(user.rows) == 0 {
 		return errPasskeyNone
 	}
-	if s.relyingParty == nil { // passkeys must have been supported when the passkey was registered
+	if s.relyingParty == nil { // the service no longer supports passkeys
 		return errNoPasskeys
 	}
 	options, session, err := s.relyingParty.BeginLogin(user, webauthn.WithUserVerification(protocol.VerificationRequired))

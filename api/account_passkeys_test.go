@@ -31,7 +31,7 @@ type authenticator struct {
 	count  uint32
 	origin string
 	rp     string
-	flags  byte // in addition to the flag for an attested credential
+	flags  byte // excludes the flag for an attested credential
 }
 
 const (
@@ -195,7 +195,7 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 	})
 }
 
-// TestPasskeys_EachChangeNeedsAResponse checks that each change to the account requires a separate passkey response.
+// TestPasskeys_EachChangeNeedsAResponse checks that each change to an account requires its own passkey response.
 func TestPasskeys_EachChangeNeedsAResponse(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -215,7 +215,7 @@ func TestPasskeys_EachChangeNeedsAResponse(t *testing.T) {
 		change.body["passkey"] = answerOf(c.confirmationChallenge(), key)
 		c.post(change.path, change.body).want(change.status)
 		c.me().want(200)
-		c.post(change.path, change.body).rejected(400, "validation_error") // the response was already consumed, and the password may have changed
+		c.post(change.path, change.body).rejected(400, "validation_error") // the response was already used, or the change has replaced the password
 	}
 }
 
@@ -343,8 +343,8 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	}
 }
 
-// TestPasskeys_RequiredSecondFactor checks that passkeys satisfy a required second factor, that an administrator can
-// remove them, that guesses are limited, and that passkeys are unavailable if BASE_URL has no host name.
+// TestPasskeys_RequiredSecondFactor checks that a passkey satisfies a required second factor, and that passkeys are
+// unavailable if BASE_URL has no host name.
 func TestPasskeys_RequiredSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.ConsoleTOTP = models.SecondFactorRequired })
@@ -370,7 +370,7 @@ func TestPasskeys_RequiredSecondFactor(t *testing.T) {
 		person := s.person(t, models.RoleViewer)
 		person.post(passkeysPath+"/begin", object{"password": password}).rejected(409, "passkeys_unavailable")
 		person.post(passkeysPath, object{"ceremony": uuid.NewString(), "name": "x", "credential": object{}}).rejected(409, "passkeys_unavailable")
-		// A passkey that was registered when the service had another address cannot be used either.
+		// A registered passkey cannot be used either.
 		owner := person.me().body["user"].(object)
 		_, err := s.store.AddPasskey(t.Context(), &models.ConsolePasskey{UserID: uuid.MustParse(owner["id"].(string)), CredentialID: []byte("old"), Credential: []byte("{}"), Name: "Old"}, uuid.Nil)
 		require.NoError(t, err)

@@ -71,8 +71,8 @@ func (s *signInHandler) setProviderCookie(c *gin.Context, value string, maxAge i
 	})
 }
 
-// beginAtProvider begins a sign-in at the provider. If again is set, the provider must authenticate the user again. If
-// otherAccount is set, the provider must let the user choose an account, because the current account was rejected.
+// beginAtProvider begins a sign-in at the provider. With the member again, the provider must authenticate the user
+// again. With otherAccount, the user can choose another account after the current one was rejected.
 func (s *signInHandler) beginAtProvider(c *gin.Context) error {
 	o, err := readObject(c, true)
 	if err != nil {

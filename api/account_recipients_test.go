@@ -35,8 +35,8 @@ func (c *client) sentTo(tenant string, people ...object) *answer {
 	return e
 }
 
-// TestSuggestRecipients_LearnsFromSends checks that a user's suggestions include the recipients of envelopes that the
-// user sent in the tenant, newest first and before saved contacts, until the documents are deleted.
+// TestSuggestRecipients_LearnsFromSends checks that the suggestions include the recipients of the user's sent envelopes
+// until the documents are deleted.
 func TestSuggestRecipients_LearnsFromSends(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -80,8 +80,8 @@ func TestSuggestRecipients_LearnsFromSends(t *testing.T) {
 	})
 }
 
-// TestSuggestRecipients_IsLimited checks that the number of suggestions is limited, that a restricted client gets only
-// suggestions from tenants that it may access, and that invalid requests are rejected.
+// TestSuggestRecipients_IsLimited checks the maximum number of suggestions, and that a restricted client gets only
+// suggestions from its own tenants.
 func TestSuggestRecipients_IsLimited(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -255,7 +255,6 @@ func (s *userHandler) pathUser(c *gin.Context, app caller) (*models.ConsoleUser,
 	return s.store.UserOfApp(c.Request.Context(), app.ID, checkedID(c, "id"))
 }
 
-// endUserSessions ends the sessions of a console user.
 func (s *userHandler) endUserSessions(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
 	if err != nil {

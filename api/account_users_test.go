@@ -126,8 +126,8 @@ func TestConsoleUsersAndRoles(t *testing.T) {
 		log := voided.body["auditLog"].([]any)
 		require.True(t, strings.HasPrefix(log[len(log)-1].(object)["actor"].(string), "user:"), "the audit trail names the person")
 
-		// A console token is valid only for console operations.
-		admin.get("/v1/envelopes?tenantId=acme").want(200) // such as operations on envelopes; see TestEnvelopes_Roles
+		// A console user's token is valid for operations on envelopes, but not for operations that only an app may use.
+		admin.get("/v1/envelopes?tenantId=acme").want(200) // see TestEnvelopes_Roles
 		admin.get("/v1/webhooks").rejected(401, "unauthorized")
 
 		made := admin.post("/v1/console/users", object{"email": "new@example.com", "name": "New", "password": password, "role": "viewer"}).want(201)

@@ -258,7 +258,7 @@ func (s *bulkHandler) bulkRowData(o *object, chosen models.Settings) models.Bulk
 	return d
 }
 
-// addRejection adds the problems of a rejection to p. It returns any other error.
+// addRejection adds the problems in err to p if err is a rejection. It returns any other error.
 func addRejection(p models.Problems, err error) error {
 	rejected, ok := errors.AsType[*models.Error](err)
 	switch {

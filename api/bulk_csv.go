@@ -156,7 +156,7 @@ func checkTable(body io.ReadSeeker) (onlyCR bool, err error) {
 	case bytes.HasPrefix(mark, []byte{0xef, 0xbb, 0xbf}):
 		start = 3
 	}
-	var invalid error // the first invalid UTF-8 sequence; a NUL later in the file identifies the encoding better
+	var invalid error // the first invalid UTF-8 sequence; not returned if a NUL follows, which indicates UTF-16
 	cr, line := false, 1
 	for encoding == "" {
 		r, n, err := in.ReadRune()

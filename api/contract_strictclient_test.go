@@ -77,8 +77,8 @@ func strictly[T any](t *testing.T, a *answer) (out T) {
 	return out
 }
 
-// TestStrictClientAmongOthers runs a client that accepts only the enumeration values and bodies of the original API.
-// Other envelopes of the same app use all additions, and the client's lists and webhook include their data.
+// TestStrictClientAmongOthers runs a client that knows only the original API, while other envelopes of the same app use
+// every addition.
 func TestStrictClientAmongOthers(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

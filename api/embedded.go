@@ -114,7 +114,7 @@ type themeView struct {
 }
 
 // openSession responds with the data of the embedded page: its recipient, and a signing token that expires with the
-// session. It can be called repeatedly, because the page can be reloaded.
+// session. The page can be reloaded, so it may call this repeatedly.
 func (s *embeddedHandler) openSession(c *gin.Context) error {
 	session, err := s.store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	if err != nil {
@@ -168,9 +168,9 @@ func (s *embeddedHandler) embedPage(c *gin.Context) error {
 	return s.framedPage(c, session.AllowedOrigin)
 }
 
-// framedPage serves a page that only the given origin may frame. The page is also served if the session has ended, and
-// then informs the signer and the application. If there is no session (an empty origin), the status is 404 and no page
-// may frame the response.
+// framedPage serves a page that only the given origin may frame. The page is also served after the session has ended,
+// so that it can inform the signer and the application. An empty origin means that there is no session. The status is
+// then 404, and no page may frame the response.
 func (s *embeddedHandler) framedPage(c *gin.Context, origin string) error {
 	framed := &frameAncestorsWriter{ResponseWriter: c.Writer, ancestor: "'none'"}
 	if origin == "" {

@@ -49,8 +49,8 @@ func TestEmbeddedSessions(t *testing.T) {
 		nobody.get(signing).rejected(401, "session_invalid")
 		require.Empty(t, nobody.get("/v1/embedded/sessions/unknown").rejected(401, "session_invalid").body["details"])
 
-		// The session of a closed envelope is rejected, but the error still contains what the embedding page needs to notify
-		// the application.
+		// The session of a closed envelope is rejected. The error still contains the data that the embedding page needs
+		// to notify the application.
 		ended, _ := c.sent(contract())
 		of := in()
 		of["envelopeId"], of["signerId"] = ended.str("id"), ended.signer(0)["id"]
@@ -102,8 +102,8 @@ func TestEmbeddedSessions(t *testing.T) {
 	})
 }
 
-// TestEmbeddedSession_OutlivesTheLink checks that the signer can sign until the session ends, even if the signing link
-// would expire earlier and is not renewed automatically because the signer receives no emails.
+// TestEmbeddedSession_OutlivesTheLink checks that the signer can sign until the session ends, even after the signing
+// link would have expired.
 func TestEmbeddedSession_OutlivesTheLink(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -102,8 +102,9 @@ func (s *uploads) addDraftFields(c *gin.Context, e *models.Envelope, act models.
 }
 
 // placeAnchors finds the anchor texts of fields in a document, and returns the fields with their positions. A field
-// whose anchor matches several occurrences becomes several fields. An optional field without any match is omitted. at
-// contains the index in the request for each returned field. path converts this index to the JSON path in a problem.
+// whose anchor matches several occurrences becomes several fields. An optional field without any match is omitted. For
+// each returned field, the result at contains the index of the original field in the request. The function path
+// converts such an index to the JSON path in a problem.
 func (s *uploads) placeAnchors(ctx context.Context, fields []models.FieldInput, r io.ReaderAt, size int64, path func(int) string) (placed []models.FieldInput, at []int, err error) {
 	var anchored []prepare.AnchoredField
 	for _, in := range fields {
@@ -186,8 +187,9 @@ func anchorProblem(err error, fields []models.FieldInput, path func(int) string)
 	return err
 }
 
-// placeOnDocuments is like placeAnchors, but for the fields of a draft, which may be on several documents. The default
-// is the first document. If the request contains a list of fields (listed), a field can become several fields or none.
+// placeOnDocuments is like placeAnchors, but the fields may be on several documents of a draft. The default is the
+// first document. If listed is set, the request contains a list of fields, each of which can become several fields or
+// none.
 func (s *uploads) placeOnDocuments(ctx context.Context, e *models.Envelope, ins []models.FieldInput, listed bool, path func(int) string) (placed []models.FieldInput, at []int, err error) {
 	of := make(map[uuid.UUID][]int) // indices of fields with an anchor, by document ID
 	var documents []*models.Document
@@ -245,7 +247,8 @@ func anchoredDocument(e *models.Envelope, in models.FieldInput, listed bool, pat
 	return d, nil
 }
 
-// placeOnDocument places fields on one document, which is read only once, and stores the result for each field in made.
+// placeOnDocument places fields on one document, which it reads only once. It appends the result for each field to the
+// entry of made that has the field's index.
 func (s *uploads) placeOnDocument(ctx context.Context, e *models.Envelope, d *models.Document, ins []models.FieldInput, which []int, made [][]models.FieldInput, path func(int) string) error {
 	f, err := s.openFile(ctx, e, d.Presented())
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"countersign/store"
 )
 
-// change applies a change to the caller's envelope, and sends the response that view returns for the result of the
-// change. If the request body was invalid, it returns the error invalid, but only after checking that the envelope
-// belongs to the caller and has the expected version.
+// change applies a change to the caller's envelope, and sends the response that view returns for its result. If the
+// request body is invalid, the parameter invalid is the error. It is returned only after the caller's access and the
+// expected version of the envelope were checked.
 func change[T any](s *envelopeHandler, c *gin.Context, app caller, invalid error,
 	do func(*models.Envelope, models.ActionContext) (T, error), view func(T) (*store.StoredResponse, error),
 ) error {

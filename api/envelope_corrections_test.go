@@ -31,8 +31,8 @@ func (c *client) rejectedLink(token, code string) {
 	c.get("/v1/signing/"+token).rejected(401, code)
 }
 
-// TestReplaceSigner_EndsTheFormerLink checks that the new signer takes the place of the previous one, whose link
-// becomes invalid immediately, and that responses contain both names although the audit chain does not.
+// TestReplaceSigner_EndsTheFormerLink checks that the new signer replaces the previous one, whose link becomes invalid
+// immediately.
 func TestReplaceSigner_EndsTheFormerLink(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -288,8 +288,7 @@ func TestReplaceSigner_WhileSigning(t *testing.T) {
 	})
 }
 
-// TestDelegation checks that a signer with a confirmed code can delegate once, if the sender allows it, to a person who
-// is not already a signer.
+// TestDelegation checks that a signer with a confirmed code can delegate once, and only if the sender allows it.
 func TestDelegation(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -50,9 +50,8 @@ func (c *coverCache) put(k placementKey, covers bool) {
 	c.known[k] = covers
 }
 
-// coveringFields returns the fields of a draft whose images would cover text in the original. It reads files, so it
-// must not be called in a transaction. If a file cannot be read in time, its fields are considered not to cover any
-// text.
+// coveringFields returns the fields of a draft whose images would cover text in the original. It omits the fields of a
+// file that cannot be read in time. It reads files, so it must not be called in a transaction.
 func (s *envelopeHandler) coveringFields(ctx context.Context, e *models.Envelope) map[uuid.UUID]bool {
 	if e.Status != models.StatusDraft {
 		return nil

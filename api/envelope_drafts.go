@@ -109,7 +109,7 @@ func (s *envelopeHandler) changeAndDeleteFiles(c *gin.Context, app caller, do fu
 	return err
 }
 
-// merged returns part of a draft after an edit: its current view, overwritten by the members of the edit.
+// merged returns the object that results from an edit: the current view, overwritten by the members of the edit.
 func merged(view any, edit *object) (*object, error) {
 	b, err := json.Marshal(view)
 	if err != nil {
@@ -169,8 +169,8 @@ func (s *envelopeHandler) patchSigner(c *gin.Context, app caller) error {
 	}, asJSON(http.StatusOK, viewSigner))
 }
 
-// partEdit reads an edit of part of an envelope, and the part's ID from the path. If the part does not exist, it
-// returns a not-found error before it reads the body.
+// partEdit reads the edit of a recipient, field or document, whose ID is in the path. If the object does not exist,
+// partEdit returns a not-found error without reading the body.
 func (s *envelopeHandler) partEdit(c *gin.Context, app caller, param string) (*object, uuid.UUID, error) {
 	id := checkedID(c, param)
 	e, err := s.callerEnvelope(c, app)

@@ -46,8 +46,8 @@ func twoOfAll() object {
 	}
 }
 
-// TestEditDraft_MergePatch checks that a merge patch changes only the members it contains, that null resets a member to
-// its default, and that edits are recorded in one event when the draft is sent.
+// TestEditDraft_MergePatch checks that a merge patch changes only the members that it contains, and that null resets a
+// member to its default.
 func TestEditDraft_MergePatch(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -204,7 +204,7 @@ func TestDraftDocuments_AreEdited(t *testing.T) {
 	})
 }
 
-// TestDeleteDraft_RemovesContents checks that a deleted draft is not found, and that its texts are deleted from the
+// TestDeleteDraft_RemovesContents checks that a deleted draft is not found, and that its contents are deleted from the
 // database.
 func TestDeleteDraft_RemovesContents(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestDuplicateEnvelope_CreatesADraft checks that an envelope in any state can be duplicated, and that the copy is an
-// independent draft that contains everything the sender entered.
+// TestDuplicateEnvelope_CreatesADraft checks that an envelope in any state can be duplicated as an independent draft.
 func TestDuplicateEnvelope_CreatesADraft(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -65,8 +64,7 @@ func TestDuplicateEnvelope_CreatesADraft(t *testing.T) {
 		c.get("/v1/envelopes/" + made.str("id") + "/document").want(200)
 		c.post("/v1/envelopes/"+made.str("id")+"/send", nil).want(200)
 
-		// Duplicating an envelope is subject to the plan of the app, and to an If-Match header with the version of the
-		// source.
+		// The plan of the app and an If-Match header with the version of the source also apply to a duplicate.
 		two := c.draft(contract())
 		at := "/v1/envelopes/" + two.str("id")
 		c.send(http.MethodPost, at+"/document", "application/pdf", kit.OnePage()).want(200)

@@ -61,7 +61,7 @@ func fieldAttributes(o *object) models.FieldAttributes {
 	return a
 }
 
-// defaultValue reads the default value, which is a string or, for a checkbox, also a Boolean.
+// defaultValue reads the default value. It is a string, or for a checkbox also a Boolean.
 func defaultValue(o *object) string {
 	if b, ok := o.get("defaultValue").(bool); ok {
 		return fmt.Sprint(b)
@@ -196,13 +196,13 @@ func viewField(f *models.Field, extended bool) fieldView {
 	return v
 }
 
-// viewOneField is like viewField, but for a response that contains no other field of the envelope.
+// viewOneField is like viewField, but for a response that contains only one field of the envelope.
 func viewOneField(f *models.Field) fieldView { return viewField(f, f.Extended()) }
 
 func placeOf(f *models.Field) placeView { return placeView{f.Page, f.X, f.Y, f.W, f.H} }
 
-// fitText reports whether the seal can draw a text in a field at a legible size. If not, it also returns the number of
-// characters that fit. A text that cannot be drawn at all is considered to fit, because other checks reject it.
+// fitText reports whether the seal can draw the text in the field at a legible size. If not, it also returns the number
+// of characters that fit. Text that cannot be drawn at all is considered to fit, because other checks reject it.
 func fitText(f *models.Field, text string) (length int, fits bool) {
 	if fitsText(f, text) {
 		return 0, true
@@ -213,7 +213,7 @@ func fitText(f *models.Field, text string) (length int, fits bool) {
 
 func textBox(f *models.Field) seal.TextBox { return seal.TextBox{W: f.W, H: f.H, Cells: f.Cells()} }
 
-// fitsText reports whether the seal can draw a text in a field at a legible size.
+// fitsText reports whether the seal can draw the text in the field at a legible size.
 func fitsText(f *models.Field, text string) bool {
 	fits, err := textBox(f).Fits(text)
 	return fits || err != nil

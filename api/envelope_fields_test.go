@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit"
 )
 
-// placed returns a field on page 1 for the signer with a role. more contains additional members.
+// placed returns a field on page 1 for the signer with the given role. The parameter more contains additional members.
 func placed(role, typ string, y int, more object) object {
 	f := object{"role": role, "type": typ, "page": 1, "x": 50, "y": y, "w": 200, "h": 20, "required": false}
 	maps.Copy(f, more)
@@ -122,7 +122,7 @@ func TestEveryType(t *testing.T) {
 			text("radio_2", "true"), text("petName", "Tom"), text("rent", "950.50"), text("id", "AB1234"), text("heating", "oil"), text("note", "=1+1"), text("title", "-5"), stamp,
 		}}).want(200)
 
-		// The landlord receives those choices of the tenant that determine which fields are required.
+		// The landlord receives only the tenant's values that determine which of the landlord's fields are required.
 		grace := s.link(t, e, 1)
 		ctx := nobody.get(grace).want(200)
 		require.Equal(t, object{"pets": "cat"}, ctx.body["conditionValues"])

@@ -181,8 +181,8 @@ func placed(d *models.Document, at prepare.Position, in models.FieldInput) model
 	return in
 }
 
-// signerOfRole returns the ID of the signer with a role, number (signer1, r1) or email address. If role is empty, it
-// returns the only signer.
+// signerOfRole returns the ID of the signer with the given role, number (signer1, r1) or email address. If role is
+// empty, it returns the only signer.
 func signerOfRole(e *models.Envelope, role string) (string, bool) {
 	if role == "" {
 		if len(e.Signers) == 1 {

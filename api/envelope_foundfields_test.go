@@ -8,7 +8,7 @@ import (
 )
 
 // TestTextTags_CreateFields checks that a field has the attributes of its tag, and that the error for an invalid tag
-// contains the tag and the page.
+// identifies the tag.
 func TestTextTags_CreateFields(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
@@ -51,8 +51,7 @@ func TestTextTags_CreateFields(t *testing.T) {
 	tagged("{{a;role=r1;condition=Nobody:x}}").want(400)
 }
 
-// TestForms_CreateFields checks that a form widget becomes a field with the attributes of the form field, and that the
-// form is removed from the document.
+// TestForms_CreateFields checks that a form widget becomes a field, and that the form is removed from the document.
 func TestForms_CreateFields(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)

@@ -9,7 +9,6 @@ import (
 	"countersign/models"
 )
 
-// labels reads an optional list of labels.
 func (o *object) labels(name string) []string {
 	var out []string
 	for i, v := range o.list(name, 0, models.MaxLabels) {

@@ -17,8 +17,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestExternalID checks that an external ID is unique among a tenant's envelopes, except for those that failed, even
-// with concurrent requests.
+// TestListEnvelopes_FiltersAndCursors checks each filter, and that paging by cursor is not disturbed by envelopes that
+// are added or removed.
 func TestExternalID(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

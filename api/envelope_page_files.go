@@ -79,8 +79,8 @@ func (r *pageRequest) pixels() int {
 	return appearance.MaxPixels
 }
 
-// send sends a page. If the page is not stored yet, send renders it first. It calls delivered, which may be nil, before
-// it sends the page.
+// send sends a page, and renders it first if it is not stored yet. It calls the function delivered, which may be nil,
+// before it sends the page.
 func (s *pageFiles) send(c *gin.Context, r pageRequest, delivered func() error) error {
 	if r.document.PurgeStatus == models.PurgePurged {
 		return models.ErrPurged
@@ -249,8 +249,8 @@ func pageFails(r pageRequest, err error) error {
 	return fmt.Errorf("render page %d of document %s, level %d: %w", r.page, r.document.ID, r.level, err)
 }
 
-// keepPage stores the file of a page and its record. The appearance of a page must never change, so a different
-// appearance is an error.
+// keepPage stores the file of a page and its record. It returns an error if the appearance differs from the recorded
+// one.
 func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFile, content []byte) (*store.PageFile, error) {
 	sum := sha256.Sum256(content)
 	p.SHA256, p.Encrypted = hex.EncodeToString(sum[:]), blob.Encrypts(s.blobs)
@@ -284,9 +284,9 @@ func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFil
 	return recorded, nil
 }
 
-// removeStray deletes the stored pages of a file if the file was deleted while one of them was being rendered. It
-// reports whether it deleted any. The deletion of a file removes the last reference to the file before it removes the
-// pages, so either the deletion or this function finds the new page.
+// removeStray deletes the stored pages of a file that was deleted while a page was being rendered. It reports whether
+// it deleted any. Deleting a file first removes the last reference to it and then its pages, so either that deletion or
+// this function finds a page stored concurrently.
 func (s *pageFiles) removeStray(ctx context.Context, key string) (bool, error) {
 	gone, err := s.store.Unreferenced(ctx, key)
 	if err != nil || len(gone) == 0 {

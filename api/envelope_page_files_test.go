@@ -22,7 +22,7 @@ type stubRenderer struct {
 	text   *appearance.Text
 	lines  *appearance.Lines
 	err    error
-	before func() // if not nil, called before a page is rendered
+	before func() // called before a page is rendered, unless it is nil
 }
 
 // Page renders a page, or returns the predefined error if it is set.
@@ -46,8 +46,7 @@ func (r *stubRenderer) Text(context.Context, io.ReaderAt, int64, int) (*appearan
 	return r.text, r.err
 }
 
-// TestPageFiles_Failures checks that the response for each page that cannot be rendered contains a specific error, and
-// that the page is sent as soon as it can be rendered.
+// TestPageFiles_Failures checks that a page that cannot be rendered results in a specific error.
 func TestPageFiles_Failures(t *testing.T) {
 	t.Parallel()
 	renderer := &stubRenderer{}

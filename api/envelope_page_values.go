@@ -30,8 +30,9 @@ func (s *pageFiles) readingCopy(ctx context.Context, job seal.Reading) (*io.Sect
 	return seal.ReadingCopy(ctx, job)
 }
 
-// newReading returns the job that draws values on an original. page is the only page to draw, starting at 1, or 0 for
-// all pages. The function loads images that are not included in values. The caller must set the file and the version.
+// newReading returns the job that draws values on an original. The parameter page selects one page, starting at 1, or
+// all pages if it is 0. The function loads images that are not included in values. The caller must set the file and the
+// version.
 func (s *pageFiles) newReading(ctx context.Context, e *models.Envelope, d *models.Document, values []models.FieldValue, page int) (seal.Reading, error) {
 	byField := make(map[uuid.UUID]models.FieldValue, len(values))
 	for _, v := range values {

@@ -27,7 +27,6 @@ func (s *documentHandler) envelopePage(c *gin.Context, _ caller, e *models.Envel
 	return s.pages.send(c, r, nil)
 }
 
-// envelopePageText sends the text on a page.
 func (s *documentHandler) envelopePageText(c *gin.Context, _ caller, e *models.Envelope) error {
 	r, err := envelopePageRequest(c, e, models.TextLevel)
 	if err != nil {
@@ -36,7 +35,6 @@ func (s *documentHandler) envelopePageText(c *gin.Context, _ caller, e *models.E
 	return s.pages.send(c, r, nil)
 }
 
-// envelopePageLines sends the lines on a page.
 func (s *documentHandler) envelopePageLines(c *gin.Context, _ caller, e *models.Envelope) error {
 	r, err := envelopePageRequest(c, e, models.TextLevel)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"countersign/store/blob"
 )
 
-// preparable returns a one-page PDF that contains a text and the given additions.
+// preparable returns a one-page PDF that contains the given text and additions.
 func preparable(text, catalog, page string, more ...string) []byte {
 	content := "BT /F1 6 Tf 72 700 Td (" + text + ") Tj ET"
 	objects := append([]string{
@@ -73,8 +73,8 @@ func eachField(a *answer) []string {
 	return out
 }
 
-// TestDocumentOptions checks that every kind of upload accepts the options, that everything removed from the PDF is
-// listed with the document and in the audit trail, and that removed form fields and tags become fields of the envelope.
+// TestDocumentOptions checks that every kind of upload accepts the options, and that removed form fields and tags
+// become fields of the envelope.
 func TestDocumentOptions(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -136,7 +136,7 @@ func TestDocumentOptions_Defaults(t *testing.T) {
 	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").rejected(404, "not_found")
 	got := app.get("/v1/envelopes/" + plain.str("id")).want(200)
 	require.Empty(t, got.events("document.prepared"))
-	// The prepared file of the second document is not mistaken for a prepared file of the first document, which has none.
+	// The prepared file of the second document is not mistaken for a prepared file of the first document.
 	second := app.send(http.MethodPost, "/v1/envelopes/"+plain.str("id")+"/document", "application/pdf", preparable("Hello", script, "")).want(200).str("documentId")
 	app.get("/v1/envelopes/" + plain.str("id") + "/document?kind=prepared&documentId=" + second).want(200)
 	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").rejected(404, "not_found")
@@ -167,8 +167,8 @@ func TestPreparedFile_IsPresentedToSigners(t *testing.T) {
 	}
 }
 
-// TestDocumentOptions_RejectsInvalid checks that an invalid option, tag or role results in a 400 error that identifies
-// it, and that nothing is prepared.
+// TestDocumentOptions_RejectsInvalid checks that the error identifies an invalid option, tag or role, and that nothing
+// is prepared.
 func TestDocumentOptions_RejectsInvalid(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
@@ -205,8 +205,8 @@ func TestDocumentOptions_RejectsInvalid(t *testing.T) {
 	app.post("/v1/envelopes", data).rejected(400, "validation_error")
 }
 
-// TestPrepareAgain_ReplacesFoundFields checks that preparing a document again replaces found fields but keeps fields
-// that were requested explicitly, and that requesting suggestions changes nothing.
+// TestPrepareAgain_ReplacesFoundFields checks that preparing a document again replaces found fields, but keeps fields
+// that were requested explicitly.
 func TestPrepareAgain_ReplacesFoundFields(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -259,8 +259,8 @@ func (c *client) draftOf(data object, file []byte) *answer {
 	return c.send(http.MethodPost, "/v1/envelopes", kind, body)
 }
 
-// TestDocumentPassword_IsNotStored checks that a password opens an encrypted file in every request that accepts one,
-// and that it never appears in responses, the audit trail or the database.
+// TestDocumentPassword_IsNotStored checks that a password opens an encrypted file, and never appears in responses, the
+// audit trail or the database.
 func TestDocumentPassword_IsNotStored(t *testing.T) {
 	t.Parallel()
 	const secret = "Tr0ub4dor-and-3"
@@ -352,8 +352,8 @@ func TestPrepare_MissingFile(t *testing.T) {
 	app.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/suggestions").rejected(410, "document_purged")
 }
 
-// TestUpload_DamagedAndSignedFiles checks that the sender and the signers can see that the file to be signed differs
-// from the uploaded file, and why.
+// TestUpload_DamagedAndSignedFiles checks that the sender and the signers can see how the file to be signed differs
+// from the uploaded file.
 func TestUpload_DamagedAndSignedFiles(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

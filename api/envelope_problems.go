@@ -120,8 +120,8 @@ func (s *envelopeHandler) envelopeProblems(ctx context.Context, of store.Problem
 	return out, nil
 }
 
-// lookUpWorkflows returns the state of each envelope's workflow. It stops after the first failure, because that means
-// that Temporal does not respond.
+// lookUpWorkflows returns the state of each envelope's workflow. It stops after the first failure, because Temporal is
+// then not responding.
 func (s *envelopeHandler) lookUpWorkflows(ctx context.Context, of []store.EnvelopeProblem) map[uuid.UUID]string {
 	ctx, cancel := context.WithTimeout(ctx, workflowLookupTimeout)
 	defer cancel()
@@ -200,8 +200,8 @@ func (s *envelopeHandler) deliveryProblems(ctx context.Context, app caller) ([]d
 	return out, nil
 }
 
-// nextAttempt returns the time of the next delivery attempt, or nil if no attempt follows. The last attempt recorded
-// the time of the next one. If the current run has no attempts yet, the time is determined by the schedule.
+// nextAttempt returns the time of the next delivery attempt, or nil if there is none. Each attempt recorded the time of
+// the next one. If there has been no attempt since the last resend, the delivery schedule determines the time.
 func (s *envelopeHandler) nextAttempt(d store.DeliveryProblem) *time.Time {
 	switch {
 	case d.Status != models.DeliveryPending:
@@ -220,7 +220,7 @@ var (
 	}
 )
 
-// restartWorkflow starts the workflow of an envelope if it is not running, in the same way as the schedule reconcile.
+// restartWorkflow starts an envelope's workflow unless it is running, as the reconcile schedule does.
 func (s *envelopeHandler) restartWorkflow(c *gin.Context, app caller, e *models.Envelope) error {
 	if err := e.CanRestart(); err != nil {
 		return err

@@ -26,7 +26,7 @@ func (w *lostWorkflows) Running(_ context.Context, envelope uuid.UUID) (bool, er
 	return w.running[envelope.String()], w.fail
 }
 
-// problems returns one list of problems as a map. id is the member that contains the key of each row.
+// problems returns one list of problems as a map. The member named by id contains the keys.
 func problems(c *client, kind, id string) map[string]object {
 	c.t.Helper()
 	out := map[string]object{}
@@ -36,8 +36,7 @@ func problems(c *client, kind, id string) map[string]object {
 	return out
 }
 
-// TestProblems checks that envelopes are listed with their details if they have no workflow, are overdue, or are signed
-// but not sealed, and that other envelopes are not listed.
+// TestProblems checks that an envelope is listed if it has no workflow, is overdue, or is signed but not sealed.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	for name, url := range databases {

@@ -68,7 +68,7 @@ func recipientKind(o *object) models.RecipientKind {
 	switch {
 	case kind == nil:
 		return models.RecipientSigner
-	case *kind == "": // the internal value for a signer
+	case *kind == "": // the empty string is only the internal value for a signer
 		o.bad("kind", "must be %s", models.RecipientKindNames)
 	}
 	return models.RecipientKind(*kind)

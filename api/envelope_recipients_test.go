@@ -264,8 +264,7 @@ func TestReplaceCopyRecipient(t *testing.T) {
 }
 
 // TestReplaceSigner_SuccessorInheritsNothing checks that a new signer inherits none of the previous signer's
-// attachments, consent, verification, adopted signature, draft key and embedded sessions, and that the links of both
-// signers reflect this.
+// attachments, consent, verification, adopted signature, draft key or embedded sessions.
 func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

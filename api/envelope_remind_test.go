@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestRemindSigner_OncePerHour checks that an awaited signer can be reminded once an hour without receiving a new link,
-// and that a retry with the same key does not send another reminder.
+// TestRemindSigner_OncePerHour checks that an awaited signer can be reminded once an hour, without receiving a new
+// link.
 func TestRemindSigner_OncePerHour(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

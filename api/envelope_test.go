@@ -19,7 +19,7 @@ import (
 )
 
 // TestArchivedEnvelope_ResponsesAreUnchanged checks that responses for an envelope are byte-identical before and after
-// it is archived, and that the operations on a closed envelope still work.
+// it is archived.
 func TestArchivedEnvelope_ResponsesAreUnchanged(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -130,7 +130,7 @@ func (s *uploads) readSuggestions(c *gin.Context, u *upload) ([]prepare.FoundTag
 	return admission.Suggest(ctx, u.file, u.Size, s.admission)
 }
 
-// scan returns an error if the virus scanner finds malware in a file or does not respond.
+// scan returns an error if the virus scanner does not respond or finds malware in a file.
 func (s *uploads) scan(ctx context.Context, f io.ReaderAt, size int64) error {
 	if s.scanner == nil {
 		return nil

@@ -16,9 +16,8 @@ import (
 	"countersign/models"
 )
 
-// TestWebhookValues checks that an endpoint that includes values receives them by field name in the events that have
-// values, and that other endpoints receive no values. It also checks that values are no longer sent after the inclusion
-// is removed or the envelope is purged.
+// TestWebhookValues checks that values are sent only to endpoints that include them, until the inclusion is removed or
+// the envelope is purged.
 func TestWebhookValues(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

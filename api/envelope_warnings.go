@@ -44,8 +44,8 @@ func viewNotes(d *models.Document) (out []warningView) {
 	return out
 }
 
-// maxFittings is the maximum number of distinct combinations of text and field size that are laid out to determine the
-// warnings in one response.
+// maxFittings is the maximum number of text layouts that are computed to determine the warnings in one response. The
+// same text in fields of the same size is laid out once.
 const maxFittings = 200
 
 // showFieldWarnings adds warnings about the fields of a draft to the warnings of their documents. covering contains the

@@ -98,8 +98,8 @@ func TestDownload_IsRecordedOnceAnHour(t *testing.T) {
 	})
 }
 
-// TestDownload_RangesAndConditions checks that each download supports range and conditional requests as specified in
-// the contract, and that an error response has the common format and none of the file's headers.
+// TestDownload_RangesAndConditions checks that each download supports range and conditional requests, and that an error
+// response has none of the file's headers.
 func TestDownload_RangesAndConditions(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -167,8 +167,8 @@ func TestDownload_RangesAndConditions(t *testing.T) {
 	}
 }
 
-// TestDownload_MissingFile checks that a request for a missing file results in a temporary error rather than a 500,
-// that the file is not reported as available, and that the operator is notified.
+// TestDownload_MissingFile checks that a request for a missing file results in a temporary error, and that the operator
+// is notified.
 func TestDownload_MissingFile(t *testing.T) {
 	t.Parallel()
 	missing := 0
@@ -233,8 +233,7 @@ func TestHead_EqualsGet(t *testing.T) {
 }
 
 // TestPortal_Branding checks that the holder of a download link gets the sender's branding and logo, even after the
-// document has been purged. It also checks that the response has no additional members without branding, and that a
-// logo requires a valid link.
+// document has been purged.
 func TestPortal_Branding(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -18,7 +18,6 @@ func (s *portalHandler) downloadPage(c *gin.Context) error {
 	return s.sendDownloadPage(c, level)
 }
 
-// downloadPageText sends the text on a page of the sealed document.
 func (s *portalHandler) downloadPageText(c *gin.Context) error {
 	return s.sendDownloadPage(c, models.TextLevel)
 }

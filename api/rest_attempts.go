@@ -11,7 +11,7 @@ import (
 )
 
 // The limits on failed attempts per minute. An address from which an account was recently used has a separate limit, so
-// that an attacker who guesses passwords, or shares the address, does not lock out the account.
+// that an attacker who guesses passwords does not lock out the account, even from the same address.
 const (
 	maxWrongPerAccount      = 20 // per account, from all other addresses together
 	maxWrongPerAddress      = 60 // per address, across all accounts
@@ -49,7 +49,7 @@ func (a attempts) release(c *gin.Context) error {
 	return err
 }
 
-// tooMany returns the error for too many attempts. again is the time of the next permitted attempt.
+// tooMany returns the error for too many attempts. The parameter again is the time of the next permitted attempt.
 func (s *shared) tooMany(again time.Time, message string) error {
 	e := models.Reject(models.KindRateLimited, "rate_limited", "%s", message)
 	e.RetryAfter = max(again.Sub(s.now()), time.Second)
@@ -58,9 +58,9 @@ func (s *shared) tooMany(again time.Time, message string) error {
 
 const tooManyTries = "Too many attempts; please wait."
 
-// withAttemptLimit calls try, which checks a credential of an account, unless the limits of failed attempts are
-// reached. It counts the attempt before the call, so that concurrent attempts cannot exceed the limit, and removes it
-// from the count if the attempt succeeds.
+// withAttemptLimit calls the function try, which checks a credential of an account, or returns an error if there were
+// too many failed attempts. It counts the attempt before the call, so that concurrent attempts cannot exceed the limit.
+// It removes the attempt from the count if it succeeds.
 func withAttemptLimit[T any](c *gin.Context, s *shared, what, account string, try func() (T, error)) (T, error) {
 	var none T
 	ctx := c.Request.Context()

@@ -40,7 +40,7 @@ func (c caller) actor() string {
 	return models.AppActor(c.ID)
 }
 
-// require returns an error if the caller is a console user whose role is below least.
+// require returns an error if the caller is a console user without the required role or a higher one.
 func (c caller) require(least models.Role) error {
 	if c.user == nil || c.user.Role.Allows(least) {
 		return nil
@@ -169,8 +169,8 @@ func (a *appCache) get(ctx context.Context, id uuid.UUID, now time.Time, load fu
 // signerLink is the signing link that a signer token in the path refers to.
 type signerLink = credential.SigningLink
 
-// authenticateSigner returns the signing link that the path identifies by a token, or by the short form used in text
-// messages. If ended is set, it also accepts an expired link.
+// authenticateSigner returns the signing link that the path identifies, either by a token or by the short form used in
+// text messages. If ended is set, it also accepts an expired link.
 func (s *shared) authenticateSigner(c *gin.Context, ended bool) (signerLink, error) {
 	token := c.Param("token")
 	if len(token) == store.ShortLinkLength {

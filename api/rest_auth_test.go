@@ -23,7 +23,7 @@ import (
 	"countersign/store"
 )
 
-// TestForgedTokens checks that a token is valid only for its purpose and only if it is unmodified.
+// TestForgedTokens checks that only an unmodified token is valid, and only for its purpose.
 func TestForgedTokens(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -134,7 +134,7 @@ func TestKeyRotation(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		asked := 0
-		follow := func() { // for two processes that both started before the rotation
+		follow := func() { // simulates a process that started before the rotation
 			keys, err := s.store.Keys(t.Context(), models.KeyTokens)
 			require.NoError(t, err)
 			s.cfg.Tokens, err = credential.NewTokens(keys, s.clock.now)

@@ -46,8 +46,7 @@ func TestRepeatedFormFields(t *testing.T) {
 	require.Contains(t, send("tenantId", "acme", "signers", `7`).rejected(400, "validation_error").body["errors"], "signers")
 }
 
-// TestLargeBodies checks the size limit of every endpoint that accepts JSON, including JSON in multipart bodies, and
-// that smaller bodies are accepted.
+// TestLargeBodies checks that every endpoint that accepts JSON enforces its size limit.
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -60,8 +59,8 @@ func TestLargeBodies(t *testing.T) {
 		limit := int(s.api.MaxBody(method + " " + path))
 		switch {
 		case strings.HasSuffix(path, "/sign"), strings.HasSuffix(path, "/finished"):
-			limit = 90 << 10 // the limit for a signer with one text field
-		case strings.HasSuffix(path, "/bulk-sends"): // each value has its own limit
+			limit = 90 << 10 // a signer with one text field has this limit
+		case strings.HasSuffix(path, "/bulk-sends"): // the limit applies to each value
 			c.raw(method, at, bytes.Repeat([]byte(" "), limit+1)).rejected(413, "request_too_large")
 			return
 		case op.RequestBody.Value.Content["multipart/form-data"] != nil:

@@ -49,9 +49,8 @@ func (s *shared) checkBuilt(c *gin.Context, session *models.BuilderSession) erro
 	return err
 }
 
-// authenticateBuilder returns a caller that is the app, restricted to the draft or template of the builder session that
-// the bearer token belongs to. The route must require one of the session's features. On all other routes the token is
-// invalid.
+// authenticateBuilder returns the app as a caller that is restricted to the draft or template of a builder session. The
+// bearer token selects the session. It is valid only on routes that require one of the session's features.
 func (s *shared) authenticateBuilder(c *gin.Context, token string, needs models.BuilderFeature) (caller, error) {
 	session, err := s.requests.BuilderSessionByToken(c.Request.Context(), tokenHash(token))
 	if err != nil {
@@ -78,7 +77,8 @@ func (s *shared) authenticateBuilder(c *gin.Context, token string, needs models.
 	}
 	if err := s.checkBuilt(c, session); models.IsRejection(err) {
 		over, _ := errors.AsType[*models.Error](err)
-		// If the page sent the envelope but received no response, the details inform it that the envelope was sent.
+		// The page may have sent the envelope without receiving the response. The details then inform it that the
+		// envelope was sent.
 		return caller{}, withDetails(models.ErrSessionInvalid, over.Details)
 	} else if err != nil {
 		return caller{}, err
@@ -101,7 +101,7 @@ func (c caller) allowFields(in ...models.FieldInput) error {
 }
 
 // allowTemplateEdit returns an error if an edit of a template requires a feature that the caller's builder session
-// lacks.
+// lacks. The parameter file reports whether the edit contains a file.
 func (c caller) allowTemplateEdit(o *object, file bool) error {
 	if c.builder == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"countersign/store"
 )
 
-// If the process dies between the commit and the response, a client that retries must still get the response. A command
-// therefore computes its response inside its transaction and stores it there with the idempotency key.
+// A client that retries must get the response even if the process dies before it responds. A command therefore computes
+// its response inside its transaction and stores it there with the idempotency key.
 
 // command runs fn in one transaction and sends the response that view returns for the result. It calls view before the
 // commit, with the complete result.

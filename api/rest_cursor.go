@@ -33,9 +33,9 @@ func cursorQuery(c *gin.Context, p models.Problems, app caller, list string) lis
 	return at
 }
 
-// A cursor contains the position and a checksum over the position, the app and the list. The checksum detects an
-// altered cursor and a cursor from another list. No key is needed, because a cursor can select only items that the
-// caller may list anyway.
+// A cursor contains the position and a checksum over the position, the app and the list. The checksum detects altered
+// cursors and cursors from other lists. It needs no key, because a cursor can select only items that the caller may
+// list anyway.
 const (
 	placeSize    = 16 + 8
 	checksumSize = 6 // makes the length of a cursor a multiple of three bytes, so that its base64 form has no spare bits

@@ -23,8 +23,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestDocument_PreparedDuringTheRequest checks that if a document is prepared again during the request, its new file is
-// returned.
+// TestDocument_PreparedDuringTheRequest checks that a request returns the new file if the document is prepared again in
+// the meantime.
 func TestDocument_PreparedDuringTheRequest(t *testing.T) {
 	t.Parallel()
 	files := &purgingStore{purge: func() {}}
@@ -83,7 +83,7 @@ func TestRejectedUpload_IsRemoved(t *testing.T) {
 	}
 }
 
-// unreadable is a file store whose new temporary files cannot be read while now is set.
+// unreadable is a file store. While now is set, its new temporary files cannot be read.
 type unreadable struct {
 	blob.Store
 	now bool
@@ -259,9 +259,8 @@ func TestAlteredFile_IsNotDelivered(t *testing.T) {
 	}
 }
 
-// TestDamagedArchive_Is503 checks that a damaged archive results in a 503 and notifies the operator, and that requests
-// that do not need the archive succeed. It checks the same for an unresponsive file store. After the archive or file
-// store is restored, all requests succeed again.
+// TestDamagedArchive_Is503 checks that a damaged archive results in a 503 only for requests that need the archive,
+// until the archive is restored. It checks the same for an unresponsive file store.
 func TestDamagedArchive_Is503(t *testing.T) {
 	t.Parallel()
 	for name, url := range databases {

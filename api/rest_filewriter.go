@@ -21,7 +21,7 @@ type fileWriter struct {
 	now   func() time.Time
 	stall time.Duration
 
-	rejected int // the status of a range or precondition error from net/http, whose body is not sent; 0 if there is none
+	rejected int // an error status from net/http, whose body is not sent; 0 if there is none
 }
 
 // newFileWriter returns a writer that sends a file. The caller must call end.

@@ -58,8 +58,8 @@ func (c *client) begin(address, head string, headers ...string) *bufio.Reader {
 	return r
 }
 
-// TestDownload_StalledClientIsDisconnected checks that a client that stops reading is disconnected, which releases the
-// file and its decrypted copy, and that a slow reader receives the complete file.
+// TestDownload_StalledClientIsDisconnected checks that a client that stops reading is disconnected, and that a slow
+// reader receives the complete file.
 func TestDownload_StalledClientIsDisconnected(t *testing.T) {
 	t.Parallel()
 	const stall = time.Second

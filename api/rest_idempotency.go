@@ -55,9 +55,9 @@ func storableHeaders(h http.Header) http.Header {
 	return out
 }
 
-// idempotent runs fn, or replays the response to the first request with the same Idempotency-Key. scope identifies the
-// owner of the key. The route determines how long the response is stored. If the route specifies zero, the key only
-// prevents concurrent requests.
+// idempotent runs fn, or replays the response to the first request with the same Idempotency-Key. The parameter scope
+// identifies the owner of the key. The route determines how long the response is stored. If that period is zero, the
+// key only prevents concurrent requests.
 func (s *shared) idempotent(c *gin.Context, r route, scope, path string, fn func() error) error {
 	key := c.GetHeader(idempotencyHeader)
 	if key == "" || c.Request.Method != http.MethodPost {
@@ -84,7 +84,7 @@ func (s *shared) idempotent(c *gin.Context, r route, scope, path string, fn func
 }
 
 // executeFirst runs fn for the first request with a key. It stores the response if the request took effect (2xx).
-// Otherwise it releases the key, which can then be used with another body, because a rejected request is checked again.
+// Otherwise it releases the key, which can then be used with another body.
 func (s *shared) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duration, fn func() error) error {
 	rec := &responseRecorder{ResponseWriter: c.Writer}
 	c.Writer = rec
@@ -154,7 +154,8 @@ func (r *responseRecorder) Write(b []byte) (int, error) {
 // WriteString implements io.StringWriter.
 func (r *responseRecorder) WriteString(s string) (int, error) { return r.Write([]byte(s)) }
 
-// maxBodyInMemory is the maximum size of a body that is buffered in memory, in bytes.
+// fingerprint returns a hash of the request body. It reads the body to its end and replaces it with a re-readable copy.
+// The parameter file is the maximum size of a file in the body, or 0 if the route accepts no file.
 const maxBodyInMemory = 16 << 10
 
 // fingerprint returns a hash of the request body. It reads the body to its end and replaces it with a re-readable copy.
@@ -186,8 +187,8 @@ type spooledBody struct{ io.ReadSeeker }
 // Close implements io.Closer.
 func (spooledBody) Close() error { return nil }
 
-// spool reads a body to its end. It stores a body of at most inMemory bytes in memory, and a larger one in a temporary
-// file, which discard removes. It returns the number of bytes in memory.
+// spool reads a body to its end. It stores at most inMemory bytes in memory, and a larger body in a temporary file that
+// the function discard removes. It returns the number of bytes in memory.
 func (s *shared) spool(src io.Reader, inMemory int) (body io.ReadSeeker, used int, discard func(), err error) {
 	if b, ok := src.(spooledBody); ok {
 		return b, 0, func() {}, nil // the caller that spooled the body discards it

@@ -20,8 +20,8 @@ import (
 	"countersign/store"
 )
 
-// TestFingerprint_IgnoresBoundary checks that requests with the same content have the same fingerprint regardless of
-// the multipart boundary, and that other requests have different fingerprints.
+// TestFingerprint_IgnoresBoundary checks that two requests have the same fingerprint if they differ only in the
+// multipart boundary.
 func TestFingerprint_IgnoresBoundary(t *testing.T) {
 	t.Parallel()
 	s, _ := serverWithFiles(t)
@@ -95,8 +95,8 @@ func TestFingerprint_IgnoresBoundary(t *testing.T) {
 	require.NotEqual(t, h1.Sum(nil), h2.Sum(nil))
 }
 
-// TestStoredResponse_OmitsRequestHeaders checks that headers that are specific to a request are not stored, and that
-// responses that exceed the size limit are not stored.
+// TestStoredResponse_OmitsRequestHeaders checks that headers specific to a request are not stored, and that a response
+// beyond the size limit is not stored.
 func TestStoredResponse_OmitsRequestHeaders(t *testing.T) {
 	t.Parallel()
 	h := http.Header{"Content-Type": {"a"}, "Location": {"b"}, "X-Request-Id": {"c"}, "Date": {"d"}, "Idempotency-Replayed": {"true"}, "X-Ratelimit-Reset": {"1"}, "Cache-Control": {"no-store"}}
@@ -143,8 +143,8 @@ func (r *releases) ReleaseKey(_ context.Context, _ uuid.UUID, anyway bool) error
 	return nil
 }
 
-// TestExecuteFirst_UnknownOutcome_KeepsCommittedKeys checks that a request that may have taken effect is not run again
-// for a retry, regardless of the status of its response.
+// TestExecuteFirst_UnknownOutcome_KeepsCommittedKeys checks that a retry does not repeat a request that may have taken
+// effect.
 func TestExecuteFirst_UnknownOutcome_KeepsCommittedKeys(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

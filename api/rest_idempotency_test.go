@@ -155,7 +155,7 @@ func TestIdempotency_SecretsAreNotStored(t *testing.T) {
 	require.Empty(t, again.header.Get("Idempotency-Replayed"))
 }
 
-// TestIdempotency_InterruptedRequest checks that a retry never creates a second resource, regardless of what happens
+// TestIdempotency_InterruptedRequest checks that a retry never creates a second resource, even if the process dies
 // between the commit and the response.
 func TestIdempotency_InterruptedRequest(t *testing.T) {
 	t.Parallel()
@@ -188,9 +188,8 @@ func TestIdempotency_InterruptedRequest(t *testing.T) {
 	})
 }
 
-// TestIdempotency_CommitsResponseWithEffect checks requests that resend a link or do not change an envelope. Their
-// response must be committed together with their effect, so that a retry gets the response if the process dies before
-// it responds.
+// TestIdempotency_CommitsResponseWithEffect checks that a request that resends a link or has no effect commits its
+// response in the same transaction. A retry then gets the response even if the process dies before it responds.
 func TestIdempotency_CommitsResponseWithEffect(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -313,8 +312,8 @@ func (z *countedZeros) Read(b []byte) (int, error) {
 	return int(n), nil
 }
 
-// TestIdempotency_SameRequest checks that multipart requests with the same content are considered identical regardless
-// of the boundary, and that a different part, name, file name, type or content makes a different request.
+// TestIdempotency_SameRequest checks that multipart requests are identical if all of their parts are equal, regardless
+// of the boundary.
 func TestIdempotency_SameRequest(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

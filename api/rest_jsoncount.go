@@ -21,8 +21,8 @@ type jsonCount struct {
 	depth      int // maximum nesting level
 }
 
-// Upper bounds on the memory used by a parsed JSON text: the text and the copies of its strings, each value with its
-// entry in a map or slice, and each object with the structure that a handler reads it into.
+// Upper bounds on the memory for a parsed JSON text. They cover the text and the copies of its strings, each value with
+// its entry in a map or slice, and each object with the structure that a handler reads it into.
 const (
 	memoryPerByte      = 3
 	memoryPerValue     = 64
@@ -34,7 +34,7 @@ func (n jsonCount) memory() int64 {
 	return n.bytes*memoryPerByte + int64(n.values)*memoryPerValue + int64(n.containers)*memoryPerContainer
 }
 
-// check returns an error if a text exceeds the limits. name is the name of the form part, or "" for the body.
+// check returns an error if a text exceeds the limits. The parameter name is the form part's name, or "" for the body.
 func (n jsonCount) check(name string) error {
 	switch {
 	case n.depth > maxDepth:

@@ -21,7 +21,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// limits records how much time a request leaves for each call of another service or of the renderer.
+// limits records the remaining time when a request calls another service or the renderer.
 type limits struct {
 	mu   sync.Mutex
 	left map[string][]time.Duration
@@ -74,8 +74,7 @@ func (r limitedRenderer) Lines(ctx context.Context, file io.ReaderAt, size int64
 	return r.Renderer.Lines(ctx, file, size, page)
 }
 
-// TestCalls_AreBounded checks the time that a request has for calls of Temporal, of the mail server and of the
-// renderer.
+// TestCalls_AreBounded checks the time limits of a request's calls to Temporal, the mail server and the renderer.
 func TestCalls_AreBounded(t *testing.T) {
 	t.Parallel()
 	l := &limits{left: map[string][]time.Duration{}}

@@ -26,7 +26,7 @@ func checkTenantQuery(p models.Problems, app caller, tenant string) error {
 	return cmp.Or(p.Err(), app.CheckTenant(tenant))
 }
 
-// optionalTenantQuery reads the tenant to filter by; "" for all, which a restricted client cannot select.
+// optionalTenantQuery reads the tenant filter. It returns "" for all tenants, which a restricted client cannot select.
 func optionalTenantQuery(c *gin.Context, p models.Problems, app caller) string {
 	switch tenant, given := c.GetQuery("tenantId"); {
 	case tenant != "":

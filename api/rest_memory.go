@@ -34,7 +34,7 @@ func newBodyMemory(wait time.Duration) *bodyMemory {
 	return &bodyMemory{limit.New(smallBodiesMemory), limit.New(largeBodiesMemory), cmp.Or(wait, memoryWait)}
 }
 
-// take acquires the memory for one body. A body that needs all of this memory waits until no other body is being
+// take acquires the memory for one body. A body that needs all of the memory waits until no other body is being
 // processed.
 func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err error) {
 	pool := m.small
@@ -47,8 +47,8 @@ func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err 
 // workMemory is the maximum memory that this process uses at a time to decode images and decrypt PDFs, in bytes.
 const workMemory = 64 << 20
 
-// takeWork acquires size bytes of working memory. A request must acquire it last, so that no request that holds working
-// memory waits for another limit.
+// takeWork acquires working memory, in bytes. It must be the last limit that a request acquires, so that no request
+// waits for another limit while holding working memory.
 func (s *shared) takeWork(ctx context.Context, size int64) (release func(), err error) {
 	return acquire(ctx, s.work, size, s.bodyMemory.wait, "Too many files are being read")
 }
@@ -82,7 +82,6 @@ func (s *shared) holdBody(c *gin.Context, r route) *requestBody {
 	return b
 }
 
-// bodyOf returns the requestBody of a request.
 func bodyOf(c *gin.Context) *requestBody {
 	b, _ := c.MustGet(requestBodyKey).(*requestBody)
 	return b
@@ -105,8 +104,8 @@ func (b *requestBody) receive(r io.Reader) (io.ReadSeeker, error) {
 	return body, nil
 }
 
-// take acquires the memory for the parsed texts. A request must call it only once, because two requests that each hold
-// a part and wait for the rest would deadlock.
+// take acquires the memory for the parsed texts. A request must call it only once. Otherwise, two requests that each
+// hold some memory and wait for more would deadlock.
 func (b *requestBody) take(c *gin.Context, size int64) error {
 	release, err := b.shared.bodyMemory.take(c.Request.Context(), size)
 	if err == nil {

@@ -26,9 +26,8 @@ func (panickingWorkflows) Progress(context.Context, uuid.UUID) (temporal.Progres
 	panic("a secret: 4711")
 }
 
-// TestRequests_AreTracedAndLogged checks that each request has one span, which is the parent of all spans started by
-// the request and which fails only if the service fails. It also checks that a panic is reported like any other
-// internal error, and that session operations are logged.
+// TestRequests_AreTracedAndLogged checks that each request has one span, which contains all spans of the request and
+// fails only if the service fails.
 func TestRequests_AreTracedAndLogged(t *testing.T) {
 	t.Parallel()
 	lines := &kit.Buffer{}

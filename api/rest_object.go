@@ -183,7 +183,7 @@ func (o *object) num(name string) float64 {
 	return f
 }
 
-// numOr returns an optional number. otherwise is the default for an absent member.
+// numOr returns an optional number, or the default in otherwise if the member is absent.
 func (o *object) numOr(name string, otherwise float64) float64 {
 	if o.get(name) == nil {
 		return otherwise
@@ -225,7 +225,7 @@ func (o *object) optInt(name string) *int {
 // int returns a required integer.
 func (o *object) int(name string) int { return required(o, name, o.optInt(name)) }
 
-// flag returns an optional Boolean. otherwise is the default for an absent member.
+// flag returns an optional Boolean, or the default in otherwise if the member is absent.
 func (o *object) flag(name string, otherwise bool) bool {
 	return models.Deref(member[bool](o, name, "must be true or false"), otherwise)
 }
@@ -350,8 +350,8 @@ func bodyHandler[T any](h func(*gin.Context, T, *object) error, optional bool) f
 
 type jsonNumber = json.Number
 
-// secretOverlap reads the period for which a replaced secret remains valid. otherwise and most are the default and the
-// maximum, in hours.
+// secretOverlap reads the period for which a replaced secret remains valid. The parameters otherwise and most are the
+// default and the maximum, in hours.
 func secretOverlap(o *object, otherwise, most int) time.Duration {
 	hours := models.Deref(o.optInt("overlapHours"), otherwise)
 	if hours < 0 || hours > most {

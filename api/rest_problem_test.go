@@ -46,8 +46,8 @@ func TestDatabaseFailure_HasNoDetails(t *testing.T) {
 	})
 }
 
-// TestUnresponsiveDatabase_Is503 checks that every operation that needs the database responds with 503 and Retry-After,
-// as the contract specifies, while the database does not respond.
+// TestUnresponsiveDatabase_Is503 checks that operations that need the database respond with 503 and Retry-After while
+// it does not respond.
 func TestUnresponsiveDatabase_Is503(t *testing.T) {
 	t.Parallel()
 	address, cut := proxied(t, databases["postgres"](t))
@@ -60,8 +60,8 @@ func TestUnresponsiveDatabase_Is503(t *testing.T) {
 	})
 }
 
-// requestOfEach prepares a request for every operation. The returned function sends these requests, and passes the
-// responses of operations that need the database to check.
+// requestOfEach prepares a request for every operation. The returned function sends these requests. For operations that
+// need the database, it passes the response to the function check.
 func requestOfEach(t *testing.T, s *service) (each func(check func(name string, a *answer))) {
 	t.Helper()
 	at := places(t, s)
@@ -103,7 +103,7 @@ func requestOfEach(t *testing.T, s *service) (each func(check func(name string, 
 	}
 }
 
-// proxied returns the URL of a database behind a proxy. cut closes the proxy and all of its connections.
+// proxied returns the URL of a database behind a proxy. The function cut closes the proxy and all of its connections.
 func proxied(t *testing.T, address string) (through string, cut func()) {
 	t.Helper()
 	u, err := url.Parse(address)

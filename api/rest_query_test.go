@@ -18,8 +18,8 @@ import (
 	"countersign/models"
 )
 
-// places replaces the parameters in the contract's paths with the IDs of existing objects, so that a request has only
-// the fault that the test introduces.
+// places returns a replacer that replaces the parameters in the contract's paths with the IDs of existing objects. A
+// request then has only the fault that the test introduces.
 func places(t *testing.T, s *service) *strings.Replacer {
 	t.Helper()
 	c := s.client(t)
@@ -220,8 +220,8 @@ func (r *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// formOf converts a JSON request to flat form fields. same reports whether the form is equivalent to the request, which
-// is not always possible because a form contains only texts.
+// formOf converts a JSON request to flat form fields. A form contains only strings, so it is not always equivalent to
+// the request. The result same reports whether it is.
 func formOf(body []byte) (parts map[string]string, same bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {

@@ -73,9 +73,9 @@ func (l *limiter) reservation(key string) (*reservation, time.Time) {
 	return a, l.start
 }
 
-// take counts one request for key. It returns the remaining quota, which is negative if the request exceeds it, and the
-// end of the window. If the database does not respond, the process counts independently, because the request then
-// either fails anyway or does not need the database.
+// take counts one request for the given key. It returns the remaining quota, which is negative if the request exceeds
+// it, and the end of the window. If the database does not respond, the process counts independently. A request then
+// fails anyway unless it does not need the database.
 func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Time) {
 	a, start := l.reservation(key)
 	a.mu.Lock()
@@ -112,7 +112,7 @@ func (s *shared) limitAddress(c *gin.Context) {
 }
 
 // countRejected counts a request whose bearer token was rejected toward the limit of its address. It returns the rate
-// limit error if the limit is exceeded, and otherwise err.
+// limit error if the limit is exceeded, and err otherwise.
 func (s *shared) countRejected(c *gin.Context, err error) error {
 	if rejected, ok := errors.AsType[*models.Error](err); ok && rejected.Kind == models.KindUnauthorized && hasBearer(c) {
 		return cmp.Or(s.limit(c, addressKey(c)), err)

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLimiter_AllowsExactly checks that exactly the allowed number of requests per minute is accepted, and that
-// reservations become smaller near the limit.
+// TestLimiter_AllowsExactly checks that exactly the permitted number of requests per minute is accepted.
 func TestLimiter_AllowsExactly(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -24,7 +24,7 @@ type repeatableRequest struct {
 	path        string
 	contentType string // empty for JSON
 	body        []byte // nil if there is no body
-	bad         []byte // a body that is rejected, or nil if the operation rejects none
+	bad         []byte // an invalid body, or nil if the operation accepts any body
 	anew        bool   // whether a retry runs the request again
 }
 
@@ -317,8 +317,8 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 }
 
 // TestPost_CanBeRepeated checks every POST in the contract. Only one of several concurrent requests with the same key
-// is processed. A retry of a successful request gets the original response, unless the response contains a secret or
-// the request changes nothing. A rejected request releases its key.
+// is processed. A retry of a successful request gets the original response, unless that contains a secret or the
+// request changes nothing. A rejected request releases its key.
 func TestPost_CanBeRepeated(t *testing.T) {
 	t.Parallel()
 	s, p, _ := withProvider(t, databases["sqlite"](t), func(cfg *api.Config) { cfg.Workflows = &lostWorkflows{} })
@@ -331,8 +331,8 @@ func TestPost_CanBeRepeated(t *testing.T) {
 	}
 	all := repeatableRequests(t, s, p)
 	for _, r := range s.api.Routes() {
-		// Rendering a page of a sealed file requires a sealed file, which only test/conformance has. The response is replayed
-		// like the response of /v1/verify.
+		// Only test/conformance has a sealed file whose pages can be rendered. The response is replayed in the same way
+		// as that of /v1/verify.
 		if path, ok := strings.CutPrefix(r, "POST "); ok && path != "/v1/verify/pages/{page}" {
 			require.Contains(t, all, path, "how is a repeated POST %s answered?", path)
 		}

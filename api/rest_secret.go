@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 )
 
-// newSecret returns a random secret.
 func newSecret() string {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never returns an error

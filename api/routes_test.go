@@ -85,7 +85,7 @@ func TestOperations_AreRateLimited(t *testing.T) {
 		if c.token != "" {
 			c = app
 		}
-		if !exhausted(c) { // set for the first operation and after each minute
+		if !exhausted(c) { // exhaust the limit for the first operation, and again after each minute
 			exhausted(c)
 		}
 		a := c.call(method, at.Replace(path), nil)
@@ -148,8 +148,7 @@ func TestDependenciesUnavailable(t *testing.T) {
 	require.Equal(t, object{"database": "ok", "files": "ok"}, nobody.get("/readyz?for=requests").want(200).body, "signers sign without Temporal")
 }
 
-// TestEnvelopes_Roles checks that a console user's role determines the permitted operations on envelopes, including the
-// endpoints of the original API.
+// TestEnvelopes_Roles checks that a console user's role determines the permitted operations on envelopes.
 func TestEnvelopes_Roles(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -136,7 +136,7 @@ func (s *signingHandler) fieldsToSign(c *gin.Context, l signerLink, e *models.En
 	return mine, earlier, nil
 }
 
-// submission reads a sign request. Texts must be drawable. Images are decoded, checked and re-encoded, at most one for
+// submission reads a sign request. Text must be drawable. Images are decoded, checked and re-encoded, at most one for
 // each of the signer's image fields. Values for other fields are rejected later, when the values are signed.
 func submission(o *object, mine map[uuid.UUID]models.FieldType, check checkPicture) models.Submission {
 	sub := models.Submission{FontLabel: o.optStr("fontLabel"), Shown: o.optStr("shown"), TimeZone: o.optStr("timeZone")}

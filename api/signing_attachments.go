@@ -33,7 +33,6 @@ func viewAttachment(a *models.Attachment) attachmentView {
 	return attachmentView{a.ID, a.FieldID, a.Name, a.MimeType, a.Size, a.SHA256}
 }
 
-// hasAttachments reports whether e has an attachment field.
 func hasAttachments(e *models.Envelope) bool {
 	return slices.ContainsFunc(e.Fields, func(f *models.Field) bool { return f.Type == models.FieldAttachment })
 }

@@ -292,8 +292,8 @@ func TestAttachments_AreBounded(t *testing.T) {
 	c.attach(token, field, "a.pdf", kit.OnePage()).rejected(401, "signing_link_expired")
 }
 
-// TestRemoveAttachment_WhileSigning checks that if an attachment is removed while the signer signs, only one of the two
-// succeeds. A used file is not removed, and a signature whose file was removed is rejected.
+// TestRemoveAttachment_WhileSigning checks that if a signer signs while an attachment is being removed, only one of the
+// two operations succeeds.
 func TestRemoveAttachment_WhileSigning(t *testing.T) {
 	t.Parallel()
 	s := start(t, databases["postgres"](t), nil)
@@ -350,8 +350,8 @@ func (s *service) during(t *testing.T, change, id, waiting string, request func(
 	done.Wait()
 }
 
-// TestAttachments_AreScanned checks that attachments are scanned in the same way as uploads: known malware is rejected,
-// and so is every file while the scanner does not respond.
+// TestAttachments_AreScanned checks that an attachment is rejected if it contains known malware or the scanner does not
+// respond.
 func TestAttachments_AreScanned(t *testing.T) {
 	t.Parallel()
 	scanner := &failingScanner{}

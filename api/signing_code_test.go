@@ -40,8 +40,8 @@ func needCode(t *testing.T, c *client, at string) {
 	c.post(at+"/sign", object{"fields": []object{}}).rejected(401, "otp_required")
 }
 
-// boundClient checks that if the code was confirmed with bind, only the session, sent as a cookie or in a header,
-// identifies the client.
+// boundClient checks that only the session identifies the client if the code was confirmed with bind. The session is
+// sent as a cookie or in a header.
 func boundClient(t *testing.T, s *service) {
 	t.Helper()
 	c, nobody, stranger := s.client(t), s.browser(t), s.stranger(t)
@@ -90,7 +90,8 @@ func boundClient(t *testing.T, s *service) {
 	nobody.binds(at).post(at+"/sign", object{"fields": []object{}}).want(200)
 }
 
-// unboundClient checks that without bind, the client is recognized by its address and user agent for half an hour.
+// unboundClient checks that a client that confirmed the code without bind is recognized by its address and user agent
+// for half an hour.
 func unboundClient(t *testing.T, s *service) {
 	t.Helper()
 	c, nobody, stranger := s.client(t), s.browser(t), s.stranger(t)
@@ -239,8 +240,8 @@ func TestCodeSettings(t *testing.T) {
 	nobody.post(at+"/decline", nil).want(200)
 }
 
-// TestCode_WithoutSMSService checks the response to a signer whose envelope was sent while an SMS service was
-// configured that no longer is.
+// TestCode_WithoutSMSService checks the response to a signer who needs a code by text message after the SMS service was
+// removed from the configuration.
 func TestCode_WithoutSMSService(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

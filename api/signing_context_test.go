@@ -11,8 +11,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSavedSignature_RequiresCode checks that the saved signature of a signer with text message codes is offered only
-// after the next code is confirmed.
+// TestSavedSignature_RequiresCode checks that a saved signature is offered only after a code is confirmed, if the
+// signer receives codes by text message.
 func TestSavedSignature_RequiresCode(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -12,9 +12,8 @@ import (
 )
 
 // TestLinkWithoutCode_HasNoAccess tries every operation in the contract without a confirmed code, with a signing link
-// or the token of an embedded session, both in the path and as a bearer token. It checks that no response contains
-// earlier values, attachments, contacts, other people's addresses or other envelopes, and that nothing changes except
-// that views are recorded.
+// or the token of an embedded session. It checks that no response contains confidential data, and that the requests
+// change nothing but the record of views.
 func TestLinkWithoutCode_HasNoAccess(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -122,7 +121,7 @@ func TestLinkWithoutCode_HasNoAccess(t *testing.T) {
 		for _, member := range []string{"status", "signers", "fields", "documents", "expiresAt"} {
 			require.Equal(t, withoutViews(before.body[member]), withoutViews(after.body[member]), member)
 		}
-		// With a confirmed code the same operations return these values, so the code was the only missing requirement.
+		// With a confirmed code, the same operations return these values. So the code was the only missing requirement.
 		grace := nobody.binds(link)
 		shown := string(grace.get(link).want(200).raw)
 		for _, secret := range []string{"entered-in-private", "attached-in-private", "prefilled-in-private"} {

@@ -7,7 +7,7 @@ import (
 )
 
 // TestLaterFields_AreShownUntilSigned checks that the context contains the positions of other signers' fields until
-// these have been signed.
+// those signers have signed.
 func TestLaterFields_AreShownUntilSigned(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

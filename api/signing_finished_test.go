@@ -24,7 +24,7 @@ func signedEvent(c *client, e *answer, signer string) object {
 }
 
 // TestFinishedPage_ShownBeforeSigning_IsRecorded checks that a signer can view a page with all values, and that the
-// signature event contains the hash of the page if the signer signs with these values.
+// signature event contains the hash of that page.
 func TestFinishedPage_ShownBeforeSigning_IsRecorded(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

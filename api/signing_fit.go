@@ -10,11 +10,11 @@ import (
 	"countersign/models"
 )
 
-// maxFitChecks is the maximum number of texts in a request. Usually, there are only a few: the text of the field in
-// which the signer is typing, and the texts of other fields with the same name.
+// maxFitChecks is the maximum number of fields in a request. There are usually only a few: the field in which the
+// signer is typing, and other fields with the same name.
 const maxFitChecks = 20
 
-// checkFit reports which texts do not fit in their fields. The signing page calls it while the signer is typing.
+// checkFit reports which strings do not fit in their fields. The signing page calls it while the signer is typing.
 func (s *signingHandler) checkFit(c *gin.Context, l signerLink, o *object) error {
 	texts := make(map[uuid.UUID]string)
 	for _, f := range o.objects("fields", 1, maxFitChecks) {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTextsThatDoNotFit_AreRejected checks that a text that would be drawn smaller than five points is rejected when
-// signing, and that the fit operation reports it to the page.
+// TestTextsThatDoNotFit_AreRejected checks that text that would be drawn smaller than five points is rejected when
+// signing, and is reported by the fit operation.
 func TestTextsThatDoNotFit_AreRejected(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSubmissions checks that texts must be drawable, and that images are decoded only once, and only for the signer's
+// TestSubmissions checks that text must be drawable, and that images are decoded only once, and only for the signer's
 // own fields.
 func TestSubmissions(t *testing.T) {
 	t.Parallel()

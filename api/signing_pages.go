@@ -18,7 +18,6 @@ func (s *signingHandler) signingPage(c *gin.Context, l signerLink) error {
 	return s.sendPageToSigner(c, l, level)
 }
 
-// signingPageText sends the text on a page.
 func (s *signingHandler) signingPageText(c *gin.Context, l signerLink) error {
 	return s.sendPageToSigner(c, l, models.TextLevel)
 }

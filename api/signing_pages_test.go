@@ -144,8 +144,8 @@ func TestPages_OfOthers_AreNotFound(t *testing.T) {
 	nobody.post(at+"/documents/"+document+"/pages/1/finished", object{"fields": []object{}}).want(401)
 }
 
-// TestPage_RenderedWhileItsFileIsRemoved_IsNotKept checks that no page image of a deleted document remains, even if the
-// image is stored after the document's pages were deleted.
+// TestPage_RenderedWhileItsFileIsRemoved_IsNotKept checks that no page image of a deleted document remains, even if a
+// concurrent request stores it after the deletion.
 func TestPage_RenderedWhileItsFileIsRemoved_IsNotKept(t *testing.T) {
 	t.Parallel()
 	for name, url := range databases {
@@ -167,8 +167,8 @@ func TestPage_RenderedWhileItsFileIsRemoved_IsNotKept(t *testing.T) {
 	}
 }
 
-// TestSigningContext_OfTheSigningPage_RendersTheFirstPage checks that the first page is rendered when the signing page
-// opens, before it requests the page, and that no page is rendered for a client that displays no page images.
+// TestSigningContext_OfTheSigningPage_RendersTheFirstPage checks that opening the signing page renders the first page
+// before the page requests it.
 func TestSigningContext_OfTheSigningPage_RendersTheFirstPage(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

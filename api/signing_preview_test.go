@@ -13,7 +13,7 @@ import (
 )
 
 // TestSigningPreview checks that the preview of a draft contains the same data for each recipient as the signing page
-// after sending. It also checks that nothing is stored, and that the preview cannot be used to sign.
+// after sending, and cannot be used to sign.
 func TestSigningPreview(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

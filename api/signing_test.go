@@ -44,7 +44,7 @@ func TestSign_DecodesOnlyAllowedPictures(t *testing.T) {
 	require.NoError(t, err)
 	_, err = png.Decode(bytes.NewReader(one))
 	require.NoError(t, err)
-	bound := max(5*time.Since(begin), 500*time.Millisecond) // for 40 images
+	bound := max(5*time.Since(begin), 500*time.Millisecond) // for a request with 40 images
 
 	fields := func(id any) []object {
 		out := []object{}

@@ -184,8 +184,8 @@ func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 	})
 }
 
-// TestSign_WithoutDisplayedValues checks that if a signature does not contain the digest of the displayed values, the
-// event records the values that were last delivered to the link's holder, if any.
+// TestSign_WithoutDisplayedValues checks the event of a signature without the digest of the displayed values. The event
+// records the values that were last delivered to the link's holder.
 func TestSign_WithoutDisplayedValues(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -40,8 +40,8 @@ var withoutSource = []string{
 
 const maxMethods = 60 // maximum number of methods per type
 
-// TestSubjects checks that source files are named after their subject and test files after their source file, that a
-// handler's methods are all in the files of its subject, and that a subject uses only the subjects below it.
+// TestSubjects checks that files are named after their subject, that the methods of a handler are in the files of its
+// subject, and that a subject uses only the subjects below it.
 func TestSubjects(t *testing.T) {
 	t.Parallel()
 	fset := token.NewFileSet()

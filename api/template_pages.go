@@ -15,12 +15,10 @@ func (s *templateHandler) templatePage(c *gin.Context, app caller) error {
 	return s.sendTemplatePage(c, app, level)
 }
 
-// templatePageText sends the text on a page of a template's document.
 func (s *templateHandler) templatePageText(c *gin.Context, app caller) error {
 	return s.sendTemplatePage(c, app, models.TextLevel)
 }
 
-// templatePageLines sends the lines on a page of a template's document.
 func (s *templateHandler) templatePageLines(c *gin.Context, app caller) error {
 	r, err := s.templatePageRequest(c, app, models.TextLevel)
 	if err != nil {

@@ -73,8 +73,8 @@ func (a *answer) faults() []string {
 	return out
 }
 
-// TestTemplates checks that a template can be created, read, changed and archived, and that each change to its content
-// creates a new version and leaves the previous ones unchanged.
+// TestTemplates checks that each change to the content of a template creates a new version and leaves the previous ones
+// unchanged.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -134,8 +134,7 @@ func TestTemplates(t *testing.T) {
 	})
 }
 
-// TestTemplate_FromEnvelope checks that a template created from an envelope has all of its content except the people,
-// and that the shared files remain when the envelope is deleted.
+// TestTemplate_FromEnvelope checks that a template created from an envelope has all of its content except the people.
 func TestTemplate_FromEnvelope(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -372,7 +371,6 @@ func TestTemplate_TextTags(t *testing.T) {
 	})
 }
 
-// threePages returns a PDF with three pages.
 func threePages() []byte {
 	b, table := []byte("%PDF-1.7\n"), "xref\n0 6\n0000000000 65535 f \n"
 	const page = "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<<>>>>"

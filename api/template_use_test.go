@@ -45,8 +45,8 @@ func TestTemplate_ExternalIDCreatesVersions(t *testing.T) {
 	})
 }
 
-// TestEnvelopeOfTemplate_EqualsUploaded checks that an envelope created and sent from a template equals an envelope
-// with an uploaded file, that the file is not copied, and that the envelope can be found by template.
+// TestEnvelopeOfTemplate_EqualsUploaded checks that an envelope created from a template equals an envelope with an
+// uploaded file, but shares the template's file.
 func TestEnvelopeOfTemplate_EqualsUploaded(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -100,9 +100,8 @@ func TestEnvelopeOfTemplate_EqualsUploaded(t *testing.T) {
 	})
 }
 
-// TestPurge_KeepsFilesOfTemplate checks that after one of two envelopes of a template is purged, the other can be
-// signed, sealed and verified, and the template can still be used. It also checks that the file is deleted when nothing
-// refers to it anymore.
+// TestPurge_KeepsFilesOfTemplate checks that purging an envelope of a template does not affect the template or its
+// other envelopes, and that the file is deleted when nothing refers to it.
 func TestPurge_KeepsFilesOfTemplate(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

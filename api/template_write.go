@@ -283,8 +283,8 @@ func (s *templateHandler) examine(c *gin.Context, app caller, d *templateDraft) 
 	return s.uploads.keepUpload(c, d.file)
 }
 
-// afterExamining deletes the file of a version if the version was not stored, or if it uses the file of the previous
-// version instead.
+// afterExamining deletes the file of a version that was not stored, or that uses the file of the previous version
+// instead.
 func (s *templateHandler) afterExamining(c *gin.Context, d *templateDraft, err error) error {
 	if d == nil || d.file == nil || d.file.BlobKey == "" || err != nil && !models.IsRejection(err) {
 		return err

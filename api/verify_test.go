@@ -88,8 +88,8 @@ func TestVerify_LargeFiles(t *testing.T) {
 	verify(limit+115<<20+1).rejected(413, "file_too_large")
 }
 
-// TestVerify_ReportsSignedContent checks that the report describes the signed content, and distinguishes altered files
-// and files from other sealers.
+// TestVerify_ReportsSignedContent checks that the report describes the signed content, and identifies altered files and
+// files from other sealers.
 func TestVerify_ReportsSignedContent(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -19,7 +19,7 @@ type webhookView struct {
 	Events    []models.EventName `json:"events"`
 	Active    bool               `json:"active"`
 	CreatedAt time.Time          `json:"createdAt"`
-	// Include is present only if bodies for the endpoint contain additional parts.
+	// Include is present only if bodies for the endpoint contain additional data.
 	Include []models.WebhookInclude `json:"include,omitempty"`
 }
 
@@ -27,8 +27,8 @@ func viewWebhook(w *models.Webhook) webhookView {
 	return webhookView{ID: w.ID, URL: w.URL, Events: w.Events, Active: w.Active, CreatedAt: w.CreatedAt.UTC(), Include: w.Include}
 }
 
-// listWebhooks returns a handler that lists all endpoints of the app. view converts each endpoint, and respond writes
-// the list.
+// listWebhooks returns a handler that lists all endpoints of the app. The function view converts each endpoint, and
+// respond writes the list.
 func listWebhooks[V any](s *webhookHandler, view func(*models.Webhook) V, respond func(*gin.Context, []V) error) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		hooks, err := s.store.Webhooks(c.Request.Context(), app.ID)
@@ -147,8 +147,8 @@ func webhookEvents(o *object) []models.EventName {
 	return events
 }
 
-// webhookInclude reads the optional parts to include in bodies for an endpoint, without duplicates. If the request
-// lists none, the result is empty but not nil.
+// webhookInclude reads the list of optional data to include in bodies for an endpoint, without duplicates. If the
+// request lists none, the result is empty but not nil.
 func webhookInclude(o *object) []models.WebhookInclude {
 	out := []models.WebhookInclude{}
 	for i, v := range o.list("include", 0, 10) {

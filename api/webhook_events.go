@@ -186,8 +186,7 @@ type eventStream struct {
 }
 
 // sendPage sends the events of a page. If the page's cursor is beyond the last event sent, it also sends the cursor as
-// an ID from which the client can continue. An ID without data is not an event for the client, but updates its
-// Last-Event-ID.
+// an ID without data. The client does not receive such an ID as an event, but continues from it after reconnecting.
 func (o *eventStream) sendPage(page *store.EventPage, sent uuid.UUID) error {
 	var b bytes.Buffer
 	for _, ev := range page.Events {

@@ -19,8 +19,8 @@ import (
 	"countersign/store"
 )
 
-// TestEventStreams checks that events are sent with IDs, that only an ID is sent if the filter excludes all new events,
-// that nothing is sent if there are no new events, and that the number of streams of an app is limited.
+// TestEventStreams checks that a stream sends each event with its ID, and sends only an ID if the filter excludes all
+// new events.
 func TestEventStreams(t *testing.T) {
 	t.Parallel()
 	a, b := uuid.New(), uuid.New()
@@ -80,8 +80,8 @@ func (q *quietEvents) Events(context.Context, store.EventQuery) (*store.EventPag
 	return &store.EventPage{}, nil
 }
 
-// TestEventStream_Quiet checks that a stream without events is read once a second, shows every 15 seconds that it is
-// open, and ends at its maximum duration, when the process stops, or when the client disconnects.
+// TestEventStream_Quiet checks that a stream without events sends a comment every 15 seconds and ends at its maximum
+// duration.
 func TestEventStream_Quiet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,8 @@ func TestEventStream_Quiet(t *testing.T) {
 	})
 }
 
-// failingEvents fails after the first page, as when the client has disconnected if cancel is set.
+// failingEvents is a store whose queries fail after the first page. If cancel is set, the client disconnects at that
+// time.
 type failingEvents struct {
 	webhookStore
 
