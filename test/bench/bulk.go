@@ -22,8 +22,8 @@ const (
 	bulkDelayRatio = 1.5
 )
 
-// measureBulk compares a bulk send with single sends. It also measures the time from a single send to its invitation,
-// for the same app and another app, both when idle and during a bulk send.
+// measureBulk compares a bulk send with single sends. It also measures how long the invitation of a single envelope
+// takes, for the same app and for another one, both with and without a bulk send in progress.
 func (w *benchEnv) measureBulk(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, bulkLimit)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 
 // Parameters of measureHang.
 const (
-	hangTurns  = 2   // turns in each mode, alternating
-	hangProbes = 8   // measurements of each effect in one turn
+	hangTurns  = 2   // number of rounds in each mode, alternating
+	hangProbes = 8   // measurements of each effect in one round
 	hangMails  = 500 // invitations that hang
 	hangCalls  = 500 // deliveries to the endpoint that hangs
 	hangGoal   = 2.0 // maximum ratio to the control

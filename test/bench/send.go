@@ -20,9 +20,9 @@ const (
 	sendEach   = 40 // envelopes per round
 )
 
-// measureSend compares the CPU time that the API and PostgreSQL use for an envelope created from a template with the
-// CPU time for an envelope whose document is uploaded. The worker is paused during the measurement, because its work is
-// the same in both cases.
+// measureSend compares the CPU time that the API and PostgreSQL use for two kinds of envelopes: those created from a
+// template, and those whose document is uploaded. The worker is paused during the measurement, because its work is the
+// same in both cases.
 func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	file := textPages(sendPages)
 	template, err := w.client.template(ctx, file, 2)

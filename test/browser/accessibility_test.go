@@ -97,8 +97,7 @@ func (b *tab) axe(options string) {
 	require.Empty(b.t, found)
 }
 
-// answers replaces the API's responses to the next requests for a path with a response that the service would send only
-// in other circumstances.
+// answers makes the next requests for a path receive the given response instead of the API's own response.
 func (b *tab) answers(address string, status int, body string) {
 	b.t.Helper()
 	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(`{

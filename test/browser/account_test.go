@@ -54,8 +54,8 @@ func (b *tab) enrol(picture string) (secret string, recovery []string) {
 	return secret, recovery
 }
 
-// code returns the authenticator app's code for the time step that is the given number of steps after the current one.
-// The service accepts the code of each step only once.
+// code returns the authenticator app's code for a later time step, the given number of steps from now. The service
+// accepts the code of each step only once.
 func code(t *testing.T, secret string, steps int) string {
 	t.Helper()
 	c, err := totp.GenerateCode(secret, time.Now().Add(time.Duration(steps)*30*time.Second))

@@ -16,7 +16,7 @@ import (
 	"countersign/models"
 )
 
-// row returns an expression for the table row that contains a text.
+// row returns an expression for the table row that contains the given text.
 func row(text string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("tbody tr")].find((r) => r.textContent.includes(%q))`, text)
 }
@@ -333,8 +333,8 @@ func TestConsoleUsageAtTheLimit(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleMakesASecretOnce checks that clicking again after a lost response creates neither a second endpoint nor a
-// second secret, and that the receiver's existing secret remains in use until it expires.
+// TestConsoleMakesASecretOnce checks that repeating a click after a lost response creates neither a second endpoint nor
+// a second secret.
 func TestConsoleMakesASecretOnce(t *testing.T) {
 	t.Parallel()
 	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))

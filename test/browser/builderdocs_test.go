@@ -79,7 +79,7 @@ func (s *service) signsAsBuilt(t *testing.T, id string) (sealed []byte, entered 
 	return sealed, entered
 }
 
-// differsInFields renders both files, and checks that they differ in every filled field and only there.
+// differsInFields renders both files, and checks that they differ in every filled field and nowhere else.
 func differsInFields(t *testing.T, original, sealed []byte, fields []placedField) {
 	t.Helper()
 	const unit = 0.75 // pixels per point
@@ -152,7 +152,7 @@ func TestBuilderOnRealDocuments(t *testing.T) {
 		name    string
 		file    func(t *testing.T) []byte
 		offered []string
-		beside  map[string]string // labels of fields by a word on the same line of the page
+		beside  map[string]string // label of each field, by a word on the same line of the page
 	}{
 		{"tax-form", taxForm, form, map[string]string{"Family": "Family name", "Street": "Street and number"}},
 		{"turned", turned, form, map[string]string{"Family": "Family name", "Street": "Street and number"}},

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fieldsOnPage adds count fields to the first page of a draft.
+// fieldsOnPage adds the given number of fields to the first page of a draft.
 func (s *service) fieldsOnPage(t *testing.T, e envelope, count int) {
 	t.Helper()
 	var fields []object

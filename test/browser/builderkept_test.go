@@ -207,8 +207,8 @@ func (b *tab) delays(method, end string) {
 		window.fetch = async (...a) => { if (a[1]?.method === %q && new URL(a[0], location.href).pathname.endsWith(%q)) { window.held++; await gate; } return before(...a); }; return true; })()`, method, end))
 }
 
-// TestBuilderKeepsWhatIsEditedMeanwhile checks that fields that are edited, added or removed during an upload are kept,
-// and that rejected changes are kept as well. Two clicks in quick succession are processed one at a time.
+// TestBuilderKeepsWhatIsEditedMeanwhile checks that the page keeps edits that are made during an upload, and edits that
+// the service rejects.
 func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Edited meanwhile", twoPeople()[:1], leaseDocument())
@@ -266,8 +266,8 @@ func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestTemplateKeepsWhatIsEditedMeanwhile checks that texts that are edited during an upload to a template are kept, and
-// that the document is kept as well. Restoring a removed document restores the same document.
+// TestTemplateKeepsWhatIsEditedMeanwhile checks that an upload to a template loses neither the uploaded document nor
+// text that is edited in the meantime.
 func TestTemplateKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Edited meanwhile, too")
@@ -305,8 +305,8 @@ func TestTemplateKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// losesWhatFollows waits for a call with the given method to a URL whose path contains part, and then drops the
-// response to the next GET request for the draft.
+// losesWhatFollows waits for a call with the given method to a URL whose path contains the given string. It then drops
+// the response to the next GET request for the draft.
 func (b *tab) losesWhatFollows(method, part string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; let [after, lost] = [false, false]; window.lost = 0;
@@ -315,8 +315,8 @@ func (b *tab) losesWhatFollows(method, part string) {
 			const answer = await before(...a); if (a[1]?.method === %q && path.includes(%q)) after = true; return answer; }; return true; })()`, method, part))
 }
 
-// TestBuilderActsOnce checks that, if the result of an action on recipients or documents cannot be read, the action is
-// neither reported as failed nor repeated, and that it can be undone.
+// TestBuilderActsOnce checks that an action on recipients or documents is neither reported as failed nor repeated if
+// its result cannot be read.
 func TestBuilderActsOnce(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Done once", twoPeople()[:1], leaseDocument())
@@ -364,8 +364,8 @@ func TestBuilderActsOnce(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderSendsWithoutAnAnswer checks that an envelope is reported as sent even if the response to the send request
-// was lost, both to the sender and to the embedding application.
+// TestBuilderSendsWithoutAnAnswer checks that an envelope is reported as sent, both to the sender and to the embedding
+// application, even if the response to the send request was lost.
 func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	draft := func() envelope {

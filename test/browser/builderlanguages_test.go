@@ -12,7 +12,8 @@ import (
 	"countersign/locales"
 )
 
-// textsOf returns the texts of a catalog in a language. A text with plural forms counts as several texts.
+// textsOf returns the strings of each message of a catalog in a language. A message with plural forms has several
+// strings.
 func textsOf(t *testing.T, catalogue, language string) map[string][]string {
 	t.Helper()
 	file, err := locales.Text(language, catalogue)
@@ -33,8 +34,8 @@ func textsOf(t *testing.T, catalogue, language string) map[string][]string {
 	return out
 }
 
-// speaks checks that no text on the page, whether visible or for screen readers, is one of the English texts in the
-// catalog.
+// speaks checks that the page contains none of the English strings in the catalog, neither visibly nor for screen
+// readers.
 func (b *tab) speaks(catalogue, language string) {
 	b.t.Helper()
 	own := slices.Concat(slices.Collect(maps.Values(textsOf(b.t, catalogue, language)))...)
@@ -58,7 +59,7 @@ func (b *tab) speaks(catalogue, language string) {
 	}
 }
 
-// fits checks that the texts in the toolbar and in both sidebars are not truncated, on a wide screen and on a tablet.
+// fits checks that no text in the toolbar or in either sidebar is truncated, on a wide screen and on a tablet.
 func (b *tab) fits() {
 	b.t.Helper()
 	for _, width := range []int64{820, b.look.width} {
@@ -73,7 +74,7 @@ func (b *tab) fits() {
 }
 
 // TestBuilderInOtherLanguages checks that the builder uses the user's language and its text direction, and loads the
-// texts of no other language.
+// messages of no other language.
 func TestBuilderInOtherLanguages(t *testing.T) {
 	t.Parallel()
 	for _, language := range []string{"de", "ar", "ja"} {

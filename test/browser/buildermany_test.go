@@ -20,7 +20,8 @@ func (b *tab) shows(page int) {
 	eval[bool](b, fmt.Sprintf(`(document.querySelectorAll(".bpage")[%d].scrollIntoView({ block: "start", behavior: "instant" }), true)`, page-1))
 }
 
-// placed waits until there are count fields and the last one has the focus. The page may have to scroll.
+// placed waits until the builder has the given number of fields and the last one has the focus. The page may have to
+// scroll.
 func (b *tab) placed(count int) {
 	b.t.Helper()
 	b.until(fmt.Sprintf(`document.querySelectorAll(".bfield").length === %d && document.activeElement?.matches(".bfield.on") && document.querySelector(".bpage.armed") === null`, count))
@@ -189,8 +190,8 @@ func (b *tab) taps(find string) {
 	b.touches(eval[point](b, `(() => { const e = `+find+`; e.scrollIntoView({ block: "nearest", behavior: "instant" }); const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`))
 }
 
-// TestBuilderManyByTouch checks that, on a tablet, a finger can place, select, move and resize fields, and scrolls
-// the page where no field is selected.
+// TestBuilderManyByTouch checks that, on a tablet, a finger can place, select, move and resize fields, and that it
+// scrolls the page if it touches no selected field.
 func TestBuilderManyByTouch(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "By touch", fourPeople("many-touch"), leaseDocument())

@@ -20,9 +20,8 @@ func (b *tab) again() {
 
 const placedFields = `document.querySelectorAll(".bfield").length === %d`
 
-// TestTemplateSurvivesAReload checks that suggestions for a template can be accepted and hidden. Unsaved changes and
-// their history survive reloads until they are saved or discarded, and concurrent changes by another user are
-// displayed.
+// TestTemplateSurvivesAReload checks that unsaved changes to a template, and their history, survive reloads until they
+// are saved or discarded.
 func TestTemplateSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	var made struct{ ID string }
@@ -159,8 +158,8 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderSessionEnds checks that changes that were unsaved when a session expired are restored in the next session,
-// for both a draft and a template, as long as they can still be saved.
+// TestBuilderSessionEnds checks that changes to a draft or template that were unsaved when a session expired are
+// restored in the next session, if they can still be saved.
 func TestBuilderSessionEnds(t *testing.T) {
 	t.Parallel()
 	session := func(of object) (id, address string) {

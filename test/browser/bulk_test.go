@@ -102,8 +102,8 @@ func TestConsoleStartsABulkSend(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleTriesFailedRowsAgain checks that a row whose externalId is in use fails, that the list of failed rows
-// can be downloaded, and that the row is sent once the externalId is free.
+// TestConsoleTriesFailedRowsAgain checks that a row that failed because its externalId was in use can be sent again
+// once the externalId is free.
 func TestConsoleTriesFailedRowsAgain(t *testing.T) {
 	t.Parallel()
 	template := svc.templateOf(t, "Leases of August")

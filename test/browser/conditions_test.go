@@ -32,8 +32,8 @@ console.log(cases.length + " cases agree");`
 	require.Contains(t, string(out), "cases agree")
 }
 
-// TestConditionOnTheDateOfSigning checks that a field whose condition requires the signer's signing date to be filled
-// is displayed, required, and part of the signature.
+// TestConditionOnTheDateOfSigning covers a field that is displayed only if the signer's signing date is filled. The
+// field must be displayed, required, and part of the signature.
 func TestConditionOnTheDateOfSigning(t *testing.T) {
 	t.Parallel()
 	filled := func(is bool) object { return object{"all": []object{{"field": "signed_on", "filled": is}}} }

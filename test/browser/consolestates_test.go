@@ -165,7 +165,7 @@ func eachStateLanguage(t *testing.T, name string, test func(b *stateTab, console
 	}
 }
 
-// loads opens a console page as a new document, so that the replaced responses apply to it (see answers).
+// loads opens a console page as a new document, so that responses replaced with the method answers apply to it.
 func (b *stateTab) loads(at string) {
 	b.t.Helper()
 	b.visits++
@@ -252,8 +252,8 @@ func TestConsoleStates(t *testing.T) {
 	})
 }
 
-// TestSendSheetStates performs the same checks for the preview, and for the send sheet with the error of each kind of
-// response.
+// TestSendSheetStates performs the checks of TestConsoleStates on the preview, and on the send sheet with each kind of
+// error response.
 func TestSendSheetStates(t *testing.T) {
 	t.Parallel()
 	eachStateLanguage(t, "sheet-states", func(b *stateTab, _, builder map[string][]string) {

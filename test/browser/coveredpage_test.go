@@ -11,7 +11,7 @@ import (
 func TestCoveredPage_IsRemovedUnlessItHasEntries(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
-	// Long waits pass a hundred times as fast.
+	// Shorten long delays by a factor of 100.
 	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
 		const before = window.setTimeout;
 		window.setTimeout = (f, ms, ...more) => before(f, ms >= 100_000 ? ms / 100 : ms, ...more);
@@ -36,7 +36,7 @@ func TestCoveredPage_IsRemovedUnlessItHasEntries(t *testing.T) {
 	b.button("New envelope")
 	b.fill("#newname", "Grace Hopper")
 	svc.endsSessions(t, "covered@staff.example")
-	b.keysOn(`document.querySelector("#newname")`, ",") // suggestions are requested, so the page notices the end
+	b.keysOn(`document.querySelector("#newname")`, ",") // requests suggestions, which reveals the end of the session
 	b.until(`Boolean(` + signIn + `)`)
 	b.until(`performance.now() > (window.coveredAt ??= performance.now()) + 5000`) // longer than 5 minutes / 100
 	b.entersAgain()

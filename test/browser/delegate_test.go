@@ -23,8 +23,8 @@ func delegated(t *testing.T, signer object) envelope {
 		}, leaseDocument())
 }
 
-// TestDelegateByKeyboard checks that a signer can enter the code, is shown problems with the entries, and can delegate
-// to another person. That person is invited, cannot delegate again, and signs. The previous link is no longer valid.
+// TestDelegateByKeyboard checks that a signer can delegate with the keyboard only, and that the new signer can sign but
+// cannot delegate again.
 func TestDelegateByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := delegated(t, object{"name": "Ada Lovelace", "email": "delegate-ada@example.com"})

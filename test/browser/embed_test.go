@@ -154,7 +154,8 @@ func TestEmbedDecline(t *testing.T) {
 	b.until(grown)
 }
 
-// TestEmbedHandOver checks that handing over the device for in-person signing, and delegation, are also reported.
+// TestEmbedHandOver checks that the application is notified of a delegation, and when the device is handed over for
+// in-person signing.
 func TestEmbedHandOver(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Embedded lease", []object{{

@@ -34,7 +34,7 @@ func TestEncryptedPDFs_AreUploadedWithTheirPasswords(t *testing.T) {
 	focusedField := func(id string) { b.t.Helper(); b.until(`document.activeElement?.id === "` + id + `"`) }
 	const asks, wrong = "true: This PDF is encrypted. Enter the password that opens it. We use it once and don't store it.", "true: This password doesn't open the file. Check it and try again."
 
-	// The second of two files is the encrypted one, after the first was uploaded.
+	// Select two files, of which only the second one is encrypted.
 	b.visit(svc.base + "/console#/envelopes")
 	b.button("New envelope")
 	b.chooseFiles("#newfiles", filed(t, "lease.pdf", leaseDocument()), filed(t, "locked.pdf", locked))

@@ -265,8 +265,8 @@ func TestSmallBoxes(t *testing.T) {
 	}
 }
 
-// TestReadingRule checks that a page counts as read only after it has been displayed completely, and at a sufficient
-// size, for some time, and that the page informs the signer of this rule.
+// TestReadingRule checks that a page counts as read only after it has been displayed completely, and large enough, for
+// some time.
 func TestReadingRule(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Rule", []object{{"name": "Ada Lovelace", "email": "rule@example.com", "authMethod": "none"}}, leaseFields()[2:3], leaseDocument())
@@ -292,8 +292,8 @@ func TestReadingRule(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestControlsCoverNoPage checks that nothing lies over the pages except the bar, and that the bar leaves more than half
-// of a small screen to them. A screen of 320 by 215 pixels is what remains of a desktop at a zoom of 400 %.
+// TestControlsCoverNoPage checks that only the bar covers the pages, and that it leaves more than half of a small
+// screen to them. A screen of 320 by 215 pixels is what remains of a desktop at a zoom of 400 %.
 func TestControlsCoverNoPage(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Small screens", []object{{"name": "Ada", "email": "covers@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())

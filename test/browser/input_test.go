@@ -33,7 +33,7 @@ func (b *tab) twice(find string) {
 	eval[bool](b, `(async () => { const x = `+find+`; x.click(); await new Promise((done) => setTimeout(done)); x.click(); return true; })()`)
 }
 
-// point is a position in a window, in CSS pixels. Ready is set by aim, and Hit is set by clicked.
+// point is a position in a window, in CSS pixels. The script aim sets Ready, and the script clicked sets Hit.
 type point struct {
 	X, Y       float64
 	Ready, Hit bool

@@ -59,8 +59,7 @@ func (b *tab) replace(text string) {
 	b.write(entry, text)
 }
 
-// TestEveryKindOfField checks all types of fields in one envelope, on a phone and on a desktop. Prefilled values are
-// displayed, conditions show and hide fields, problems are displayed as text, and the next signer sees the entries.
+// TestEveryKindOfField checks all types of fields in one envelope, on a phone and on a desktop.
 func TestEveryKindOfField(t *testing.T) {
 	t.Parallel()
 	for name, device := range map[string]look{"390": phone, "1280": desktop} {
@@ -152,8 +151,8 @@ func TestEveryKindOfField(t *testing.T) {
 	}
 }
 
-// TestFilesArriveWhileTheSignerGoesOn checks that an upload does not take the focus from another field, that signing
-// waits for the upload, and that a failed upload is reported regardless of the signer's actions in the meantime.
+// TestFilesArriveWhileTheSignerGoesOn checks that a signer can continue during an upload, and that signing waits until
+// the upload has finished.
 func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
 	t.Parallel()
 	at := func(kind, name string, y int, required bool) object {

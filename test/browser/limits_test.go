@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTooLongText_IsRejectedWhileTyping checks that the page reports a text that is too long before the signer
-// continues, and does not display it at an illegible size. The fields of later signers are outlined.
+// TestTooLongText_IsRejectedWhileTyping checks that the page rejects text that is too long for its field before the
+// signer continues, instead of displaying it at an illegible size.
 func TestTooLongText_IsRejectedWhileTyping(t *testing.T) {
 	t.Parallel()
 	for name, look := range map[string]look{"phone": phone, "desktop": desktop} {

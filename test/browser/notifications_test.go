@@ -59,9 +59,8 @@ func quoteJS(text string) string {
 	return string(raw)
 }
 
-// TestNotificationsOfASender checks that a sender can disable notifications with one click in an email, that the
-// settings show them as disabled, and that the sender can enable them there with the keyboard. Saved settings survive a
-// reload.
+// TestNotificationsOfASender checks that a sender can disable notifications with one click in an email, and enable them
+// again in the settings with the keyboard.
 func TestNotificationsOfASender(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

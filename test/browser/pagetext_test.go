@@ -47,7 +47,7 @@ func TestTextOfPages(t *testing.T) {
 }
 
 // TestTextOfBothDirections checks that lines that mix left-to-right and right-to-left words are copied in logical
-// order, including brackets, and that each word covers its own image.
+// order.
 func TestTextOfBothDirections(t *testing.T) {
 	t.Parallel()
 	lines := []string{"The tenant (المستأجر) pays 940 EUR [שכירות] a month.", "يدفع المستأجر (السيد أحمد) إيجارا قدره 940 يورو.", "השוכר (דוד) משלם 940 אירו."}

@@ -209,8 +209,8 @@ func TestConfirmationEnds(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestDocumentsClosedBeforeTheCode checks that, if reading the documents requires the code, the page does not request
-// them before the code is entered, and displays the contact.
+// TestDocumentsClosedBeforeTheCode checks that the page does not request documents that require the code until the code
+// has been entered.
 func TestDocumentsClosedBeforeTheCode(t *testing.T) {
 	t.Parallel()
 	const id = "01a20196-df5b-74d0-bffd-bb71b8cd0834"
@@ -233,8 +233,8 @@ func TestDocumentsClosedBeforeTheCode(t *testing.T) {
 }
 
 // TestConfirmationEndsWithoutStorage checks that entries and read pages survive a renewed verification even if the
-// browser stores nothing for the page. The page does not treat the request for a code as a rejection of an upload. The
-// upload remains pending.
+// browser stores nothing for the page. An upload that is interrupted by the request for a code remains pending, and is
+// not reported as rejected.
 func TestConfirmationEndsWithoutStorage(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Ends early", []object{{"name": "Ada Lovelace", "email": "ends-unkept@example.com"}}, append(leaseFields()[2:3],

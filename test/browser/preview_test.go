@@ -10,7 +10,7 @@ import (
 )
 
 // TestPreviewOfASigning checks that, before sending, the sender can go through the complete signing page of each
-// recipient. The service stores nothing, and the text typed in the send dialog is kept.
+// recipient. The preview stores nothing in the service, and the text typed in the send dialog is kept.
 func TestPreviewOfASigning(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "To be previewed", []object{

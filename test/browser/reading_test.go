@@ -14,8 +14,8 @@ const nextPage = `(async () => {
 	return left();
 })()`
 
-// reading calls lead, which opens an unread page, until it returns true. Each page takes 1.5 seconds, or longer on a
-// busy machine. The test fails when the number of unread pages no longer decreases.
+// reading calls the function lead, which opens an unread page, until it returns true. Each page takes 1.5 seconds, or
+// longer on a busy machine. The test fails when the number of unread pages no longer decreases.
 func (b *tab) reading(left func() string, lead func() bool) {
 	b.t.Helper()
 	last, deadline := "", time.Now().Add(patience)

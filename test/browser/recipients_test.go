@@ -13,9 +13,8 @@ import (
 // handset is the window of a phone, which is narrow and supports touch.
 var handset = look{width: 390, height: 844, touch: true}
 
-// TestPagesOfEveryRecipient checks that approvers can only approve, viewers can only read, a host first hands the
-// device over to the signer, and a witness sees which signer's signature to confirm. Each page is accessible, not wider
-// than the screen, and has the sender's color and logo.
+// TestPagesOfEveryRecipient checks the page of each kind of recipient: approvers can only approve, viewers can only
+// read, a host first hands the device over to the signer, and a witness sees whose signature to confirm.
 func TestPagesOfEveryRecipient(t *testing.T) {
 	t.Parallel()
 	const tenant = "quay-branding"

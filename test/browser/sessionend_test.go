@@ -36,8 +36,8 @@ func (b *tab) entersAgain() {
 	b.until(signIn + ` === null`)
 }
 
-// TestSessionEndsInAForm checks that a user whose session ends while a form is being filled in can sign in again on the
-// same page. The form is unchanged, nothing has been submitted, and clicking the same button submits it once.
+// TestSessionEndsInAForm checks that a user whose session ends while they fill in a form can sign in again on the same
+// page. The form must be unchanged, and must be submitted only once.
 func TestSessionEndsInAForm(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "A session ends", []object{{"name": "Ada Lovelace", "email": "session-before@example.com", "authMethod": "none"}},
@@ -110,7 +110,7 @@ func TestSessionEndsForAnother(t *testing.T) {
 	b.button("New envelope")
 	b.fill("#newname", "Grace Hopper")
 	svc.endsSessions(t, "session-one@staff.example")
-	b.keys(", of session-one") // a request for suggestions ends the session here, or a delayed one already has
+	b.keys(", of session-one") // a request for suggestions detects the end of the session, unless an earlier one has
 	b.until(`Boolean(` + signIn + `)`)
 	b.fill("#email", "session-two@staff.example")
 	b.fill("#password", "a long password")

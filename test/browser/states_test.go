@@ -14,7 +14,7 @@ import (
 	"countersign/locales"
 )
 
-// pageTexts returns the texts of the signing page in the given language.
+// pageTexts returns the messages of the signing page in the given language.
 func pageTexts(t *testing.T, language string) map[string]any {
 	t.Helper()
 	raw, err := locales.Text(language, "pages.json")
@@ -228,8 +228,8 @@ func TestOffline(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// TestWhoHasAnsweredIsTold checks that, after the signer has signed or declined in another tab, or after the
-// confirmation was lost, the page displays the outcome regardless of its next request.
+// TestWhoHasAnsweredIsTold checks that the page displays the outcome after the signer has signed or declined in another
+// tab, or after the response to the signer's own action was lost.
 func TestWhoHasAnsweredIsTold(t *testing.T) {
 	t.Parallel()
 	one := func(email string) envelope {

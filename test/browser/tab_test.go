@@ -133,7 +133,7 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 
 func (b *tab) visit(address string) { b.t.Helper(); b.do(chromedp.Navigate(address)) }
 
-// see waits until the page contains a text.
+// see waits until the page contains the given text.
 func (b *tab) see(text string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf("document.body.innerText.replaceAll(/[\\u2066-\\u2069]/g,'').includes(%q)", text))
@@ -204,7 +204,7 @@ func inFrame[T any](b *tab, expression string) (T, error) {
 	return chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise, func(p *runtime.EvaluateParams) { p.UniqueContextID = id }))
 }
 
-// framed waits until the framed page contains a text.
+// framed waits until the framed page contains the given text.
 func (b *tab) framed(text string) {
 	b.t.Helper()
 	b.eventually("the frame shows "+text, func() bool {

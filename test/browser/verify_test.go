@@ -138,8 +138,8 @@ func TestVerifyNamesTheParts(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestVerifyAltered checks that the result for an altered file is never displayed as valid, that no signers are
-// listed, and that the sealed part can be extracted.
+// TestVerifyAltered checks that an altered file is never displayed as valid, and that the sealed part can be extracted
+// from it.
 func TestVerifyAltered(t *testing.T) {
 	t.Parallel()
 	_, sealed := svc.signedByAPI(t, "altered@example.com")
@@ -176,8 +176,7 @@ func TestVerifyForeign(t *testing.T) {
 	p.waitUntilStill()
 }
 
-// TestVerifyInEveryLanguage checks that all texts exist in each language, and that the page is not wider than a
-// phone.
+// TestVerifyInEveryLanguage checks that the page is complete in each language, and not wider than a phone.
 func TestVerifyInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Languages", []object{{"name": "Grace Hopper", "email": "languages@example.com", "authMethod": "none"}},

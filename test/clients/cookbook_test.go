@@ -32,8 +32,8 @@ var (
 	preconditionLine = regexp.MustCompile(`^<!-- given: (\w+) -->$`)
 )
 
-// readCookbook returns the tasks on the page. The first one has the number 0, and contains the code that precedes all
-// others.
+// readCookbook returns the tasks on the page. The first one has the number 0, and contains the code before the first
+// numbered task.
 func readCookbook(t *testing.T, path string) []*recipe {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -70,7 +70,7 @@ func (r *recorder) rejections(completed, voided, used string) {
 	field := at + "/fields/" + d["fields"].([]any)[0].(member)["id"].(string)
 	ada := []member{{"name": "Ada Lovelace", "email": "ada@example.com"}}
 
-	// Record rejections of invalid requests.
+	// Record rejections caused by invalid requests.
 	r.rejected("validation_error", post, "/oauth/token", url.Values{"grant_type": {"password"}, "client_id": {r.s.ClientID}, "client_secret": {r.s.ClientSecret}})
 	r.rejected("validation_error", post, "/v1/envelopes", member{"tenantId": "acme"})
 	r.rejected("validation_error", get, "/v1/envelopes?limit=0", nil)
@@ -85,7 +85,7 @@ func (r *recorder) rejections(completed, voided, used string) {
 	r.rejected("validation_error", post, "/v1/templates", member{"tenantId": "acme"})
 	r.rejected("content_type", post, "/v1/verify", member{})
 
-	// Record rejections because of missing permissions.
+	// Record rejections caused by missing permissions.
 	r.rejected("invalid_client", post, "/oauth/token", url.Values{"grant_type": {"client_credentials"}, "client_id": {r.s.ClientID}, "client_secret": {"csk_wrong"}})
 	r.rejected("user_required", get, "/v1/console/passkeys", nil)
 	r.rejected("user_required", post, "/v1/console/client-secrets", member{"password": "correct horse battery"})
@@ -109,7 +109,7 @@ func (r *recorder) rejections(completed, voided, used string) {
 		r.rejected("unsubscribe_link_invalid", post, "/unsubscribe/eyJhbGciOiJFUzI1NiJ9", nil)
 	})
 
-	// Record rejections because of the current state.
+	// Record rejections caused by the current state.
 	r.rejected("not_found", get, "/v1/envelopes/"+unknown, nil)
 	r.rejected("envelope_not_draft", patch, "/v1/envelopes/"+voided, member{"subject": "Lease for flat 8"})
 	r.rejected("envelope_not_draft", del, "/v1/envelopes/"+completed, nil)
@@ -136,7 +136,7 @@ func (r *recorder) rejections(completed, voided, used string) {
 	r.stateRejections(voided, draft)
 	r.accountRejections(draft)
 
-	// Record rejections because of HTTP headers and limits.
+	// Record rejections caused by HTTP headers or limits.
 	r.rejected("precondition_failed", patch, at, member{"subject": "Lease for flat 8"}, "If-Match", `"1"`)
 	r.rejected("range_not_satisfiable", get, at+"/document?kind=original", nil, "Range", "bytes=900000000-")
 	r.rejected("request_too_large", patch, at, member{"message": strings.Repeat("a", 2<<20)})

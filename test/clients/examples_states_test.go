@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// signingRejections records the rejections that signers receive because of the state of their envelope.
+// signingRejections records the rejections that signers receive in each state of their envelope.
 func (r *recorder) signingRejections(completed string) {
 	e := r.json(post, "/v1/envelopes", member{"tenantId": "acme", "subject": "Lease for flat 9", "signers": []member{
 		{"name": "Ada Lovelace", "email": "ada-states@example.com", "authMethod": "none"},
@@ -81,7 +81,7 @@ func (r *recorder) until(code, method, to string, body any) {
 	r.rejected(code, method, to, body)
 }
 
-// stateRejections records the rejections because of the state of templates, bulk sends and webhooks.
+// stateRejections records the rejections caused by the state of templates, bulk sends and webhooks.
 func (r *recorder) stateRejections(voided, draft string) {
 	rows := []member{
 		{"externalId": "lease-3001", "signers": []member{{"role": "tenant", "name": "Ada Lovelace", "email": "ada-states@example.com"}}},

@@ -151,7 +151,7 @@ func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 		require.Contains(t, a.rejected(t, "send_envelope", arg(id)), "changed after the confirmation request")
 		require.EqualValues(t, "draft", statusOf(t, s, id))
 	}
-	// No reminder is sent to a person missing from the displayed request. The new signer has the same ID as the
+	// A person who was not named in the displayed request receives no reminder. The new signer has the same ID as the
 	// replaced signer.
 	open, err := app.Send(t.Context(), draft(t, s, "Replaced meanwhile"), "")
 	require.NoError(t, err)

@@ -102,7 +102,7 @@ func (a *agent) rejected(t *testing.T, tool string, args any) string {
 	return text
 }
 
-// everything returns all texts that the agent and the confirming person received.
+// everything returns all text that the agent and the confirming person received.
 func (a *agent) everything() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 
 func hexOf(s string) string { return hex.EncodeToString([]byte(s)) }
 
-// openssl returns the HMAC-SHA256 of text as computed by openssl, in hex, or in base64 if form is -binary.
+// openssl returns the HMAC-SHA256 of a string, computed with OpenSSL. It is encoded in hex, or in base64 if form is
+// -binary.
 func openssl(t *testing.T, key, text, form string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "openssl", "dgst", "-sha256", "-mac", "HMAC", "-macopt", "hexkey:"+key, form)

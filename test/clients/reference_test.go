@@ -28,8 +28,8 @@ const (
 	sampleField    = "0197a1c2-0000-7000-8000-000000000006"
 )
 
-// TestReferenceSamples_Run runs the samples in the contract in each language. The samples are for requests that send a
-// file, which the reference cannot generate from a schema.
+// TestReferenceSamples_Run runs the samples in the contract in each language. The contract contains samples only for
+// requests that send a file, because the reference cannot generate these from a schema.
 func TestReferenceSamples_Run(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromFile("../../api/openapi.yaml")

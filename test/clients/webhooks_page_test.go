@@ -12,9 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWebhooksPage checks that the example signatures in docs/build/webhooks.md also appear in the table used by the
-// tests of the service and the clients, that openssl computes the same results, and that the page's own function
-// accepts only these signatures.
+// TestWebhooksPage checks that OpenSSL and the table used by other tests confirm the example signatures in
+// docs/build/webhooks.md, and that the page's own function accepts only these signatures.
 func TestWebhooksPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/build/webhooks.md")

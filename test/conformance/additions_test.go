@@ -89,7 +89,7 @@ func checkAttachments(t *testing.T, s *target) {
 	c.post(t, envelope+"/copies", object{"email": "ada@example.com"}).want(t, 202)
 }
 
-// checkTemplates creates a template, modifies it, sends an envelope created from it, and archives it.
+// checkTemplates creates and modifies a template, sends an envelope created from it, and archives the template.
 func checkTemplates(t *testing.T, s *target) {
 	t.Helper()
 	c := s.app()

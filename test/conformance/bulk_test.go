@@ -46,8 +46,8 @@ func checkBulkSends(t *testing.T, s *target) {
 	rows := c.get(t, at+"/rows").want(t, 200)
 	require.Equal(t, []any{"sent", "cancelled"}, []any{rows.item("data", 0)["status"], rows.item("data", 1)["status"]})
 
-	// The external ID of the last row is used while the bulk send is paused, so that the row fails and a retry sends
-	// it.
+	// While the bulk send is paused, another envelope uses the external ID of the last row. The row therefore fails at
+	// first, and is sent by a retry.
 	delete(in, "perMinute")
 	var many []object
 	for range 10 {

@@ -233,7 +233,7 @@ func lost(at string, said, read any) (names []string) {
 	return names
 }
 
-// sameTime reports whether two texts represent the same time.
+// sameTime reports whether two strings represent the same time.
 func sameTime(a, b any) bool {
 	x, _ := a.(string)
 	y, _ := b.(string)

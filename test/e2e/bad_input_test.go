@@ -119,7 +119,7 @@ func badCreates(t *testing.T, c *client) {
 	}
 }
 
-// list0 returns the first object of a list that a test created.
+// list0 returns the first object of the named list, in an object that a test created.
 func (o object) list0(name string) object { return o[name].([]object)[0] }
 
 func badFiles(t *testing.T, c *client) {

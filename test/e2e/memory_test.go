@@ -362,7 +362,7 @@ func fixed(b []byte) func() (io.Reader, int64) {
 	return func() (io.Reader, int64) { return bytes.NewReader(b), int64(len(b)) }
 }
 
-// repeated returns a function that creates a body of about size bytes, with a repeated middle part.
+// repeated returns a function that creates a body of about the given size in bytes, with a repeated middle part.
 func repeated(begin, middle, end string, size int) func() (io.Reader, int64) {
 	return func() (io.Reader, int64) {
 		n := max(1, (size-len(begin)-len(end))/len(middle))
@@ -391,7 +391,7 @@ func (r *repeatReader) Read(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// numbered is like repeated, but numbers the repeated parts, so that names are unique.
+// numbered is like repeated, but numbers the repeated parts to make the names in them unique.
 func numbered(begin, format, end string, size int) func() (io.Reader, int64) {
 	return func() (io.Reader, int64) {
 		var b bytes.Buffer
@@ -404,7 +404,7 @@ func numbered(begin, format, end string, size int) func() (io.Reader, int64) {
 	}
 }
 
-// jsonShapes returns JSON bodies of about size bytes that are expensive to parse or to read.
+// jsonShapes returns JSON bodies of about the given size in bytes that are expensive to parse or to read.
 func jsonShapes(size int) []func() (io.Reader, int64) {
 	under := min(size, 270_000) // stays below the limit on the number of values
 	return []func() (io.Reader, int64){

@@ -44,7 +44,7 @@ func show(t *testing.T, url string, want int) string {
 	return string(b)
 }
 
-// shows waits until a page contains all of the texts.
+// shows waits until a page contains all of the given strings.
 func shows(t *testing.T, url string, want ...string) {
 	t.Helper()
 	missing := ""

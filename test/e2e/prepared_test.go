@@ -17,8 +17,8 @@ import (
 )
 
 // TestPreparedDocuments checks that a document with tags, a form and a script, with and without a password, is
-// prepared, presented to the signer, sealed and verified. If a byte of the original or the prepared file is changed,
-// verification fails.
+// prepared, presented to the signer, sealed and verified. It also checks that verification fails if a byte of the
+// original or the prepared file is changed.
 func TestPreparedDocuments(t *testing.T) {
 	t.Parallel()
 	s, _ := dev(t, t.TempDir())

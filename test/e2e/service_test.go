@@ -107,7 +107,7 @@ func run(t *testing.T, env []string, args ...string) (string, error) {
 
 const patience = 60 * time.Second
 
-// eventually polls until check is true.
+// eventually polls until the function check returns true.
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
 	require.Eventually(t, check, patience, 50*time.Millisecond, what)

@@ -53,8 +53,8 @@ func (c *collector) settings() []string {
 	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.server.URL, "OTEL_BSP_SCHEDULE_DELAY=100", "COUNTERSIGN_LOG_LEVEL=debug"}
 }
 
-// trace reports whether there is a trace that contains spans with all of the names, and in which the parent of each
-// span except the first is also present.
+// trace reports whether some trace contains spans with all of the given names, and the parent of each of its spans
+// except the first.
 func (c *collector) trace(names ...string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +101,8 @@ func checkTraces(t *testing.T, c *collector) {
 	}
 }
 
-// checkRedaction searches the main test's logs and traces, recorded at the most verbose level, for confidential data.
+// checkRedaction searches for confidential data in the main test's logs and traces, which are recorded at the most
+// verbose level.
 func checkRedaction(t *testing.T, s *service, c *collector) {
 	t.Helper()
 	secret := []string{

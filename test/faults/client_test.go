@@ -183,7 +183,7 @@ type envelope struct {
 
 	mu    sync.Mutex
 	acked []string                 // acknowledged actions, such as "sign 0", "decline 1" or "void"
-	shown map[[signers]bool]string // the digest of the values that was returned for each set of signers
+	shown map[[signers]bool]string // digest of the displayed values, by set of signers
 }
 
 type signer struct {

@@ -232,7 +232,7 @@ func (w *scenario) sendDelegable(n int) (*envelope, error) {
 	return e, w.sendDraft(e)
 }
 
-// correct makes a call of the model. link contains the client's current link, and is updated.
+// correct makes a call of the model. It uses the client's current link, and stores the new link there if there is one.
 func (e *envelope) correct(in correction, link *string) (corrected, error) {
 	own := "/v1/envelopes/" + e.id
 	signer := own + "/signers/" + e.signers[in.signer].id

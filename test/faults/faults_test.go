@@ -106,7 +106,8 @@ func within(t *testing.T, limit time.Duration, check func() bool, what string, a
 	}
 }
 
-// noError reports an error from a goroutine, which must not stop the test.
+// noError reports an error as a test failure. It does not stop the test, because only the test's own goroutine may do
+// that.
 func noError(t *testing.T, err error) bool {
 	t.Helper()
 	if err != nil {

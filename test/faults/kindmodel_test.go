@@ -65,8 +65,8 @@ func (s *partState) succeed(i int, delegated bool) {
 	s.link[i], s.consent[i], s.opened[i], s.delegated[i] = "", false, false, delegated
 }
 
-// authorize returns the status with which a link is rejected, or 0 if it is accepted. If the recipient has already
-// signed or declined, the status is acted.
+// authorize returns the status with which a link is rejected, or 0 if it is accepted. For a recipient who has already
+// signed or declined, it returns the given status.
 func (s *partState) authorize(c partCall, acted int) int {
 	switch {
 	case c.link != s.link[c.part]:

@@ -20,7 +20,8 @@ import (
 	"countersign/test/kit"
 )
 
-// partCaller makes a call of the model. link contains the client's current link, and is updated.
+// partCaller makes a call of the model. It uses the client's current link, and stores the new link there if there is
+// one.
 type partCaller func(in partCall, link *string) (partSeen, error)
 
 // racesOfParts runs clients that make random calls for one envelope, and returns their calls and responses.

@@ -17,14 +17,14 @@ import (
 	"countersign/temporal"
 )
 
-// reconciled runs the schedule reconcile, which normally runs every few minutes, until done returns true.
+// reconciled runs the schedule reconcile, which normally runs every few minutes, until the function done returns true.
 func (w *scenario) reconciled(c sdkclient.Client, what string, done func() bool) {
 	w.t.Helper()
 	w.scheduled(c, temporal.ScheduleReconcile, what, done)
 }
 
-// scheduled triggers a schedule until done returns true. One trigger is not sufficient, because the schedule skips
-// runs while a run waits for the timeout of a killed worker.
+// scheduled triggers a schedule until the function done returns true. One trigger is not sufficient, because the
+// schedule skips runs while a run waits for the timeout of a killed worker.
 func (w *scenario) scheduled(c sdkclient.Client, schedule, what string, done func() bool) {
 	w.t.Helper()
 	last := time.Time{}

@@ -82,7 +82,7 @@ func (w *scenario) notified() {
 	}, "a notification was not sent")
 }
 
-// digestsDue makes the user's digest due, and runs the schedule cleanup until done returns true.
+// digestsDue makes the user's digest due, and runs the schedule cleanup until the function done returns true.
 func (w *scenario) digestsDue(c sdkclient.Client, u *models.ConsoleUser, what string, done func() bool) {
 	w.t.Helper()
 	w.exec("UPDATE console_notifications SET digest_at = $1 WHERE user_id = $2", clock().Add(-time.Second), u.ID)
@@ -93,9 +93,9 @@ func (w *scenario) digestsDue(c sdkclient.Client, u *models.ConsoleUser, what st
 	w.scheduled(c, temporal.ScheduleCleanup, what, done)
 }
 
-// TestKillWhileNotifying kills the worker between sending a notification or a digest and recording it, and also before
-// it sends pending ones. It checks that each sender receives the notifications that their settings request, and that
-// only an interrupted email may arrive twice, with the same Message-ID.
+// TestKillWhileNotifying kills the worker between sending and recording a notification or a digest, and before it sends
+// pending ones. It checks that each sender receives the notifications that they requested, and that only an interrupted
+// email may arrive twice, with the same Message-ID.
 func TestKillWhileNotifying(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -159,9 +159,9 @@ func TestKillWhileNotifying(t *testing.T) {
 	})
 }
 
-// TestRequestedEmailsAreLost deletes and terminates the workflows of notifications, a reminder and copies that no
-// worker has started, and of a notification whose email is pending, as if Temporal had lost its data. It checks that
-// the schedule reconcile restarts them, that the next digest replaces a lost one, and that each email arrives once.
+// TestRequestedEmailsAreLost removes the workflows of requested emails, as if Temporal had lost its data. It checks
+// that the schedule reconcile restarts them, that the next digest replaces a lost one, and that each email arrives
+// once.
 func TestRequestedEmailsAreLost(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

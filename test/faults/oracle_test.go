@@ -33,7 +33,7 @@ var terminal = map[models.EventName]models.Status{
 }
 
 // check is the oracle. It waits for the service to catch up, and then checks that every acknowledged call has taken
-// effect. paths contains the paths of the sink that receive all events.
+// effect. Each of the given paths of the sink must have received all events.
 func (w *scenario) check(paths ...string) {
 	w.t.Helper()
 	require.NotEmpty(w.t, w.envelopes)

@@ -36,7 +36,7 @@ func (w *scenario) retain(retention time.Duration) {
 	w.exec(`CREATE TRIGGER shorten BEFORE UPDATE ON envelopes FOR EACH ROW EXECUTE FUNCTION shorten_step()`)
 }
 
-// runTogether runs fns concurrently, each after a small random delay.
+// runTogether runs the functions concurrently, each after a small random delay.
 func runTogether(rnd *rand.Rand, spread time.Duration, fns ...func()) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})

@@ -295,7 +295,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// logged reports whether a process logged a text.
+// logged reports whether a process logged a string.
 func (w *scenario) logged(text string) bool { return w.times(text) > 0 }
 
 // times returns how often the processes have logged a string.

@@ -65,7 +65,7 @@ func (e *envelope) agree(i int, shown [signers]bool) (answer, error) {
 	return e.act(fmt.Sprintf("sign %d", i), e.path(i, "/sign"), object{"fields": e.signers[i].fields, "shown": digest})
 }
 
-// displayedDigest computes the digest as documented. The valuesSha256 of each signer is in values.
+// displayedDigest computes the digest as documented, from the valuesSha256 of each signer.
 func displayedDigest(envelope string, values map[string]string) string {
 	list := []object{}
 	for id, hash := range values {
@@ -83,9 +83,9 @@ func displayedDigest(envelope string, values map[string]string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checkDisplayed checks that every signature is recorded with the values that were displayed to the signer. The digest
-// must cover values recorded for signers who signed earlier. If the signer sent the digest, it must cover all of these
-// signers.
+// checkDisplayed checks that every signature is recorded with the digest of the values that were displayed to the
+// signer. The digest may cover only signers who signed earlier, and must cover all of them if the signer's client sent
+// it.
 func checkDisplayed(t *testing.T, envelope string, events []models.Event) {
 	t.Helper()
 	before := map[string]string{}

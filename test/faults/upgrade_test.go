@@ -14,8 +14,8 @@ import (
 )
 
 // TestRollingRestart replaces the worker and then the API under load, as in an upgrade. It checks that each process is
-// shut down cleanly once its successor is running, and that no client is affected. The saved histories (see workflows)
-// show that a new version can continue the workflows of an older one.
+// shut down cleanly once its successor is running, and that no client is affected. The saved histories in package
+// workflows show that a new version can continue the workflows of an older one.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

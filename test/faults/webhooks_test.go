@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// endpoints lists misbehaving endpoints by path, with their handlers and whether an attempt lasts until it times out.
+// endpoints maps paths to misbehaving endpoints. Each has a handler, and specifies whether an attempt lasts until it
+// times out.
 var endpoints = map[string]struct {
 	slow bool
 	do   http.HandlerFunc

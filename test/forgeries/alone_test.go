@@ -75,7 +75,7 @@ func continuations() []continuation {
 			return linearized{objects: map[int]string{objContent: textStream(forgedText)}, entries: "/H[1 1]/O 4/E 1/N 2/T 1", hidden: textStream(honestText), second: true}.bytes()
 		}, append(inPDFjs(honestText), poppler(honestText)), append(inPDFjs(forgedText), poppler(forgedText))},
 		{"linearized-hints", func() []byte { return hinted(hintStream("", forgedHints)).bytes() }, inPoppler(honestText), inPoppler(forgedText)},
-		// Sums are 32-bit.
+		// Programs add these numbers in 32 bits, so the sum wraps around.
 		{"linearized-hints-wrap", func() []byte { return hinted(hintStream("", hintTables(1<<31, 0, 1<<31+7, 0))).bytes() }, inPoppler(honestText), inPoppler(forgedText)},
 		{"linearized-hints-damaged", func() []byte {
 			damaged := string(stored(forgedHints)) + "\x07" // an invalid block type

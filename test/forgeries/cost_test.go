@@ -155,8 +155,8 @@ func costlyFiles() []costlyFile {
 	}
 }
 
-// renewedFile returns a file that was renewed the given number of times. Each revocation list contains the number of
-// additional certificates given by others.
+// renewedFile returns a file that was renewed the given number of times. Each revocation list contains the given number
+// of other certificates.
 func renewedFile(times, others int) []byte {
 	h := newFakeIssuerLike(victim())
 	h.network.others = others
@@ -180,7 +180,7 @@ func (g *genuine) rearchivedHole(der []byte) []byte {
 	return h.put(g.bytes, der)
 }
 
-// nestedBER returns nested sequences of indefinite length that occupy size bytes.
+// nestedBER returns nested sequences of indefinite length, of the given size in bytes.
 func nestedBER(size int) []byte { return bytes.Repeat([]byte{0x30, 0x80}, size/2) }
 
 // zeros returns n compressed zero bytes, where n is a whole number of megabytes. The same compressed block is

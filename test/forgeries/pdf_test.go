@@ -243,7 +243,7 @@ func coveredBySeal(b []byte, original int) int {
 	return holes(b, original)[0].end
 }
 
-// replaceSame replaces a text with another one, and pads it to the same length.
+// replaceSame replaces a string with another one, padded to the same length.
 func replaceSame(b []byte, old, replacement string) []byte {
 	if len(replacement) > len(old) || !bytes.Contains(b, []byte(old)) {
 		panic("cannot replace " + old)

@@ -1,5 +1,5 @@
 // Prints the content of a PDF according to pdf.js. The first line is the first of the file's two identifiers. It is
-// followed by one line of text for each page, including the texts of annotations and form fields. If pdf.js displays
+// followed by one line of text for each page, including the text of annotations and form fields. If pdf.js displays
 // nothing, the reason is printed.
 //
 //	node pdftext.mjs MODULE FILE

@@ -294,7 +294,7 @@ func (r *jws) write(body string) string {
 	return with(dict, "Params", params) + "\nstream\n" + string(z) + "\nendstream"
 }
 
-// recordSays checks that the record, as extracted by PDF programs, contains a text.
+// recordSays checks that the record, as extracted by PDF programs, contains the given string.
 func recordSays(want string) effect {
 	return effect{"pdfdetach", func(dir string, _ *genuine, b []byte) error {
 		run(dir, "pdfdetach", "-saveall", "-o", dir, saved(dir, b))

@@ -59,7 +59,7 @@ func takeApart(b []byte, from int) *increment {
 	return inc
 }
 
-// find returns the only object that contains all of the given texts, ignoring white space.
+// find returns the only object that contains all of the given strings, ignoring white space.
 func (inc *increment) find(texts ...string) *part {
 	var found *part
 	for i := range inc.parts {

@@ -14,8 +14,8 @@ import (
 	"countersign/seal/rejection"
 )
 
-// rewritten is an original with an object that sealing rewrites or copies. The object is designed so that a program
-// displays a part of it, or no longer displays it, only in the rewritten form.
+// rewritten is an original with an object that sealing rewrites or copies. The object is designed so that rewriting it
+// makes a program display another part of it, or stop displaying it.
 type rewritten struct {
 	name     string
 	bytes    func() []byte

@@ -27,7 +27,7 @@ func (b *Buffer) String() string {
 	return b.b.String()
 }
 
-// CountLines returns the number of lines that contain all of the given texts.
+// CountLines returns the number of lines that contain all of the given strings.
 func (b *Buffer) CountLines(texts ...string) (n int) {
 lines:
 	for line := range strings.Lines(b.String()) {

@@ -16,7 +16,7 @@ import (
 const Eicar = `X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*`
 
 // Clamd starts a substitute for the ClamAV daemon and returns its address. It supports INSTREAM and PING, reports
-// malware in streams that contain one of the known texts, and rejects streams longer than limit bytes.
+// malware in streams that contain one of the known strings, and rejects streams longer than limit bytes.
 func Clamd(tb testing.TB, limit int, known ...string) string {
 	tb.Helper()
 	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
@@ -61,7 +61,7 @@ func clamdAnswer(r *bufio.Reader, limit int, known []string) string {
 			break
 		}
 		if all.Len()+int(n) > limit {
-			// Allows the client to read the response before the connection is closed.
+			// Allow the client to read the response before the connection is closed.
 			_, _ = io.Copy(io.Discard, io.LimitReader(r, int64(n)))
 			return "INSTREAM size limit exceeded. ERROR"
 		}

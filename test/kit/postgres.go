@@ -1,10 +1,9 @@
-// Package kit provides the real servers that tests need: a PostgreSQL database and a Temporal namespace for each
-// test.
+// Package kit provides the real servers that tests need: a PostgreSQL database and a Temporal namespace for each test.
 //
-// The servers are specified by the environment variables COUNTERSIGN_TEST_POSTGRES and COUNTERSIGN_TEST_TEMPORAL. If
-// a variable is not set, the first test of a test binary starts a private server, which stops when the binary exits
-// for any reason. If a server is not available, the test fails. It is skipped only if the variable contains noServer
-// instead of a server ("make quick").
+// The servers are specified by the environment variables COUNTERSIGN_TEST_POSTGRES and COUNTERSIGN_TEST_TEMPORAL. If a
+// variable is not set, the first test of a test binary starts a private server, which stops when the binary exits for
+// any reason. A test fails if its server is not available. It is skipped only if the variable has the value "none", as
+// in "make quick".
 package kit
 
 import (

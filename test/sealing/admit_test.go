@@ -296,7 +296,7 @@ func manyFields(pages int) []byte {
 	return sealkit.ClassicPDF(l)
 }
 
-// TestAddedIsBounded checks that a file is rejected, at upload and when sealing, if more than 32 MB would be added,
+// TestAddedIsBounded checks that a file is rejected, both at upload and at sealing, if more than 32 MB would be added,
 // because the added bytes are held in memory.
 func TestAddedIsBounded(t *testing.T) {
 	t.Parallel()

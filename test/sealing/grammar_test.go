@@ -144,8 +144,8 @@ func (g grammar) balanced(label, usual string) string {
 	return g.content(label)
 }
 
-// resources returns the resources of the page, or of content that is nested level levels below it. No content paints
-// itself.
+// resources returns the resources of the page, or of content at the given nesting level below the page. No content
+// paints itself.
 func (g grammar) resources(level int) string {
 	const all = "<</Font<</F1 3 0 R%s>>/XObject<<%s>>/Properties<</Off 1000 0 R/On 1001 0 R/Both 1002 0 R>>/ExtGState<</G0<</ca 0>>/G1<</CA 0.5/ca 0.5/BM/Difference>>%s/G3<</BM/Multiply/SMask/None>>>>/Pattern<<%s/P1 1009 0 R>>>>"
 	switch level {

@@ -74,7 +74,7 @@ func newInk(before, after image.Image, v seal.Value) int {
 }
 
 // hiddenValues seals an original, and returns the values that at least one PDF program does not display. If the
-// original is rejected, refused is the reason.
+// original is rejected, it returns the reason.
 func hiddenValues(t testing.TB, s *seal.Sealer, original []byte) (hidden []string, rejected string) {
 	t.Helper()
 	_, err := admission.Admit(t.Context(), bytes.NewReader(original), int64(len(original)), admission.DefaultLimits())
@@ -231,7 +231,7 @@ func TestPicturesLeaveTextReadable(t *testing.T) {
 						if was[reader].RGBAAt(x, y).R > 40 {
 							continue
 						}
-						// A letter's stem is compared with plain paper under the same picture.
+						// Compare a letter's stem with plain paper under the same picture.
 						letters++
 						if paper := img.RGBAAt(x, 50).R; paper > img.RGBAAt(x, y).R+80 {
 							plainly++

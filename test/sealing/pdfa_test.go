@@ -30,9 +30,8 @@ func archivable(properties string) []byte {
 	return bytes.Replace(file, []byte("/Root 1 0 R"), []byte("/Root 1 0 R/Info 1001 0 R"), 1)
 }
 
-// TestPDFAClaims checks that a sealed file does not claim PDF/A conformance. The sender receives a warning, and other
-// programs find no claim. Other programs find the remaining metadata, with the same values as in the document
-// information.
+// TestPDFAClaims checks that a sealed file does not claim PDF/A conformance, and that the sender receives a warning.
+// Other programs must still find the remaining metadata, with the same values as in the document information.
 func TestPDFAClaims(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

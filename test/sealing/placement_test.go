@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestPlacement renders the sealed file and checks the position of the ink. It must be upright and at the given
-// points from the top left corner of the displayed page.
+// TestPlacement renders the sealed file and checks the position of the ink. The ink must be upright and at the given
+// position, in points from the top left corner of the displayed page.
 func TestPlacement(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

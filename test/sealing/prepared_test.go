@@ -76,7 +76,7 @@ func appended(t testing.TB, original []byte) ([]byte, manifest.Prepared) {
 }
 
 // TestSealPrepared checks that the sealed file begins with the prepared file, which begins with the original.
-// Verification reproduces the prepared file. If a byte of it is changed, the sealed file is invalid.
+// Verification must reproduce the prepared file, and must fail if a byte of it is changed.
 func TestSealPrepared(t *testing.T) {
 	t.Parallel()
 	original := tagged()
@@ -151,8 +151,8 @@ func TestSealPreparedDeclines(t *testing.T) {
 	require.NoError(t, out.Close())
 }
 
-// TestSealRewritten checks that, if a document's password was removed, its original is attached unchanged under an
-// unused name and compared during verification.
+// TestSealRewritten seals a document whose password was removed. The original must be attached unchanged under an
+// unused name, and compared during verification.
 func TestSealRewritten(t *testing.T) {
 	t.Parallel()
 	for name, tree := range map[string]string{"tree in the catalog": "<</Names[(original.pdf)4 0 R]>>", "tree of objects": "6 0 R"} {
@@ -225,7 +225,7 @@ func TestSealedFileIsUploadedAgain(t *testing.T) {
 }
 
 // TestSealRewritten_Signed checks that the certificate lists the signatures of an attached original, and that
-// verification compares its hash.
+// verification checks the original's hash.
 func TestSealRewritten_Signed(t *testing.T) {
 	t.Parallel()
 	at := sealkit.Now

@@ -18,8 +18,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestSealPreparedCorpus checks that files of other programs are sealed without their text tags and forms, and that
-// verification reproduces the prepared file. If a byte of it is changed, verification fails.
+// TestSealPreparedCorpus checks that files of other programs are sealed without their text tags and forms. Verification
+// must reproduce the prepared file, and must fail if a byte of it is changed.
 func TestSealPreparedCorpus(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../prepare/testdata/corpus/*.pdf")
@@ -86,7 +86,7 @@ func TestAdmitWhatOtherReadersPassOver(t *testing.T) {
 		require.NoError(t, err)
 		return b
 	}
-	// replaced replaces a text with another one that is padded with spaces to the same length, so that all offsets
+	// replaced replaces a string with another one that is padded with spaces to the same length, so that all offsets
 	// remain valid.
 	replaced := func(t *testing.T, b []byte, old, now string) []byte {
 		require.LessOrEqual(t, len(now), len(old))

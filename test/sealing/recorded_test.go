@@ -9,7 +9,7 @@ import (
 )
 
 // TestCompareRecorded checks that the comparison with the service's own record results in a separate finding, and that
-// a different record results in the verdict broken.
+// a different record results in the verdict "broken".
 func TestCompareRecorded(t *testing.T) {
 	t.Parallel()
 	later := verify.Finding{Check: verify.CheckLaterChanges, Code: "later_changes.annotations", Status: verify.Failed}

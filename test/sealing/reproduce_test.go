@@ -80,8 +80,8 @@ func TestExaminingIsBounded(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestAdditionsByOthers checks that additions by other programs result in the verdict altered, and not broken, and
-// that their kind is reported. The bytes before them are still valid.
+// TestAdditionsByOthers checks that additions by other programs result in the verdict "altered" rather than "broken",
+// and that their kind is reported. The bytes before them are still valid.
 func TestAdditionsByOthers(t *testing.T) {
 	t.Parallel()
 	a := sealkit.NewAuthority(t)

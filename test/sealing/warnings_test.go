@@ -10,8 +10,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestWarnings checks that content that programs may display differently results in a warning that contains the first
-// occurrence and the number of occurrences, and that a file without such content has no warnings.
+// TestWarnings checks that content that programs may display differently results in a warning with the first occurrence
+// and the number of occurrences.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	const bare = "/MediaBox[0 0 612 792]/Resources<<>>"

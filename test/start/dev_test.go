@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// make runs tools/dev in the same way as "make dev", but with a substitute for make, and returns the output. targets
-// contains the branches of the substitute's case statement.
+// make runs tools/dev in the same way as "make dev", but with a substitute for make, and returns the output. The
+// argument targets contains the branches of the substitute's case statement.
 func (m *machine) make(t *testing.T, targets string) (string, error) {
 	t.Helper()
 	for _, name := range []string{"cat", "chmod", "date", "grep", "mkdir", "mktemp", "mv", "nice", "rm", "sleep", "tail", "xargs"} {

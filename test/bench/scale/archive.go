@@ -214,8 +214,8 @@ func (b *bench) archiveSizes(ctx context.Context) (map[string]int64, error) {
 	})
 }
 
-// compareArchived restores some envelopes to the database, and reads them alternately with other envelopes that are
-// archived.
+// compareArchived restores some envelopes to the database. It compares reading them with reading other envelopes that
+// are still archived, alternating between the two.
 func (b *bench) compareArchived(ctx context.Context, refs []store.EnvelopeRef) error {
 	few := min(rounds, len(refs)/2)
 	restored, archived := refs[:few], refs[len(refs)-few:]

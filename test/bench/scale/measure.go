@@ -285,8 +285,8 @@ func (b *bench) plans(ctx context.Context) error {
 	return errors.Join(bad...)
 }
 
-// bare is the lower bound for a read. It runs the queries of the service in one transaction and one round trip, like
-// the service, but without the service's rules, and returns a response created by the service.
+// bare handles a read at the lowest possible cost. Like the service, it runs the queries in one transaction and one
+// round trip, but it applies none of the service's rules and returns a response that the service created earlier.
 func (b *bench) bare(w http.ResponseWriter, r *http.Request) {
 	app, id := r.PathValue("app"), r.PathValue("id")
 	read := func(rows pgx.Rows) error {

@@ -115,7 +115,8 @@ const (
 	JomoID     = "c6b8b2ef-7b64-4d2f-8a4c-1d9e3f5a7b21"
 )
 
-// Job returns the sealing job of an envelope with two signers and the given document. Additional events are in more.
+// Job returns the sealing job of an envelope with two signers and the given document. The events in more are added to
+// its audit trail.
 func Job(t testing.TB, original []byte, more ...map[string]any) seal.Job {
 	t.Helper()
 	sum := sha256.Sum256(original)
