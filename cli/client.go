@@ -310,7 +310,7 @@ func readFile(path string, most int64) ([]byte, error) {
 	defer func() { _ = f.Close() }() // opened only for reading
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(b)) > most {
-		err = fmt.Errorf("%s is larger than %d MB", path, most>>20)
+		err = fmt.Errorf("%s is larger than %d MiB", path, most>>20)
 	}
 	return b, err
 }

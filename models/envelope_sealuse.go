@@ -127,12 +127,12 @@ func (e *Envelope) checkCapacity() error {
 		return nil
 	case e.trailCapacity() < 0 && member == "":
 		return Reject(KindConflict, "audit_trail_full",
-			"The audit trail of this envelope is full: together with the other contents of the seal record, it is limited to %d MB. The envelope can still be signed, declined or voided.",
-			limits.Trail>>20)
+			"The audit trail of this envelope is full: together with the other contents of the seal record, it is limited to %d KiB. The envelope can still be signed, declined or voided.",
+			limits.Trail>>10)
 	case e.trailCapacity() < 0:
-		return tooLarge(member, "the envelope would be too large to seal: documents, recipients and fields, with their records, are limited to %d MB in total", limits.Trail>>20)
+		return tooLarge(member, "the envelope would be too large to seal: documents, recipients and fields, with their records, are limited to %d KiB in total", limits.Trail>>10)
 	case member != "" && e.Used.Texts+e.awaitedTexts(uuid.Nil) > limits.Texts:
-		return tooLarge("fields", "the envelope would be too large to seal: the default values of all fields are limited to %d MB in total", limits.Texts>>20)
+		return tooLarge("fields", "the envelope would be too large to seal: the default values of all fields are limited to %d MiB in total", limits.Texts>>20)
 	}
 	return nil
 }
@@ -164,13 +164,13 @@ func (e *Envelope) useValues(s *Signer, values []FieldValue, sizes map[string]in
 		}
 	}
 	if left := limits.Texts - use.Texts - e.awaitedTexts(s.ID); texts > left {
-		p.Add("fields", "the texts are %d KB in total, but the sealed documents can hold only %d KB: shorten the longest texts", kilobytes(texts), max(left, 0)>>10)
+		p.Add("fields", "the texts are %d KiB in total, but the sealed documents can contain only %d KiB: shorten the longest texts", kilobytes(texts), max(left, 0)>>10)
 	}
 	if left := limits.Pictures - use.Pictures - e.awaitedPictures(s.ID); pictures > left {
-		p.Add("fields", "the images are %d KB in total, but the sealed documents can hold only %d KB: use smaller or simpler images", kilobytes(pictures), max(left, 0)>>10)
+		p.Add("fields", "the images are %d KiB in total, but the sealed documents can contain only %d KiB: use smaller or simpler images", kilobytes(pictures), max(left, 0)>>10)
 	}
 	if copies > limits.Copies {
-		p.Add("fields", "the images of all fields are %d KB in total, but the limit is %d MB: use smaller images", kilobytes(copies), limits.Copies>>20)
+		p.Add("fields", "the images of all fields are %d KiB in total, but the limit is %d MiB: use smaller images", kilobytes(copies), limits.Copies>>20)
 	}
 	if err := p.Err(); err != nil {
 		return err

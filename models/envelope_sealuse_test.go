@@ -96,10 +96,10 @@ func TestSigners_LeaveRoomForOthers(t *testing.T) {
 		require.Equal(t, models.KindInvalid, rejected.Kind)
 		return strings.Join(rejected.Fields["fields"], " ")
 	}
-	assert.Contains(t, rejected(sign(0, limits.Pictures, 10)), "the images are 32768 KB in total, but the sealed documents can hold only 32512 KB")
-	assert.Contains(t, rejected(sign(0, 10, limits.Copies+1)), "the limit is 32 MB")
+	assert.Contains(t, rejected(sign(0, limits.Pictures, 10)), "the images are 32768 KiB in total, but the sealed documents can contain only 32512 KiB")
+	assert.Contains(t, rejected(sign(0, 10, limits.Copies+1)), "the limit is 32 MiB")
 	require.NoError(t, sign(0, limits.Pictures-2*128<<10, limits.Copies))
-	assert.Contains(t, rejected(sign(1, 200<<10, 10)), "can hold only 128 KB")
+	assert.Contains(t, rejected(sign(1, 200<<10, 10)), "can contain only 128 KiB")
 	require.NoError(t, sign(1, 128<<10, 10))
 	require.NoError(t, sign(2, 128<<10, 10))
 }
@@ -120,7 +120,7 @@ func TestSign_TextsBeyondTheRoom_AreRejected(t *testing.T) {
 		}
 		var rejected *models.Error
 		require.ErrorAs(t, err, &rejected)
-		require.Contains(t, strings.Join(rejected.Fields["fields"], " "), "the texts are 1 KB in total, but the sealed documents can hold only 0 KB")
+		require.Contains(t, strings.Join(rejected.Fields["fields"], " "), "the texts are 1 KiB in total, but the sealed documents can contain only 0 KiB")
 		require.NotEqual(t, models.SignerSigned, e.Signers[0].Status)
 	}
 }

@@ -63,9 +63,9 @@ func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size 
 	case count >= MaxAttachmentsPerField:
 		return Reject(KindInvalid, "too_many_attachments", "The field already has %d files. Remove one first.", MaxAttachmentsPerField)
 	case own > MaxSignerAttachments:
-		return Reject(KindTooLarge, "attachments_too_large", "The files of one signer can have at most %d MB in total.", MaxSignerAttachments>>20)
+		return Reject(KindTooLarge, "attachments_too_large", "The files of one signer are limited to %d MiB in total.", MaxSignerAttachments>>20)
 	case all > MaxEnvelopeAttachments:
-		return Reject(KindTooLarge, "attachments_too_large", "The files of all signers can have at most %d MB in total.", MaxEnvelopeAttachments>>20)
+		return Reject(KindTooLarge, "attachments_too_large", "The files of all signers are limited to %d MiB in total.", MaxEnvelopeAttachments>>20)
 	}
 	return nil
 }

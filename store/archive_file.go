@@ -144,7 +144,7 @@ func (c *archiveContent) values() []models.FieldValue {
 }
 
 // errTooLarge means that an envelope is too large for an archive.
-var errTooLarge = fmt.Errorf("it is larger than %d MB", maxArchive>>20)
+var errTooLarge = fmt.Errorf("it is larger than %d MiB", maxArchive>>20)
 
 // encode returns the content of an archive's file, encrypted with key.
 func (c *archiveContent) encode(key, binding []byte) ([]byte, error) {

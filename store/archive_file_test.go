@@ -371,7 +371,7 @@ func TestArchives_AreBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, most, size)
 	_, err = store.ArchiveOf(most - around + 1)
-	require.ErrorContains(t, err, "larger than 64 MB")
+	require.ErrorContains(t, err, "larger than 64 MiB")
 }
 
 // TestArchives_WithoutAFileStore_AreAnError checks that archiving without a file store fails and changes nothing.

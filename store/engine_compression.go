@@ -54,7 +54,7 @@ func decompress(stored []byte) ([]byte, error) {
 		return nil, fmt.Errorf("decompress: %w", err)
 	}
 	if len(plain) > maxCompressed {
-		return nil, fmt.Errorf("decompress: more than %d MB", maxCompressed>>20)
+		return nil, fmt.Errorf("decompress: data is larger than %d MiB", maxCompressed>>20)
 	}
 	return plain, nil
 }

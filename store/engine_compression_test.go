@@ -50,7 +50,7 @@ func TestCompression_RoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	_, err = store.Decompress(bomb.Bytes())
-	require.ErrorContains(t, err, "more than 32 MB")
+	require.ErrorContains(t, err, "larger than 32 MiB")
 }
 
 // TestWebhookBodies_AreCompressed checks that a webhook body is compressed to less than half its size, and that older

@@ -81,7 +81,7 @@ func TestRead(t *testing.T) {
 		"{}":                       "no submitters",
 		`{"submitters": [{}]}`:     "lists no documents",
 		`{"fields": [{"page": "`:   "not a DocuSeal template",
-		strings.Repeat(" ", 9<<20): "larger than 8 MB",
+		strings.Repeat(" ", 9<<20): "larger than 8 MiB",
 		`{"submitters": [{}], "schema": [{}], "fields": [` + strings.Repeat("{},", 2000) + "{}]}": "more than 2000 fields",
 	} {
 		_, err := docuseal.Read(strings.NewReader(text))

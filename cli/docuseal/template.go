@@ -112,7 +112,7 @@ func Read(r io.Reader) (*Template, error) {
 	case err != nil:
 		return nil, err
 	case len(b) > maxTemplate:
-		return nil, fmt.Errorf("the template is larger than %d MB", maxTemplate>>20)
+		return nil, fmt.Errorf("the template is larger than %d MiB", maxTemplate>>20)
 	}
 	var t Template
 	if err := json.Unmarshal(b, &t); err != nil {

@@ -140,7 +140,7 @@ func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) 
 			w.out.Put(ref, w.changed[ref])
 		}
 		if len(w.out.Bytes()) > maxSize {
-			return nil, nil, fmt.Errorf("%w: the prepared revision is larger than %d MB", pdf.ErrLimit, maxSize>>20)
+			return nil, nil, fmt.Errorf("%w: the prepared revision is larger than %d MiB", pdf.ErrLimit, maxSize>>20)
 		}
 	}
 	if err := w.out.Finish(root, nil, hash[:16]); err != nil {

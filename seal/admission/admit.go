@@ -88,7 +88,7 @@ func AdmitAttachment(ctx context.Context, r io.ReaderAt, size int64, lim Limits)
 // admit implements Admit and AdmitAttachment. It fails with *activeError if preparing the PDF would remove content.
 func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached bool) (Info, error) {
 	if size > lim.MaxBytes {
-		return Info{}, rejection.New(rejection.PDFTooLarge, fmt.Sprintf("The PDF is larger than %d MB.", lim.MaxBytes>>20))
+		return Info{}, rejection.New(rejection.PDFTooLarge, fmt.Sprintf("The PDF is larger than %d MiB.", lim.MaxBytes>>20))
 	}
 	reading, release := lim.Reading(ctx)
 	info, err := examine(reading, r, size, lim, attached)

@@ -175,7 +175,7 @@ func (n *inspector) stream(o pdf.Object) error {
 			return err
 		}
 		if large {
-			return rejection.New(rejection.PDFTooComplex, fmt.Sprintf("The PDF is too complex: the content of stream %d is larger than %d MB.", o.Ref.Num, maxContent>>20))
+			return rejection.New(rejection.PDFTooComplex, fmt.Sprintf("The PDF is too complex: the content of stream %d is larger than %d MiB.", o.Ref.Num, maxContent>>20))
 		}
 	}
 	return nil

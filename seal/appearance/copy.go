@@ -27,7 +27,7 @@ const (
 )
 
 // errCopyTooLarge reports that a saved document would exceed maxCopy.
-var errCopyTooLarge = rejection.New(rejection.PDFTooComplex, fmt.Sprintf("The PDF cannot be repaired: the new file would exceed %d MB.", maxCopy>>20))
+var errCopyTooLarge = rejection.New(rejection.PDFTooComplex, fmt.Sprintf("The PDF cannot be repaired: the new file would exceed %d MiB.", maxCopy>>20))
 
 // output receives a document saved by PDFium.
 type output struct {

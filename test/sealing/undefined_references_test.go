@@ -391,7 +391,7 @@ func TestContentBombs(t *testing.T) {
 		var rejected *rejection.Error
 		require.ErrorAs(t, err, &rejected, name)
 		require.Equal(t, rejection.PDFTooComplex, rejected.Code, rejected.Message)
-		require.Contains(t, rejected.Message, "64 MB")
+		require.Contains(t, rejected.Message, "64 MiB")
 	}
 }
 
