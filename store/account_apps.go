@@ -13,7 +13,6 @@ import (
 // AppRepository stores apps and their secrets, settings, branding, contacts and usage.
 type AppRepository struct{ *engine }
 
-// register registers the encrypted columns of apps.
 func (s *AppRepository) register() {
 	encryptSecrets(s.engine, "client_secrets", "cipher", labelClientSecret)
 	encryptRows(s.engine, func(v *models.App) encryptedRow {
@@ -126,9 +125,8 @@ func (s *AppRepository) App(ctx context.Context, id uuid.UUID) (*models.App, err
 	return a, wrap(err, "load app %s", id)
 }
 
-// SignInApp returns the app for a user's first sign-in through the provider. It is the app with the given client ID or,
-// if client is zero, the only app. If there is no such app, or if client is zero and there are several apps, it returns
-// models.ErrNotFound.
+// SignInApp returns the app that a user joins at the first sign-in through the provider. This is the app with the
+// given client ID or, if client is zero, the only app. It returns models.ErrNotFound unless exactly one app matches.
 func (s *AppRepository) SignInApp(ctx context.Context, client uuid.UUID) (*models.App, error) {
 	found, err := find[*models.App](whereNonZero(s.db.WithContext(ctx).Limit(2), "client_id = ?", client))
 	if err != nil {

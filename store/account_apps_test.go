@@ -85,8 +85,8 @@ func TestApps_AreValidated(t *testing.T) {
 	})
 }
 
-// TestClientSecrets checks that each secret is valid until its expiry, that the latest secret cannot be ended, and that
-// a secret authenticates only its own app.
+// TestClientSecrets checks that a secret authenticates only its own app and only until it expires, and that the latest
+// secret cannot be ended.
 func TestClientSecrets(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -151,8 +151,8 @@ func TestClientSecrets(t *testing.T) {
 	})
 }
 
-// TestPlans_AreCounted checks that each app's envelopes are counted by month up to the limit of its plan, and that an
-// app with an unknown plan cannot send envelopes.
+// TestPlans_AreCounted checks that an app can send as many envelopes a month as its plan permits, and none if its plan
+// is unknown.
 func TestPlans_AreCounted(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -212,7 +212,7 @@ func TestPeriodStart_IsUTCMonth(t *testing.T) {
 	assert.Equal(t, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), store.PeriodStart(time.Date(2026, 11, 30, 18, 59, 0, 0, west)))
 }
 
-// TestSignInApp checks that a first sign-in belongs to the named app, or to the only app if none is named.
+// TestSignInApp checks that a first sign-in selects the named app, or the only app if none is named.
 func TestSignInApp(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {

@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestBranding_BelongsToOneTenant checks that only the named settings change, that the logo is stored with its hash,
-// and that clearing the branding keeps the tenant's other settings and other tenants' branding.
+// TestBranding_BelongsToOneTenant checks that changing or clearing a tenant's branding affects neither the tenant's
+// other settings nor the branding of other tenants.
 func TestBranding_BelongsToOneTenant(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {

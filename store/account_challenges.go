@@ -16,7 +16,7 @@ const labelConsoleChallenge = "console-challenge"
 // Challenge is a stored sign-in challenge.
 type Challenge struct {
 	Kind models.ChallengeKind
-	// Answer is the random text that the response must contain. Holder is a secret of the browser or session that
+	// Answer is the random string that the response must contain. Holder is a secret of the browser or session that
 	// requested the challenge. Only their hashes are stored.
 	Answer, Holder string
 	User           *uuid.UUID // nil if not known yet
@@ -35,8 +35,7 @@ func (s *UserRepository) CreateChallenge(ctx context.Context, c Challenge, lifet
 }
 
 // TakeChallenge consumes the challenge that a response answers, and sets c.User and c.Data. It returns
-// models.ErrNotFound if there is no challenge of this kind for this holder, or if the challenge has expired or was
-// already used.
+// models.ErrNotFound unless this holder has an unused, unexpired challenge of this kind.
 func (s *UserRepository) TakeChallenge(ctx context.Context, c *Challenge) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		row, err := one[models.ConsoleChallenge](tx, "id = ? AND kind = ? AND holder = ? AND expires_at > ?", challengeID(c.Answer), c.Kind, hashOf(c.Holder), s.now())
@@ -47,7 +46,7 @@ func (s *UserRepository) TakeChallenge(ctx context.Context, c *Challenge) error 
 			return err
 		}
 		c.User = row.UserID
-		return requireRows(tx.Where("id = ?", row.ID).Delete(&models.ConsoleChallenge{}), models.ErrNotFound) // another request was faster
+		return requireRows(tx.Where("id = ?", row.ID).Delete(&models.ConsoleChallenge{}), models.ErrNotFound) // fails if another request has used the challenge
 	})
 	return wrap(err, "consume challenge")
 }

@@ -14,7 +14,6 @@ import (
 	"countersign/models"
 )
 
-// labelClientSecret is the encryption label of client secrets.
 const labelClientSecret = "client-secret"
 
 // ClientSecrets lists an app's valid client secrets without their values, newest first.

@@ -15,8 +15,8 @@ import (
 	"countersign/models"
 )
 
-// Limits for contacts. Contacts are encrypted, so lists of them are sorted and filtered by the process rather than by
-// the database.
+// Limits for contacts. Lists of contacts are sorted and filtered by the process rather than by the database, because
+// contacts are encrypted.
 const (
 	MaxContacts    = 50_000
 	MaxContactPage = 1000
@@ -119,8 +119,8 @@ func (s *AppRepository) contactKeys(app uuid.UUID, email string) []string {
 	return s.addressKeys("contacts "+app.String(), email)
 }
 
-// rehashContact updates the lookup hash of a contact. It deletes the contact if another row has the same address under
-// the newest key, which happens if processes with different keys created both rows at the same time.
+// rehashContact updates a contact's lookup hash to the newest key. If another row already has that hash, it deletes
+// the contact. Such duplicates arise if processes with different keys create the same contact.
 func (s *AppRepository) rehashContact(tx *gorm.DB, c *models.Contact) error {
 	c.EmailKey = s.contactKeys(c.AppID, c.Email)[0]
 	others, err := count(tx.Model(c).Where("app_id = ? AND email_key = ? AND id <> ?", c.AppID, c.EmailKey, c.ID))

@@ -46,8 +46,8 @@ func TestContacts(t *testing.T) {
 	})
 }
 
-// TestContacts_AreLimited checks that the number of an app's contacts is limited, because they are searched outside the
-// database, and that existing contacts can still be changed at the limit.
+// TestContacts_AreLimited checks that the number of an app's contacts is limited, and that existing contacts can be
+// changed when the limit is reached.
 func TestContacts_AreLimited(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, d database) {
@@ -100,8 +100,8 @@ func TestContacts_AreLimited(t *testing.T) {
 	})
 }
 
-// TestContacts_BelongToTheirApp checks that loading a contact returns exactly the saved values, including the phone
-// number, and that several apps can have contacts with the same address.
+// TestContacts_BelongToTheirApp checks that a contact is loaded as it was saved, including the phone number, and that
+// several apps can have contacts with the same address.
 func TestContacts_BelongToTheirApp(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -43,7 +43,7 @@ type FactorState struct {
 // FactorState returns the state of a console user's second factors.
 func (s *UserRepository) FactorState(ctx context.Context, user uuid.UUID) (FactorState, error) {
 	var f FactorState
-	// SQL: the three subqueries of one statement read a single snapshot.
+	// SQL: the three values come from a single snapshot.
 	err := s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM console_factors WHERE id = ? AND confirmed_at IS NOT NULL) AS totp,
 		(SELECT COUNT(*) FROM console_passkeys WHERE user_id = ?) AS passkeys,
 		(SELECT COUNT(*) FROM console_recovery_codes WHERE user_id = ?) AS recovery_codes`, user, user, user).Scan(&f).Error
@@ -84,8 +84,8 @@ func (s *UserRepository) ConfirmFactor(ctx context.Context, user uuid.UUID, code
 	return recovery, wrap(err, "confirm second factor")
 }
 
-// ConsumeCode consumes a code of the console user's second factor, or a recovery code. It returns ErrCode if the code
-// is neither.
+// ConsumeCode consumes a code from the user's authenticator app, or a recovery code. For any other code, it returns
+// ErrCode.
 func (s *UserRepository) ConsumeCode(ctx context.Context, user uuid.UUID, code string) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		code = strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))

@@ -59,7 +59,7 @@ func TestSecondFactors(t *testing.T) {
 		_, err = s.ConfirmFactor(ctx, ada.ID, codeAt(t, first.Text, clock.Now()), uuid.Nil)
 		require.ErrorIs(t, err, store.ErrCode)
 
-		// Confirming ends the user's other sessions, and no sessions of other users.
+		// Confirming the factor ends the user's other sessions, but no session of another user.
 		var sessions []uuid.UUID
 		for _, u := range []uuid.UUID{ada.ID, ada.ID, bob.ID} {
 			v, err := s.StartConsoleSession(ctx, u, store.Device{}, time.Hour, nil)
@@ -99,7 +99,7 @@ func TestSecondFactors(t *testing.T) {
 		require.ErrorIs(t, s.ConsumeCode(ctx, ada.ID, recovery[1]), store.ErrCode)
 		require.NoError(t, s.ConsumeCode(ctx, bob.ID, bobs[0]))
 
-		// Removing the factor ends the user's other sessions, and no sessions of other users.
+		// Removing the factor ends the user's other sessions, but no session of another user.
 		kept := sessionsOf(t, s, ada.ID)[0]
 		another, err := s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil)
 		require.NoError(t, err)
@@ -113,8 +113,7 @@ func TestSecondFactors(t *testing.T) {
 	})
 }
 
-// TestConsoleSessions checks that a user can have sessions on several devices up to a limit, and that activity keeps
-// sessions valid.
+// TestConsoleSessions checks that a user can have a limited number of sessions, and that activity keeps them valid.
 func TestConsoleSessions(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

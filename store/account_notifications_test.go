@@ -55,9 +55,8 @@ func (f *fixture) notified(e *models.Envelope) (kinds []models.NotificationKind)
 	return kinds
 }
 
-// TestNotifications_FollowTheSettings checks that the transaction that records an event requests the notification
-// immediately or in the digest, according to the sender's settings, and that no notification is requested if an
-// application sent the envelope.
+// TestNotifications_FollowTheSettings checks that an event notifies the sender immediately or in the digest, according
+// to the sender's settings. If an application sent the envelope, nobody is notified.
 func TestNotifications_FollowTheSettings(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -94,8 +93,8 @@ func TestNotifications_FollowTheSettings(t *testing.T) {
 	})
 }
 
-// TestNotificationSettings_ChangeOnlyNamedMembers checks that a change keeps the settings that it does not name, that
-// an invalid change has no effect, and that the settings of a disabled user cannot be changed.
+// TestNotificationSettings_ChangeOnlyNamedMembers checks that a change keeps the settings that it does not name, and
+// that the settings of a disabled user cannot be changed.
 func TestNotificationSettings_ChangeOnlyNamedMembers(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -128,7 +127,7 @@ func TestNotificationSettings_ChangeOnlyNamedMembers(t *testing.T) {
 }
 
 // TestDigests_AreRequested checks that one digest is requested each morning if there were events, even if several
-// processes are running, and that a user who switches to immediate notifications still receives the pending digest.
+// processes are running. A user who switches to immediate notifications still receives the pending digest.
 func TestDigests_AreRequested(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -204,8 +203,7 @@ func TestEnvelopesOfBulkSends_NotifyOfProblems(t *testing.T) {
 }
 
 // TestUnsentNotifications_AreUnfinished checks that a notification whose workflow was lost is requested again with the
-// same ID, regardless of whether the workflow had started to send the email. A notification that was sent, rejected or
-// dropped is not requested again.
+// same ID, unless its email was already sent, rejected or dropped.
 func TestUnsentNotifications_AreUnfinished(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

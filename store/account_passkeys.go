@@ -55,7 +55,7 @@ func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasske
 	return recovery, wrap(err, "add passkey")
 }
 
-// UsePasskey records the use of a passkey and its new state. It returns ErrCode if the passkey was removed, or was used
+// UsePasskey records the use of a passkey and its new state. It returns ErrCode if the passkey was removed or was used
 // by another request in the meantime.
 func (s *UserRepository) UsePasskey(ctx context.Context, p *models.ConsolePasskey, state []byte) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {

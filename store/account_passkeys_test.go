@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestResetFactors_ConcernsOneUser checks that ResetFactors removes all second factors and recovery codes of a single
-// user, and ends all of that user's sessions except keep.
+// TestResetFactors_ConcernsOneUser checks that ResetFactors removes the factors of a single user, and ends all of that
+// user's sessions except keep.
 func TestResetFactors_ConcernsOneUser(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -43,7 +43,7 @@ func TestResetFactors_ConcernsOneUser(t *testing.T) {
 	})
 }
 
-// TestPasskeys_AreLimitedAndUsedInTurn checks that the number of a user's passkeys is limited, and that each state of a
+// TestPasskeys_AreLimitedAndUsedInTurn checks that a user can have a limited number of passkeys. Each state of a
 // passkey is accepted only once and only from its own user.
 func TestPasskeys_AreLimitedAndUsedInTurn(t *testing.T) {
 	t.Parallel()

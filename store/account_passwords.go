@@ -49,8 +49,7 @@ func (s *UserRepository) validatePassword(p models.Problems, path, text string, 
 // bcryptLimit is the number of bytes of a password that bcrypt takes into account.
 const bcryptLimit = 72
 
-// bcryptInput returns the input for bcrypt, which is the password, or its digest if the password exceeds bcrypt's
-// limit.
+// bcryptInput returns the password, or its digest if the password exceeds bcrypt's limit.
 func bcryptInput(text string) []byte {
 	if len(text) <= bcryptLimit {
 		return []byte(text)

@@ -43,7 +43,7 @@ func (s *UserRepository) UserOfProvider(ctx context.Context, id ProviderIdentity
 	if !errors.Is(err, models.ErrNotFound) {
 		return u, false, err
 	}
-	if u, created, err = s.createFromProvider(ctx, id); err == nil && !created { // another request created it, or it is not from the provider
+	if u, created, err = s.createFromProvider(ctx, id); err == nil && !created { // the user exists already
 		if u, err = s.userByIdentity(ctx, id); errors.Is(err, models.ErrNotFound) {
 			err = errAccountExists
 		}
@@ -105,8 +105,8 @@ func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIden
 	return u, created && err == nil, wrap(err, "create provider user")
 }
 
-// rejectDisabled rejects the address of a disabled account, so that a disabled user cannot return through the provider.
-// It has to decrypt every row to compare addresses.
+// rejectDisabled rejects the address of a disabled account, so that a disabled user cannot return through the
+// provider. It decrypts the address of each disabled user, because addresses cannot be compared in encrypted form.
 func (s *UserRepository) rejectDisabled(tx *gorm.DB, id ProviderIdentity) error {
 	var rows []models.ConsoleUser
 	return tx.Where("app_id = ? AND disabled_at IS NOT NULL", id.App).FindInBatches(&rows, 100, func(*gorm.DB, int) error {

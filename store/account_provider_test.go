@@ -10,8 +10,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestUserOfProvider checks that the first sign-in through the provider creates a user, that later sign-ins find this
-// user and assign the provider's role, and that nobody can take over or reactivate an account in this way.
+// TestUserOfProvider checks that the first sign-in through the provider creates a user, and that later sign-ins find
+// this user. No sign-in can take over or reactivate another account.
 func TestUserOfProvider(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {

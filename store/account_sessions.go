@@ -54,9 +54,8 @@ func (s *UserRepository) StartConsoleSession(ctx context.Context, user uuid.UUID
 	return session, wrap(err, "sign in")
 }
 
-// ConsoleSession returns a session and its user. It returns models.ErrNotFound if the session has exceeded its maximum
-// lifetime or the idle timeout, or if a user ended it. acting specifies that the user is performing an action, which
-// resets the idle timeout.
+// ConsoleSession returns a session and its user. It returns models.ErrNotFound if the session was ended, is too old or
+// has been idle for too long. If acting is set, the user is performing an action, which resets the idle timeout.
 func (s *UserRepository) ConsoleSession(ctx context.Context, id uuid.UUID, idle time.Duration, acting bool) (*ActiveSession, error) {
 	var row struct {
 		models.ConsoleSession

@@ -28,8 +28,8 @@ func (s *AppRepository) usage(ctx context.Context, app uuid.UUID, column string)
 	return n, wrap(err, "load usage")
 }
 
-// countEnvelope counts a sent envelope against the app's plan, and rejects it if the limit is reached. An envelope that
-// was reserved by a bulk send counts in the period of the reservation.
+// countEnvelope counts a sent envelope against the app's plan, and rejects it if the limit is reached. An envelope
+// that a bulk send reserved counts in the period of the reservation.
 func (s *AppRepository) countEnvelope(t *transaction, app uuid.UUID, at time.Time) error {
 	if t.reservedIn != "" {
 		t.execOne("UPDATE usage SET envelopes = envelopes + 1, reserved = reserved - 1 WHERE app_id = $1 AND period_start = $2", app, t.reservedIn)

@@ -21,7 +21,6 @@ type UserRepository struct {
 	apps *AppRepository
 }
 
-// register registers the encrypted columns of console users.
 func (s *UserRepository) register() {
 	encryptSecrets(s.engine, "console_factors", "secret", labelConsoleFactor)
 	encryptSecrets(s.engine, "console_sessions", "device", labelConsoleDevice)
@@ -153,7 +152,7 @@ func (s *UserRepository) CreateUser(ctx context.Context, app uuid.UUID, email, n
 func (s *UserRepository) Login(ctx context.Context, email, password string) (*models.ConsoleUser, error) {
 	p := models.Problems{}
 	models.CheckEmail(p, "", strings.TrimSpace(email))
-	if len(p) > 0 { // cannot belong to any user, so it is not sent to the database
+	if len(p) > 0 { // an invalid address, which no user can have
 		email = ""
 	}
 	u, err := first[models.ConsoleUser](s.db.WithContext(ctx).Where("email_key IN ? AND disabled_at IS NULL AND oidc_subject IS NULL", s.userKeys(email)))

@@ -188,8 +188,8 @@ func TestLongPasswords_AreDistinguished(t *testing.T) {
 	})
 }
 
-// TestLeakedPasswords checks that a password in the list is rejected, and that every password is rejected if the list
-// cannot be read.
+// TestLeakedPasswords checks that a leaked password is rejected, and that every password is rejected if the list of
+// leaked passwords cannot be read.
 func TestLeakedPasswords(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

@@ -24,18 +24,17 @@ import (
 // ArchiveRepository stores the records of archives, and reads and restores archived rows.
 type ArchiveRepository struct{ *engine }
 
-// register registers the encrypted columns of archives.
 func (s *ArchiveRepository) register() {
 	encryptSecrets(s.engine, "envelope_archives", "key", labelArchiveKey)
 }
 
-// An archive is a file with the audit events of an envelope that has ended, and the values that its signers entered.
-// The envelope's row, recipients, fields and documents remain in the database for lists and searches.
+// An archive is a file with the audit events of an ended envelope and the values that its signers entered. The
+// envelope's row, recipients, fields and documents remain in the database for lists and searches.
 //
 // The file consists of archiveMagic and the content, which is JSON compressed with gzip and encrypted with AES-256-GCM
 // (random nonce). Each archive has its own key, and the encryption is bound to the envelope and the archive. The
-// archive's row contains the key, encrypted with the master key. Once the key has been deleted from the row, no copy of
-// the file can be read.
+// archive's row contains the key, encrypted with the master key. Once the key has been deleted from the row, no copy
+// of the file can be decrypted.
 
 const (
 	archiveMagic  = "CSarch1\n"
@@ -43,8 +42,7 @@ const (
 	// ArchiveSuffix is the suffix of the names of archive files.
 	ArchiveSuffix = ".csa"
 	// maxArchive is the maximum size of an archive's JSON.
-	maxArchive = 64 << 20
-	// labelArchiveKey is the encryption label of archive keys.
+	maxArchive      = 64 << 20
 	labelArchiveKey = "archive-key"
 )
 
@@ -178,7 +176,6 @@ func archiveCipher(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// newArchiveKey returns a new key for an archive.
 func newArchiveKey() []byte {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
@@ -232,8 +229,8 @@ func (e *ArchiveError) Error() string {
 	return fmt.Sprintf("the archive of envelope %s, file %s, %s", e.EnvelopeID, e.Key, e.Problem)
 }
 
-// ErrArchiveUnreachable means that the file store cannot currently provide the file of an archive. The file itself may
-// be intact.
+// ErrArchiveUnreachable means that the file store cannot currently provide an archive's file. The file itself may be
+// intact.
 var ErrArchiveUnreachable = errors.New("the archive cannot be read from the file store")
 
 // errNotArchived means that an envelope is not, or is no longer, archived.
@@ -308,13 +305,13 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 	return c, nil
 }
 
-// archiveAttempts is the maximum number of attempts to read the rows and then the archive. An envelope can be moved
-// between the two reads.
+// archiveAttempts is the maximum number of attempts to find an envelope's rows. An attempt fails if the envelope is
+// restored between reading the rows and reading the archive.
 const archiveAttempts = 4
 
-// rowsOrArchive returns the result of rows. If the result is empty and the envelope has ended, it returns the content
-// of the envelope's archive. An envelope can be archived or restored at any time, so rowsOrArchive returns an empty
-// result only if a single snapshot contained neither rows nor an archive of the envelope.
+// rowsOrArchive returns the rows that the function rows loads. If there are none and the envelope has ended, it
+// returns the content of the envelope's archive. An envelope can be archived or restored at any time, so the result is
+// empty only if one snapshot contained neither rows nor an archive of the envelope.
 func rowsOrArchive[T any](ctx context.Context, s *ArchiveRepository, e *models.Envelope, rows func(*gorm.DB) ([]T, error), archived func(*archiveContent) []T) ([]T, error) {
 	out, err := rows(s.db.WithContext(ctx))
 	if err != nil || len(out) > 0 || !e.Status.Terminal() {

@@ -31,7 +31,7 @@ type archiveFixture struct {
 	dir   string // directory of the file store
 	files *brokenFiles
 	ended []store.EnvelopeRef
-	// completed is the element of ended that was signed by two signers, one of them with a picture.
+	// completed is the element of ended that two signers signed, one of them with a picture.
 	completed *models.Envelope
 }
 
@@ -112,7 +112,6 @@ func (f *archiveFixture) archiveAll() {
 	}
 }
 
-// kept returns the keys of the archive files.
 func (f *archiveFixture) kept() []string {
 	f.t.Helper()
 	keys, err := f.files.List(f.t.Context(), blob.Archives)
@@ -237,8 +236,8 @@ func TestValues_OfEnvelopeRestoredAfterLoad(t *testing.T) {
 	})
 }
 
-// TestArchive_KeepsRowsAfterSlowWrite checks that the rows are kept if writing the file took more than an hour, because
-// a sweep may be about to remove the file.
+// TestArchive_KeepsRowsAfterSlowWrite checks that the rows are kept if writing the file took more than an hour. A
+// sweep could remove a file of that age.
 func TestArchive_KeepsRowsAfterSlowWrite(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -252,8 +251,8 @@ func TestArchive_KeepsRowsAfterSlowWrite(t *testing.T) {
 	})
 }
 
-// TestDamagedArchive_IsReported checks that reading a damaged archive is an error rather than an empty result, and that
-// an envelope with a broken audit chain is not archived.
+// TestDamagedArchive_IsReported checks that reading a damaged archive fails instead of returning an empty result, and
+// that an envelope with a broken audit chain is not archived.
 func TestDamagedArchive_IsReported(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -318,8 +317,8 @@ func TestDamagedArchive_IsReported(t *testing.T) {
 	})
 }
 
-// TestArchives_SurviveMasterKeyReplacement checks that archive keys are re-encrypted like other secrets, and that the
-// files do not change.
+// TestArchives_SurviveMasterKeyReplacement checks that replacing the master key re-encrypts the archive keys without
+// changing the files.
 func TestArchives_SurviveMasterKeyReplacement(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, d database) {
@@ -360,8 +359,8 @@ func TestArchives_SurviveMasterKeyReplacement(t *testing.T) {
 	})
 }
 
-// TestArchives_AreBounded checks that an archive with 64 MB of JSON can be written and read, and that one additional
-// byte is rejected.
+// TestArchives_AreBounded checks that an archive with 64 MB of JSON is accepted, and one with an additional byte is
+// rejected.
 func TestArchives_AreBounded(t *testing.T) {
 	t.Parallel()
 	const most = 64 << 20

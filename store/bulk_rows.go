@@ -31,8 +31,8 @@ type BulkWork struct {
 	Backlog int
 }
 
-// BulkWork starts a queued bulk send, and returns its next n pending rows. It returns no rows unless the bulk send is
-// running. It counts the backlog up to bound.
+// BulkWork starts a queued bulk send, and returns its next n pending rows, or no rows if the bulk send is not running.
+// It counts the backlog only up to bound.
 func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bound int) (*BulkWork, error) {
 	w, err := inTransaction(ctx, s.engine, func(t *transaction) (*BulkWork, error) {
 		t.exec("UPDATE bulk_sends SET status = $3 WHERE id = $1 AND app_id = $2 AND status = $4", id, app, models.BulkRunning, models.BulkQueued)
@@ -81,8 +81,7 @@ func (s *BulkRepository) SendBulkRow(ctx context.Context, r *models.BulkRow, e *
 		t.reservedIn, t.bulk = r.ReservedIn, true
 		var webhooks []*models.Webhook
 		queueActiveWebhooks(&t.batch, &webhooks, e.AppID)
-		// Check the condition first. This keeps the cost low for a row that is not pending, and ensures that no update
-		// is lost.
+		// Check the condition before doing more work, so that a row that is not pending costs little.
 		if err := t.send(); err != nil {
 			return rowNotPending(err)
 		}
@@ -136,7 +135,6 @@ func (s *BulkRepository) BulkRows(ctx context.Context, id uuid.UUID, status mode
 	return rows, wrap(err, "list rows of bulk send %s", id)
 }
 
-// bulkRowsAfter returns the query of BulkRows.
 func bulkRowsAfter(db *gorm.DB, id uuid.UUID, status models.BulkRowStatus, after int) *gorm.DB {
 	q := db.Model(&models.BulkRow{}).Omit("data").Where("bulk_send_id = ? AND position > ?", id, after)
 	return whereNonZero(q, "status = ?", status).Order("position")

@@ -14,9 +14,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCleanup_RemovesOldBulkData checks that the data of rows that failed before the history period is removed, that
-// the rows and their errors are kept, and that retrying such rows is rejected. Rows that failed later can be retried,
-// and pending rows keep their data.
+// TestCleanup_RemovesOldBulkData checks that the data of a row is removed if the row failed before the history period.
+// The row and its error are kept, but the row cannot be retried. Other rows keep their data.
 func TestCleanup_RemovesOldBulkData(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -56,8 +55,8 @@ func TestCleanup_RemovesOldBulkData(t *testing.T) {
 	})
 }
 
-// TestBulkData_IsRemovedOrRetried checks that a retry that runs concurrently with the removal finds either all rows
-// with data or none, so that no row becomes pending without data.
+// TestBulkData_IsRemovedOrRetried checks that a retry that runs concurrently with the removal of data never makes a
+// row without data pending.
 func TestBulkData_IsRemovedOrRetried(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -150,7 +149,7 @@ func TestExternalIDsInUse(t *testing.T) {
 		for i := range 500 {
 			asked = append(asked, strconv.Itoa(i))
 		}
-		asked = append(asked, "b") // in the second page
+		asked = append(asked, "b") // exceeds one page
 		assert.Equal(t, map[string]bool{"a": true, "b": true}, must(s.ExternalIDsInUse(ctx, f.app.ID, "t", asked)))
 		assert.Empty(t, must(s.ExternalIDsInUse(ctx, f.app.ID, "u", asked)))
 		assert.Empty(t, must(s.ExternalIDsInUse(ctx, newID(), "t", asked)))

@@ -19,7 +19,6 @@ type BulkRepository struct {
 	templates *TemplateRepository
 }
 
-// register registers the encrypted columns of bulk sends.
 func (s *BulkRepository) register() {
 	encryptRows(s.engine, func(v *models.BulkRow) encryptedRow {
 		return encryptedRow{"bulk_send_rows", v.ID.String(), []encryptedColumn{{name: "data", text: &v.Data}}}
@@ -131,8 +130,7 @@ func countBulkRows(db *gorm.DB, ids ...uuid.UUID) (map[uuid.UUID]models.BulkCoun
 }
 
 // BulkSends lists up to limit of an app's bulk sends with their row counts, newest first. If tenant is not empty, only
-// bulk sends of that tenant are listed. The list contains only bulk sends older than after. If after is uuid.Nil, the
-// list starts with the newest one.
+// bulk sends of that tenant are listed. If after is not uuid.Nil, only bulk sends older than after are listed.
 func (s *BulkRepository) BulkSends(ctx context.Context, app uuid.UUID, tenant string, after uuid.UUID, limit int) (list []*BulkSendWithCounts, err error) {
 	err = s.fromReplica(ctx, func(s *engine) error {
 		return s.read(ctx, func(tx *gorm.DB) error {
@@ -148,14 +146,13 @@ func (s *BulkRepository) BulkSends(ctx context.Context, app uuid.UUID, tenant st
 	return list, wrap(err, "list bulk sends")
 }
 
-// bulkSendsAfter returns the query of BulkSends.
 func bulkSendsAfter(db *gorm.DB, app uuid.UUID, tenant string, after uuid.UUID) *gorm.DB {
 	q := whereNonZero(db.Model(&models.BulkSend{}).Where("app_id = ?", app), "tenant_id = ?", tenant)
 	return whereNonZero(q, "id < ?", after).Order("id DESC")
 }
 
-// ChangeBulkSend pauses, resumes or cancels a bulk send, or retries its failed rows. If check is not nil, it can reject
-// the change before anything is modified.
+// ChangeBulkSend pauses, resumes or cancels a bulk send, or retries its failed rows. A non-nil check can reject the
+// change before anything is modified.
 func (s *BulkRepository) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action models.BulkAction, check func(*models.BulkSend) error) (*BulkSendWithCounts, error) {
 	out, err := inTransaction(ctx, s.engine, func(t *transaction) (*BulkSendWithCounts, error) {
 		b, err := one[models.BulkSend](s.locked(t.gorm()), "id = ? AND app_id = ?", id, app)
@@ -253,8 +250,8 @@ func (s *BulkRepository) FinishBulkSend(ctx context.Context, app, id uuid.UUID) 
 	return finished, wrap(err, "finish bulk send %s", id)
 }
 
-// ignoreRejection returns nil for a rejected transition, because another process has already performed or prevented the
-// step. It returns other errors unchanged.
+// ignoreRejection returns nil for a rejected transition, because another process has already performed or prevented
+// the step. Other errors are returned unchanged.
 func ignoreRejection(err error) error {
 	if models.IsRejection(err) {
 		return nil

@@ -156,8 +156,8 @@ func TestBulkRows_AreSentOnce(t *testing.T) {
 	})
 }
 
-// TestBulkSends_FollowTheirState checks that a paused or canceled bulk send sends nothing, and that only a retry can
-// resume a bulk send that has ended.
+// TestBulkSends_FollowTheirState checks that a paused or canceled bulk send sends nothing, and that an ended bulk send
+// resumes only when its rows are retried.
 func TestBulkSends_FollowTheirState(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -202,7 +202,7 @@ func TestBulkSends_FollowTheirState(t *testing.T) {
 	})
 }
 
-// TestBulkSends_Complete checks that a bulk send completes with an event once no rows are pending, and that failed rows
+// TestBulkSends_Complete checks that a bulk send completes with an event when no row is pending, and that failed rows
 // can be retried with their data.
 func TestBulkSends_Complete(t *testing.T) {
 	t.Parallel()
@@ -254,8 +254,8 @@ func TestBulkSends_Complete(t *testing.T) {
 	})
 }
 
-// TestBulkSends_ReserveEnvelopes checks that, if the plan is limited, envelopes are reserved for all rows in the period
-// of the request. The reservation is released for rows that were sent, failed or were canceled.
+// TestBulkSends_ReserveEnvelopes checks that, under a limited plan, a bulk send reserves an envelope for each row. A
+// row that is sent, fails or is canceled releases its reservation.
 func TestBulkSends_ReserveEnvelopes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

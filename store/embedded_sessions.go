@@ -21,7 +21,7 @@ type EmbeddedRepository struct {
 // template in a builder session.
 
 // CreateEmbeddedSession stores an embedded session and fn's changes to its envelope in a single transaction. The
-// envelope is locked until the session is stored, so that the next change can revoke the session.
+// envelope stays locked until the session is stored, so that any later change can revoke the session.
 func (s *EmbeddedRepository) CreateEmbeddedSession(ctx context.Context, session *models.EmbeddedSession, fn func(*models.Envelope) error) error {
 	session.ID = s.newID()
 	err := s.envelopes.changing(ctx, func(t *transaction) error {

@@ -14,14 +14,14 @@ import (
 	"countersign/test/kit"
 )
 
-// embeds returns the change that prepares an embedded session for a signer, given the state in which the signer was
+// embeds returns the change that extends the link of a signer for an embedded session. seen is the signer as it was
 // loaded.
 func (f *fixture) embeds(seen *models.Signer) func(*models.Envelope) error {
 	return func(e *models.Envelope) error { return e.LinkUntil(f.act(), seen, f.clock.Now().Add(time.Hour)) }
 }
 
-// TestEmbeddedSession_IsNotTheSuccessors checks that a session is rejected if its signer was replaced after the signer
-// was loaded, so that the successor cannot use it.
+// TestEmbeddedSession_IsNotTheSuccessors checks that a session is rejected if its signer was replaced after being
+// loaded, so that the successor cannot use it.
 func TestEmbeddedSession_IsNotTheSuccessors(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -122,8 +122,8 @@ func TestEmbeddedSessions_WaitForReplacement(t *testing.T) {
 	assert.Equal(t, "signer_changed", rejectionOf(t, <-made))
 }
 
-// TestEmbeddedSessions_FoundByToken checks that sessions are found by their token, and that only the app and tenant
-// that created a session can end it.
+// TestEmbeddedSessions_FoundByToken checks that sessions are found by their token, and that only the app and tenant of
+// a session can end it.
 func TestEmbeddedSessions_FoundByToken(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -164,7 +164,7 @@ func TestEmbeddedSessions_FoundByToken(t *testing.T) {
 	})
 }
 
-// TestBuilderSessions_EndForTheirApp checks that a builder session is found by its token, and that only its own app and
+// TestBuilderSessions_EndForTheirApp checks that a builder session is found by its token, and that only its app and
 // tenant can end it.
 func TestBuilderSessions_EndForTheirApp(t *testing.T) {
 	t.Parallel()

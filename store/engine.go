@@ -35,7 +35,7 @@ type engine struct {
 	newID        func() uuid.UUID
 	archiveFiles blob.Store // nil if archives cannot be read
 	wake         chan struct{}
-	joined       *transaction // if not nil, every transaction is a step of it
+	joined       *transaction // if not nil, every transaction is part of it
 }
 
 func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
@@ -115,7 +115,7 @@ type Config struct {
 	// low cost.
 	PasswordCost int
 	// LeakedPasswords is the name of a file with passwords that console users cannot choose (see password.Leaked). If
-	// it is empty, no such list is used.
+	// it is empty, all other valid passwords are accepted.
 	LeakedPasswords string
 	// Plans contains the limits of the plans. The zero value means models.DefaultPlans.
 	Plans models.Plans

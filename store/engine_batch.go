@@ -49,9 +49,9 @@ func (b *batch) query(read func(row) error, query string, args ...any) {
 // back.
 var errLostUpdate = errors.New("store: the envelope was changed without holding its lock")
 
-// requireOneRow makes a statement fail inside the database, and thus before the commit that is sent with it. This
-// process learns the number of changed rows only after the commit. The SQL function require_one_row is part of the
-// schema, and fails with lostUpdateCode.
+// requireOneRow makes a statement fail in the database unless it changes exactly one row. The statement and the commit
+// are sent together, so this process learns the number of changed rows only after the commit. The SQL function
+// require_one_row is part of the schema, and fails with lostUpdateCode.
 const (
 	requireOneRow  = "WITH changed AS (%s RETURNING 1) SELECT require_one_row(count(*)) FROM changed"
 	lostUpdateCode = "U0001"
@@ -76,7 +76,7 @@ func sendTogether(ctx context.Context, c *pgx.Conn, statements []statement) erro
 				}
 			}
 			rows.Close()
-			if st.sql == "COMMIT" && rows.CommandTag().String() == "ROLLBACK" { // the error of an earlier statement was ignored
+			if st.sql == "COMMIT" && rows.CommandTag().String() == "ROLLBACK" { // an earlier statement failed
 				return pgx.ErrTxCommitRollback
 			}
 			return rows.Err()
@@ -114,8 +114,8 @@ func (b *batch) insert(table, conflict string, rows ...[]column) {
 	}
 }
 
-// insertIf adds the insertion of a row, which takes place only if a condition is true when the statement is executed.
-// Parameters of the condition are written as ?.
+// insertIf adds the insertion of a row under a condition that the database evaluates. Parameters of the condition are
+// written as ?.
 func (b *batch) insertIf(table string, columns []column, condition string, args ...any) {
 	all := make([]any, 0, len(columns)+len(args))
 	for _, c := range columns {

@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestChange_WithMissingRowWritesNothing checks that a change writes nothing if one of its rows was deleted by a writer
-// that did not hold the envelope's lock.
+// TestChange_WithMissingRowWritesNothing checks that a change writes nothing if another writer deleted one of its rows
+// without holding the envelope's lock.
 func TestChange_WithMissingRowWritesNothing(t *testing.T) {
 	t.Parallel()
 	url := kit.MigratedURL(t, "postgres")

@@ -27,7 +27,8 @@ func (c column) arg() any {
 	return reflect.ValueOf(c.value).Elem().Interface()
 }
 
-// inJSON stores a value as JSON text. A null value is stored as NULL, and so is an empty object if optional is set.
+// inJSON stores a value as JSON. A null value is stored as NULL. If optional is set, an empty object is also stored as
+// NULL.
 type inJSON struct {
 	value    any
 	optional bool

@@ -8,10 +8,9 @@ import (
 	"sync"
 )
 
-// Some columns are compressed before they are encrypted, because encrypted data cannot be compressed. For example,
-// webhook bodies are JSON in which names, IDs and addresses are repeated. Compressed data consists of the byte
-// deflated, followed by raw DEFLATE data (RFC 1951). JSON never begins with that byte, so uncompressed values can be
-// recognized.
+// Some columns are compressed before they are encrypted, because encrypted data cannot be compressed. An example is a
+// webhook body, which is JSON that repeats names, IDs and addresses. Compressed data consists of the byte deflated,
+// followed by raw DEFLATE data (RFC 1951). JSON never begins with that byte, so uncompressed values can be recognized.
 const (
 	deflated = 1
 	// maxCompressed is the maximum size of content that is compressed or decompressed, in bytes.
@@ -24,8 +23,8 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// compress returns the content in the form that is then encrypted. Content that is too long, or would not become
-// shorter, is returned unchanged.
+// compress returns the content in the form that is then encrypted. It returns the content unchanged if it is too long
+// or compression would not shorten it.
 func compress(plain []byte) []byte {
 	if len(plain) > maxCompressed {
 		return plain

@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCompression_RoundTrip checks that JSON of any length, incompressible content, and older uncompressed rows are
-// read back unchanged.
+// TestCompression_RoundTrip checks that JSON of any length, incompressible content, and uncompressed rows are read
+// back unchanged.
 func TestCompression_RoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, plain := range []string{
@@ -53,8 +53,8 @@ func TestCompression_RoundTrip(t *testing.T) {
 	require.ErrorContains(t, err, "larger than 32 MiB")
 }
 
-// TestWebhookBodies_AreCompressed checks that a webhook body is compressed to less than half its size, and that older
-// uncompressed bodies can still be read and re-encrypted.
+// TestWebhookBodies_AreCompressed checks that a webhook body is compressed to less than half its size, and that
+// uncompressed bodies can be read and re-encrypted.
 func TestWebhookBodies_AreCompressed(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

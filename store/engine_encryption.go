@@ -19,8 +19,8 @@ type encryptedColumn struct {
 	compressed bool // whether data is JSON to be compressed, see compress
 }
 
-// encryptedRow lists the encrypted columns of a row. The encryption of each value is bound to its column and row, so
-// that the value cannot be decrypted elsewhere.
+// encryptedRow lists the encrypted columns of a row. Each encrypted value is bound to its column and row, so that it
+// cannot be decrypted elsewhere.
 type encryptedRow struct {
 	table, key string
 	columns    []encryptedColumn
@@ -60,7 +60,7 @@ func (s *engine) encryptedRowOf(row any) encryptedRow {
 	return encryptedRow{}
 }
 
-// ownCopy replaces an optional text, which may be shared with other rows, with a copy, and returns the copy.
+// ownCopy replaces an optional string, which other rows may share, with a copy, and returns the copy.
 func ownCopy(p **string) *string {
 	if *p == nil {
 		return nil
@@ -72,7 +72,6 @@ func ownCopy(p **string) *string {
 
 func (r encryptedRow) label(c encryptedColumn) string { return r.table + "." + c.name + " " + r.key }
 
-// names returns the names of the columns.
 func (r encryptedRow) names() []string {
 	return mapSlice(r.columns, func(c encryptedColumn) string { return c.name })
 }
@@ -143,7 +142,7 @@ func (s *engine) addressKeys(scope, email string) []string {
 	return s.index.Hashes(scope, models.EmailKey(email))
 }
 
-// hashOf returns the hash that is stored for a text that is only compared, never read.
+// hashOf returns the hash of a string that is stored only for comparison.
 func hashOf(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return sum[:]

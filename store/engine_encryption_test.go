@@ -19,16 +19,15 @@ import (
 	"countersign/test/kit"
 )
 
-// personalData lists texts, in lowercase, that no table may contain in plain text. They are complete and partial
+// personalData lists strings, in lowercase, that no table may contain in plain text. They are complete and partial
 // addresses, phone numbers and values from scenario.
 var personalData = []string{
 	"ada.l@", "kitchen.example", "+442079460958", "2079460958", "clerk@staff.example", "staff.example", "owner@acme.example", "acme.example",
 	"grace", "grace.h@navy.example", "navy.example", "+12025550143", "4711 quiet lane", "a hand's stroke", "courier hand",
 }
 
-// scenario is a database that contains personal data everywhere the schema allows it. It has an app with a contact
-// address, a console user, a contact, a saved signature, and a completed envelope with deliveries whose endpoint echoed
-// the data.
+// scenario is a database that contains personal data everywhere the schema allows it. An endpoint has echoed the data
+// in its responses.
 type scenario struct {
 	*store.Store
 
@@ -306,8 +305,8 @@ func TestDatabase_ContainsNoPlainAddress(t *testing.T) {
 	})
 }
 
-// TestEncryptedValues_AreBoundToTheirRows checks that an encrypted value cannot be moved to another row, and that a
-// value is not re-encrypted when other columns of its row change.
+// TestEncryptedValues_AreBoundToTheirRows checks that an encrypted value cannot be moved to another row, and that
+// changing other columns of a row does not re-encrypt it.
 func TestEncryptedValues_AreBoundToTheirRows(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, d database) {

@@ -50,8 +50,8 @@ type idempotencyKey struct {
 	ExpiresAt   time.Time
 }
 
-// inFlightTimeout is the time without a response after which the process handling a request is considered dead, and a
-// retry replaces the request. The replaced request can no longer commit.
+// inFlightTimeout is the time after which a request without a response is considered abandoned. A retry then replaces
+// the request, which can no longer commit.
 const inFlightTimeout = 30 * time.Second
 
 const labelIdempotency = "idempotency"
@@ -69,8 +69,8 @@ var (
 )
 
 // ClaimKey claims a request, and stores its key for the duration keep. It returns the ID of the claim, and the stored
-// response if there is one. It returns an error if the request is still in progress, if it differs from the first
-// request, or if the first request was committed without a stored response.
+// response if there is one. It returns an error if the first request with the key is still in progress, had different
+// content, or was committed without a stored response.
 func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentRequest, keep time.Duration) (uuid.UUID, *StoredResponse, error) {
 	var id uuid.UUID
 	var answer *StoredResponse
@@ -162,7 +162,7 @@ func (s *IdempotencyRepository) ReleaseKey(ctx context.Context, id uuid.UUID, an
 const MaxStoredResponse = 8 << 20
 
 // commitKey records, in the request's transaction, that the request was committed. It also stores the response unless
-// it is nil or too long. The transaction fails if a retry has replaced the request.
+// the response is nil or too long. The transaction fails if a retry has replaced the request.
 func (s *engine) commitKey(t *transaction, key uuid.UUID, response *StoredResponse) error {
 	if key == uuid.Nil {
 		return nil

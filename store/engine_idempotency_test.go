@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRepeatedRequests_ReturnTheFirstResponse checks that a retry returns the stored response, that it is rejected
-// while the first request is running, and that it is executed after the key has expired.
+// TestRepeatedRequests_ReturnTheFirstResponse checks that a retry returns the stored response, and that a retry is
+// rejected while the first request is running.
 func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -43,7 +43,7 @@ func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 		clock.Add(inFlight - time.Microsecond)
 		rejected("idempotency_in_flight", r)
 
-		// The process is now considered dead. A retry replaces the request, which can no longer commit.
+		// The process is now considered dead. A retry replaces its request, which can no longer commit.
 		clock.Add(time.Microsecond)
 		second, answer, err := claim(r)
 		require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 		require.NoError(t, err)
 		d, err := s.PingWebhook(ctx, f.app.ID, hook.ID)
 		require.NoError(t, err)
-		fail := func() { // makes it possible to resend the delivery
+		fail := func() { // allows the delivery to be resent
 			now, _, _, err := s.Delivery(ctx, f.app, d.ID)
 			require.NoError(t, err)
 			_, err = s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: d.ID, At: clock.Now(), Status: 500}, models.DeliveryOutcome{WebhookID: hook.ID, Run: now.Run, Last: true})
@@ -149,7 +149,7 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 		require.NoError(t, err)
 		require.Nil(t, answer)
 
-		// A response that was not rendered is not stored, even though the request took effect.
+		// A response that was not rendered is not stored, although the request was committed.
 		r = request()
 		id, _, err = s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
@@ -168,8 +168,8 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 	})
 }
 
-// TestRestore_IsNoChangeOfTheRequest checks that restoring an archived envelope does not count as an effect of the
-// request.
+// TestRestore_IsNoChangeOfTheRequest checks that a request that only restores an archived envelope counts as having no
+// effect.
 func TestRestore_IsNoChangeOfTheRequest(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

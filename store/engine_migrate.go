@@ -37,8 +37,7 @@ func (s *engine) migrate(ctx context.Context) (int64, error) {
 }
 
 // migratedMeanwhile reports whether another process has migrated an SQLite database past the given version. SQLite
-// migrations use no lock. Each migration is one transaction, and if two processes run the same migration, the second
-// one fails.
+// migrations use no lock. If two processes run the same migration, the transaction of the second one fails.
 func migratedMeanwhile(ctx context.Context, p *goose.Provider, before int64) bool {
 	const limit, interval = 2 * time.Second, 20 * time.Millisecond // the other process may be about to commit
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -25,8 +25,8 @@ import (
 var update = flag.Bool("update", false, "add new migrations to testdata/migrations.sha256")
 
 // TestMigrationsOnlyGrow checks that a migration is never changed once a database may have run it.
-// testdata/migrations.sha256 lists their hashes. The flag -update appends the hashes of new migrations without changing
-// existing lines.
+// testdata/migrations.sha256 lists the hashes of all migrations. The flag -update appends the hashes of new
+// migrations.
 func TestMigrationsOnlyGrow(t *testing.T) {
 	t.Parallel()
 	const list = "testdata/migrations.sha256"
@@ -65,8 +65,8 @@ func TestMigrationsOnlyGrow(t *testing.T) {
 	assert.Empty(t, added.String(), "new migrations: run go test ./store -run TestMigrationsOnlyGrow -update")
 }
 
-// TestMigrate_ConfiguresThePlanner checks that the planner is configured even if the database was already migrated and
-// then restored from a dump, which does not contain these settings.
+// TestMigrate_ConfiguresThePlanner checks that the planner is configured even if the database is already migrated. A
+// database restored from a dump lacks these settings.
 func TestMigrate_ConfiguresThePlanner(t *testing.T) {
 	t.Parallel()
 	open := func(url string) *store.Store {
@@ -98,8 +98,7 @@ func TestMigrate_ConfiguresThePlanner(t *testing.T) {
 	require.Empty(t, sqlite)
 }
 
-// TestMigrate_ConcurrentProcesses checks that processes that start at the same time all migrate an empty database to
-// the same version.
+// TestMigrate_ConcurrentProcesses checks that several processes that start together can migrate an empty database.
 func TestMigrate_ConcurrentProcesses(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -126,7 +125,7 @@ func TestMigrate_ConcurrentProcesses(t *testing.T) {
 	}
 }
 
-// TestAuditEvents_AreAppendOnly checks that the databases themselves reject updates and deletions of audit events.
+// TestAuditEvents_AreAppendOnly checks that both databases reject updates and deletions of audit events.
 func TestAuditEvents_AreAppendOnly(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -166,8 +165,8 @@ func TestAuditEvents_AreAppendOnly(t *testing.T) {
 	}
 }
 
-// TestAwaitMigration_OfAnotherProcess checks that a migration by another process is detected, and that waiting for it
-// stops when the context ends.
+// TestAwaitMigration_OfAnotherProcess checks that a migration by another process is detected, and that the wait for it
+// ends with the context.
 func TestAwaitMigration_OfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

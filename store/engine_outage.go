@@ -15,8 +15,7 @@ import (
 	sqlitelib "modernc.org/sqlite/lib"
 )
 
-// transientStates lists the PostgreSQL SQLSTATE codes and code classes after which the same transaction may succeed
-// later.
+// transientStates lists the PostgreSQL SQLSTATE codes and code classes of temporary errors.
 var transientStates = []string{
 	"08",    // connection exception
 	"40",    // transaction rollback: serialization failure, deadlock
@@ -27,8 +26,8 @@ var transientStates = []string{
 	"58030", // input or output error of the server
 }
 
-// Unavailable reports whether an error means that the database or the file store is temporarily not responding or full,
-// so that a retry may succeed.
+// Unavailable reports whether an error is temporary: the database or the file store is full or does not respond, so
+// that a retry may succeed.
 func Unavailable(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return len(pg.Code) == 5 && (slices.Contains(transientStates, pg.Code[:2]) || slices.Contains(transientStates, pg.Code))

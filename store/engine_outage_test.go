@@ -21,7 +21,6 @@ import (
 	"countersign/store"
 )
 
-// TestUnavailable_DistinguishesTemporaryErrors checks that temporary errors are distinguished from permanent ones.
 func TestUnavailable_DistinguishesTemporaryErrors(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{

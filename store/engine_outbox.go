@@ -11,11 +11,11 @@ import (
 	"countersign/models"
 )
 
-// outboxHorizon is longer than any postponement. If a row is due even later, it was written before the clock was set
+// outboxHorizon is longer than any postponement. A row that is due even later was written before the clock was set
 // back, and is treated as due now.
 const outboxHorizon = 5 * time.Minute
 
-// addOutbox adds rows with the trace context in which they are written, and wakes the dispatcher after the commit.
+// addOutbox adds rows with the current trace context, and wakes the dispatcher after the commit.
 func addOutbox(t *transaction, rows ...models.OutboxRow) {
 	if len(rows) == 0 {
 		return
@@ -31,9 +31,9 @@ func completeOutboxRow(t *transaction, r *models.OutboxRow) {
 	r.FairnessKey, r.Refs.Trace = r.Refs.FairnessKey(), tracing.Traceparent(t.ctx)
 }
 
-// claimed selects the rows to claim. These are due rows that are the oldest for their key. The lanes alternate, so that
-// a long lane does not delay the others. On PostgreSQL, the query steps through the lanes in the index, and claims an
-// equal share of rows from the beginning of each lane. It skips rows that another process is claiming.
+// claimed selects the rows to claim. These are due rows that are the oldest for their key. The lanes alternate, so
+// that a long lane does not delay the others. On PostgreSQL, the query visits the lanes in index order, and claims an
+// equal number of rows from the beginning of each lane. It skips rows that another process is claiming.
 const (
 	outboxDue       = `(not_before <= @now OR not_before > @horizon) AND NOT EXISTS (SELECT 1 FROM outbox AS p WHERE p.key = o.key AND p.seq < o.seq)`
 	claimedSQLite   = `SELECT seq FROM outbox AS o WHERE ` + outboxDue + ` ORDER BY row_number() OVER (PARTITION BY lane ORDER BY seq), seq LIMIT @n`
@@ -49,9 +49,9 @@ const (
 		ORDER BY seq LIMIT @n`
 )
 
-// ClaimOutbox claims up to n due rows, and hides them from other processes for the duration lease. It claims at most
-// one row per key, which is always the oldest. If several lanes have waiting rows, it can return fewer rows than are
-// due, but it never returns an empty result while any row is due.
+// ClaimOutbox claims up to n due rows, and hides them from other processes for the duration lease. It claims only the
+// oldest row of each key. If rows of several lanes are waiting, it can return fewer rows than n, but the result is
+// never empty while any row is due.
 func (s *engine) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error) {
 	claimed := claimedSQLite
 	if s.postgres {
@@ -75,8 +75,7 @@ func (s *engine) RetryOutbox(ctx context.Context, seq int64, wait time.Duration)
 	return wrap(err, "release outbox row %d", seq)
 }
 
-// notQueued is a condition on the column that precedes it. It is true if no outbox row has the column's value as its
-// key.
+// notQueued completes a condition on the column that precedes it: no outbox row has the column's value as its key.
 const notQueued = " NOT IN (SELECT key FROM outbox)"
 
 // OutboxDepth returns the number of rows in the outbox, and the age of the oldest row.
@@ -108,7 +107,7 @@ func (s *engine) outboxRow(at time.Time, key uuid.UUID, kind models.OutboxKind, 
 	return models.OutboxRow{ID: s.newID(), Key: key, Kind: kind, Refs: refs, NotBefore: at, CreatedAt: at}
 }
 
-// requestedMail returns the columns of the email record for an email that an outbox row requests. Until the email is
+// requestedMail returns the columns of the record for an email that an outbox row requests. Until the email is
 // settled, reconciliation restarts its workflow if Temporal has lost it.
 func requestedMail(row *models.OutboxRow, recipient uuid.UUID, kind models.MailKind) []column {
 	m := models.Mail{ID: models.RequestedMailID(row.ID), EnvelopeID: row.Key, SignerID: recipient, Kind: kind, RequestID: &row.ID, CreatedAt: row.CreatedAt}

@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestOutbox_SchedulesKeysFairly checks that each claim contains rows of all three keys if the outbox contains many
-// rows for one endpoint, a few for another, and an envelope of another app.
+// TestOutbox_SchedulesKeysFairly checks that each claim contains rows of all three keys, although one endpoint has far
+// more rows than the other keys.
 func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -92,7 +92,7 @@ func drainLeased(t *testing.T, s *store.Store, clock *kit.Clock) []models.Outbox
 	return drainOutbox(t, s)
 }
 
-// TestPostpone_OneRow checks that releasing a row postpones only that row, and by at most five minutes.
+// TestPostpone_OneRow checks that RetryOutbox postpones a single row, and by at most five minutes.
 func TestPostpone_OneRow(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -121,8 +121,8 @@ func TestPostpone_OneRow(t *testing.T) {
 	})
 }
 
-// TestOutbox_ReportsPendingRows checks that the number of pending rows and the age of the oldest row are reported, and
-// that a row contains the ID of its signer and the lane of its app.
+// TestOutbox_ReportsPendingRows checks that OutboxDepth returns the number of rows and the age of the oldest, and that
+// a row contains its signer and lane.
 func TestOutbox_ReportsPendingRows(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

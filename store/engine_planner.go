@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// plannerLock is the key of the lock that serializes changes to the planner's settings, because PostgreSQL rejects
+// plannerLock is the key of the advisory lock for changes to the planner's settings, because PostgreSQL rejects
 // concurrent changes.
 const plannerLock = 7_518_020
 
-// quickPlans disables JIT compilation and parallel workers. The planner chooses them when it expects many rows, as in a
-// search of millions of envelopes, but the overhead of either one exceeds the duration of any query of the service. The
-// settings apply to the current user in the current database.
+// quickPlans disables JIT compilation and parallel workers. The planner chooses them if it expects many rows, as in a
+// search of millions of envelopes, but their overhead exceeds the duration of any query of the service. The settings
+// apply to the current user in the current database.
 const quickPlans = `DO $$
 BEGIN
     PERFORM pg_advisory_xact_lock(%d);

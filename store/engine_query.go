@@ -49,7 +49,7 @@ func one[T any](db *gorm.DB, where string, args ...any) (*T, error) {
 	return row, nil
 }
 
-// whereNonZero adds a condition on a value to a query, unless the value is the zero value.
+// whereNonZero adds a condition on a value to a query, unless the value is zero.
 func whereNonZero[V comparable](q *gorm.DB, where string, value V) *gorm.DB {
 	var none V
 	if value == none {
@@ -90,7 +90,7 @@ func mapNotFound(err error) error {
 	return err
 }
 
-// wrap adds the failed operation to an error. It returns nil if err is nil.
+// wrap adds the name of the failed operation to an error. It returns nil if err is nil.
 func wrap(err error, doing string, args ...any) error {
 	if err == nil {
 		return nil
@@ -98,7 +98,6 @@ func wrap(err error, doing string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(doing, args...), err)
 }
 
-// mapSlice returns the results of f for each element.
 func mapSlice[T, R any](all []T, f func(T) R) []R {
 	out := make([]R, 0, len(all))
 	for _, v := range all {
@@ -107,7 +106,6 @@ func mapSlice[T, R any](all []T, f func(T) R) []R {
 	return out
 }
 
-// pointers returns pointers to the elements of a slice.
 func pointers[T any](rows []T) []*T {
 	out := make([]*T, 0, len(rows))
 	for i := range rows {
@@ -116,7 +114,6 @@ func pointers[T any](rows []T) []*T {
 	return out
 }
 
-// setOf returns a set of the given keys.
 func setOf[K comparable](keys []K) map[K]bool {
 	out := make(map[K]bool, len(keys))
 	for _, k := range keys {
@@ -142,7 +139,7 @@ func (s *engine) forUpdate(lock bool) string {
 }
 
 // lockExternalID makes other transactions that use the same external ID in a table wait until this one ends, so that
-// they find its row. On SQLite, the immediate transaction suffices.
+// they find the row that it writes. On SQLite, the immediate transaction suffices.
 func (t *transaction) lockExternalID(table string, app uuid.UUID, tenant, externalID string) {
 	if t.engine.postgres {
 		t.exec("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", strings.Join([]string{table, app.String(), tenant, externalID}, "\n"))
@@ -159,11 +156,11 @@ func countUpTo(db, q *gorm.DB) (int64, error) {
 	return count(db.Table("(?) AS part", part))
 }
 
-// countLimit is the maximum total that is counted for a page.
+// countLimit is the number at which a page's total count stops.
 const countLimit = 10_000
 
-// firstID returns a lower bound for the version 7 UUIDs created at or after the given time. It is greater than any UUID
-// created at least a millisecond earlier.
+// firstID returns the lower bound of the version 7 UUIDs that are created at or after the given time. UUIDs created at
+// least a millisecond earlier are less than this bound.
 func firstID(at time.Time) uuid.UUID {
 	var id uuid.UUID
 	ms := max(at.UnixMilli(), 0)

@@ -10,8 +10,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRateLimitWindows_AreSeparate checks that windows are separated by key and start time, that released requests are
-// credited to their own window, and that no window contains a caller's address.
+// TestRateLimitWindows_AreSeparate checks that windows are separated by key and start time, and that no window
+// contains a caller's address.
 func TestRateLimitWindows_AreSeparate(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -53,8 +53,8 @@ func (r *replica) close() error {
 }
 
 // fromReplica calls list with an engine that reads from the replica. It first waits until the replica has replayed all
-// transactions committed before the call, so that a client can read its own writes through any process. If there is no
-// replica, if the replica does not catch up within replicaWait, or if it fails, list reads from the primary.
+// transactions committed before the call, so that a client sees its own writes through any process. Without a replica
+// that is running and up to date, list reads from the primary.
 func (s *engine) fromReplica(ctx context.Context, list func(*engine) error) error {
 	r := s.replica
 	if r == nil || s.now().UnixNano() < r.notBefore.Load() {
@@ -112,7 +112,7 @@ func (s *engine) waitForReplica(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("position of the replica: %w", err)
-		case !at.Standby: // promoted, and therefore no longer a copy
+		case !at.Standby: // promoted, so no longer a copy
 			return errNoStandby
 		case at.Ready:
 			return nil

@@ -66,7 +66,7 @@ func TestLists_FromReplica(t *testing.T) {
 		require.True(t, there)
 		return err
 	}
-	readThere := func() (n int) { // counts connections whose last statement ended a transaction, unlike the position query
+	readThere := func() (n int) { // counts connections whose last statement was a commit
 		t.Helper()
 		conn, err := pgx.Connect(ctx, standby.URL)
 		require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestLists_FromReplica(t *testing.T) {
 	}
 	require.Positive(t, readThere(), "the replica was read")
 
-	// A list that compacts many count changes does so on the primary, and does not mark the replica as failed.
+	// A list that compacts many count changes does so on the primary, and the replica does not count as failed.
 	const many = 201
 	busy := newApp()
 	for range many {
@@ -142,7 +142,7 @@ func TestLists_FromReplica(t *testing.T) {
 	sees()
 }
 
-// TestWeakDurability checks that settings that allow a crash to lose commits are reported.
+// TestWeakDurability checks that WeakDurability reports settings with which a crash can lose commits.
 func TestWeakDurability(t *testing.T) {
 	t.Parallel()
 	kit.Needs(t, kit.PostgresVariable)

@@ -20,12 +20,12 @@ const rewrapPage = 100
 type RewrapCounts struct {
 	Secrets int // client secrets, webhook secrets and keys of the service
 	Rows    int // rows with addresses, phone numbers or signed values
-	// Unreadable lists rows that are damaged or encrypted with a master key that is not configured, in the form "table
-	// key". They are not changed.
+	// Unreadable lists the rows that cannot be decrypted, in the form "table key". They are damaged or encrypted with
+	// a master key that is not configured, and are left unchanged.
 	Unreadable []string
 }
 
-// rewrapping collects the results of re-encryption. A row is listed only once even if its transaction is retried.
+// rewrapping collects the results of re-encryption. It lists a row only once even if the row's transaction is retried.
 type rewrapping struct {
 	counts     RewrapCounts
 	unreadable map[string]bool
@@ -67,8 +67,8 @@ func (s *engine) rewrapAll(ctx context.Context, r *rewrapping) error {
 	return nil
 }
 
-// eachPage calls page repeatedly, first with the zero key and then with the last key of the previous page, until page
-// returns no last key. It adds the number of changed rows to total.
+// eachPage calls the function page repeatedly, until it returns no last key. The first call has the zero key, and each
+// later call has the last key of the previous page. eachPage adds the number of changed rows to total.
 func eachPage[K comparable](ctx context.Context, total *int, page func(ctx context.Context, after K) (last K, n int, err error)) error {
 	var none, after K
 	for {
@@ -124,16 +124,15 @@ func secretsAfter(tx *gorm.DB, table, column, after string) *gorm.DB {
 	return whereNonZero(q, "id > ?", after).Order(table + ".id").Limit(rewrapPage)
 }
 
-// secretOf selects the row with a secret.
 func secretOf(tx *gorm.DB, table, id string) *gorm.DB { return tx.Table(table).Where("id = ?", id) }
 
 // rewrapRows registers the rows of T for re-encryption in the order of key, which consists of an ID, or of an app ID
-// and a name. rekey may be nil. Otherwise, it updates the hash of a decrypted row, or deletes the row.
+// and a name. The optional function rekey updates the hash of a decrypted row or deletes the row.
 func rewrapRows[T any](s *engine, key string, rekey func(*gorm.DB, *T) error) {
 	rewrapTable(s, key, rewrapRow(s, rekey))
 }
 
-// rewrapTable registers rewrap for the outdated rows in the table of T. The rows are processed page by page in the
+// rewrapTable registers the function rewrap for the outdated rows of T. It processes the rows page by page in the
 // order of key.
 func rewrapTable[T any](s *engine, key string, rewrap func(tx *gorm.DB, row *T) error) {
 	page := func(ctx context.Context, result *rewrapping, after string) (last string, n int, err error) {
@@ -170,7 +169,6 @@ func rewrapTable[T any](s *engine, key string, rewrap func(tx *gorm.DB, row *T) 
 	})
 }
 
-// tableOf returns the name of a model's table.
 func tableOf(tx *gorm.DB, row any) string {
 	statement := &gorm.Statement{DB: tx}
 	if err := statement.Parse(row); err != nil {
@@ -179,8 +177,8 @@ func tableOf(tx *gorm.DB, row any) string {
 	return statement.Table
 }
 
-// rewrapRow returns a function that re-encrypts a row. rekey may be nil. Otherwise, it updates the hash of a decrypted
-// row, or deletes the row.
+// rewrapRow returns a function that re-encrypts a row. The optional function rekey updates the hash of a decrypted row
+// or deletes the row.
 func rewrapRow[T any](s *engine, rekey func(*gorm.DB, *T) error) func(*gorm.DB, *T) error {
 	return func(tx *gorm.DB, row *T) error {
 		if err := decrypt(s, row); err != nil {

@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRewrap checks that, when the master key is replaced, secrets encrypted with the former key are re-encrypted with
-// the new one, and that the former key is no longer needed.
+// TestRewrap checks that, after Rewrap has applied a new master key to all secrets, the former key is no longer
+// needed.
 func TestRewrap(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, d database) {
@@ -86,7 +86,8 @@ func TestRewrap_NamesUnreadableRows(t *testing.T) {
 	})
 }
 
-// TestArchiveKeys_ReadThePrimaryKey checks that archive keys, and pages of them, are read without a full scan.
+// TestArchiveKeys_ReadThePrimaryKey checks that PostgreSQL finds archive keys through the primary key instead of a
+// full scan.
 func TestArchiveKeys_ReadThePrimaryKey(t *testing.T) {
 	t.Parallel()
 	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -107,8 +108,8 @@ func TestArchiveKeys_ReadThePrimaryKey(t *testing.T) {
 	})
 }
 
-// TestFormerMasterKeys_StillDecrypt checks that short links created with any former master key still work, and that a
-// contact is re-encrypted even if only its values were encrypted with a former key.
+// TestFormerMasterKeys_StillDecrypt checks that short links created with any former master key still work, and that
+// re-encryption also finds a contact of which only the values are outdated.
 func TestFormerMasterKeys_StillDecrypt(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, d database) {
@@ -150,7 +151,7 @@ func TestFormerMasterKeys_StillDecrypt(t *testing.T) {
 	})
 }
 
-// TestRewrap_SignIns checks that second factors and sessions remain valid after the master key is replaced.
+// TestRewrap_SignIns checks that second factors and sessions survive the replacement of the master key.
 func TestRewrap_SignIns(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, d database) {
@@ -183,8 +184,8 @@ func TestRewrap_SignIns(t *testing.T) {
 	})
 }
 
-// TestMasterKeyReplacement_FindsRowsOfBothKeys checks that rows with either key are found while the master key is being
-// replaced, that no row is created twice, and that the former key is not needed afterwards.
+// TestMasterKeyReplacement_FindsRowsOfBothKeys checks that rows with either master key are found during the
+// replacement, that no row is created twice, and that the former key is not needed afterwards.
 func TestMasterKeyReplacement_FindsRowsOfBothKeys(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, d database) {

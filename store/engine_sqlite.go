@@ -36,8 +36,8 @@ func openSQLite(cfg Config, gc *gorm.Config, writers *limit.Limit) (*gorm.DB, er
 	for _, p := range []string{"busy_timeout(10000)", "journal_mode(WAL)", "foreign_keys(1)", "synchronous(FULL)"} {
 		q.Add("_pragma", p)
 	}
-	// A transaction acquires the write lock when it begins. It therefore cannot deadlock, and cannot fail because another
-	// process has written since its first read.
+	// A transaction acquires the write lock when it begins. It therefore cannot deadlock, and cannot fail because
+	// another process has written since it first read.
 	q.Set("_txlock", "immediate")
 	q.Set("_time_format", "sqlite")
 	q.Set("_timezone", "UTC")
@@ -75,7 +75,7 @@ func (d dialect) Initialize(db *gorm.DB) error {
 	return nil
 }
 
-// Migrator implements gorm.Dialector.
+// DataTypeOf implements gorm.Dialector. Only the creation of tables would need it.
 func (d dialect) Migrator(db *gorm.DB) gorm.Migrator {
 	return migrator.Migrator{Config: migrator.Config{DB: db, Dialector: d}}
 }

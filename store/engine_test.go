@@ -12,8 +12,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestOpen_NamesInvalidDatabases checks that the error for an invalid database identifies the database, and that the
-// configured number of connections is used.
+// TestOpen_NamesInvalidDatabases checks that the error for an invalid database identifies the database.
 func TestOpen_NamesInvalidDatabases(t *testing.T) {
 	t.Parallel()
 	open := func(url string, conns int) (*store.Store, error) {

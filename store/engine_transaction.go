@@ -21,9 +21,9 @@ var (
 	readOnly = mode{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN"}
 )
 
-// transaction is a transaction on its own connection, which it acquires with its first statement. The batch is sent by
-// send, before the next GORM statement, or with the commit. On PostgreSQL, a transaction that only adds statements to
-// the batch takes a single round trip.
+// transaction is a transaction on its own connection, which it acquires for its first statement. It sends its batch
+// when send is called, before each GORM statement, and with the commit. On PostgreSQL, a transaction that only adds
+// statements to the batch takes a single round trip.
 type transaction struct {
 	batch
 
@@ -41,8 +41,8 @@ type transaction struct {
 	afterCommit []func()
 }
 
-// transact runs fn in a transaction, and commits if fn returns nil. On an engine that has joined a transaction, fn is a
-// step of that transaction, and its writes are committed together with it.
+// transact runs fn in a transaction, and commits if fn returns nil. If the engine has joined a transaction, fn is a
+// step of that transaction and is committed with it.
 func (s *engine) transact(ctx context.Context, m mode, fn func(*transaction) error) error {
 	if s.joined != nil {
 		return s.joined.step(m, fn)
@@ -80,15 +80,14 @@ func (s *engine) read(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.transact(ctx, readOnly, func(t *transaction) error { return fn(t.gorm()) })
 }
 
-// join returns an engine that reads and writes in the given transaction.
 func (s *engine) join(t *transaction) *engine {
 	e := *s
 	e.db, e.replica, e.joined = t.gorm(), nil, t
 	return &e
 }
 
-// step runs fn as part of the transaction. If fn fails, the transaction cannot be committed, because PostgreSQL aborts
-// a transaction after a failed statement, and because the batch may contain some of fn's writes.
+// step runs fn as part of the transaction. If fn fails, the transaction cannot be committed: PostgreSQL has aborted
+// it, or its batch contains some of fn's writes.
 func (t *transaction) step(m mode, fn func(*transaction) error) error {
 	err := fn(t)
 	if err == nil && m == readOnly {
@@ -154,7 +153,7 @@ func (t *transaction) close(ctx context.Context) (err error) {
 	return err
 }
 
-// rollbackLimit is the maximum time to wait for the response to a ROLLBACK.
+// rollbackLimit is the timeout of a ROLLBACK.
 const rollbackLimit = 5 * time.Second
 
 // rollback rolls back the transaction. If that fails, it closes the connection, which also ends the transaction.
@@ -255,7 +254,8 @@ func (c gormConn) QueryContext(ctx context.Context, query string, args ...any) (
 	return c.t.conn.QueryContext(ctx, query, args...)
 }
 
-// QueryRowContext implements gorm.ConnPool. An sql.Row can return an error only through its context.
+// QueryRowContext implements gorm.ConnPool. If sending the batch fails, it returns the error through the context,
+// because it cannot set the error of an sql.Row.
 func (c gormConn) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if err := c.t.send(); err != nil {
 		c.t.failed = err

@@ -14,8 +14,7 @@ import (
 )
 
 // TestExecute_IsOneTransaction checks that all calls for a request share a single transaction. Each call sees the
-// writes of earlier calls, whether they used GORM or a batch. Other transactions see the writes only after the commit,
-// and hooks also run only after the commit.
+// writes of earlier calls. Other transactions see the writes, and hooks run, only after the commit.
 func TestExecute_IsOneTransaction(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -57,7 +56,7 @@ func TestExecute_IsOneTransaction(t *testing.T) {
 }
 
 // TestExecute_RollsBack checks that all changes of a request are rolled back if a call fails, even if its error is
-// ignored, or if the response cannot be rendered.
+// ignored, or if rendering the response fails.
 func TestExecute_RollsBack(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -8,7 +8,7 @@ import (
 )
 
 // uuidCodec encodes and decodes a uuid.UUID as the 16 bytes of PostgreSQL's binary format. Without it, pgx would
-// convert each UUID to text, because the type implements driver.Valuer and sql.Scanner.
+// convert each UUID to a string, because the type implements driver.Valuer and sql.Scanner.
 type uuidCodec struct{ pgtype.UUIDCodec }
 
 // PlanEncode implements pgtype.Codec.

@@ -11,8 +11,8 @@ import (
 	"countersign/store"
 )
 
-// TestUUIDs_AreBytes checks that a UUID, nullable or not, is sent as 16 bytes in the binary format, and unchanged in
-// the text format, which some modes of the driver use.
+// TestUUIDs_AreBytes checks that UUIDs, including nullable ones, are sent as 16 bytes in the binary format. Some modes
+// of the driver use the text format, in which UUIDs are sent unchanged.
 func TestUUIDs_AreBytes(t *testing.T) {
 	t.Parallel()
 	m := pgtype.NewMap()

@@ -12,10 +12,10 @@ import (
 )
 
 // SQLite permits one writer at a time and has no queue. A waiting writer retries after a pause, and the first one to
-// retry after the lock is released acquires it. The writers in this process therefore wait in a queue. PostgreSQL needs
-// no such queue.
+// retry after a release acquires the lock. The writers in this process therefore wait in a queue. PostgreSQL needs no
+// such queue.
 
-// writeQueueLimit is the maximum time to wait for the lock. It corresponds to busy_timeout, which applies to other
+// writeQueueLimit is the maximum time to wait for the lock. It equals busy_timeout, which applies to waiting for other
 // processes.
 const writeQueueLimit = 10 * time.Second
 
@@ -53,7 +53,7 @@ func queueWrites(db *gorm.DB, writers *limit.Limit) error {
 		}
 	}
 	acquireUnlessRead := func(db *gorm.DB) {
-		// At this point, a statement that GORM builds itself still has no SQL text. Such a statement only reads.
+		// A statement that GORM builds itself still has no SQL here. Such a statement only reads.
 		if query := strings.TrimSpace(db.Statement.SQL.String()); query != "" && !strings.HasPrefix(query, "SELECT") {
 			acquire(db)
 		}

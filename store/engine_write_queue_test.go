@@ -21,8 +21,7 @@ func enqueue(write func()) {
 	synctest.Wait()
 }
 
-// lookBehind acquires the lock after write i, and checks that write i has finished and that no later write has finished
-// yet.
+// lookBehind acquires the lock after write i, and checks that write i has finished and no later write has.
 func lookBehind(ctx context.Context, s *store.Store, done []chan error, i int) error {
 	release, err := s.AcquireWrites(ctx)
 	if err != nil {
@@ -46,7 +45,7 @@ func lookBehind(ctx context.Context, s *store.Store, done []chan error, i int) e
 }
 
 // TestSQLite_WritersQueue checks that transactions, outbox claims and single statements write in order of arrival, and
-// that a writer whose context ends is skipped.
+// that a writer leaves the queue when its context ends.
 func TestSQLite_WritersQueue(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()
@@ -94,7 +93,7 @@ func TestSQLite_WritersQueue(t *testing.T) {
 		for i := range done {
 			k := kinds[i%len(kinds)]
 			enqueue(func() { done[i] <- k.do(ctx) })
-			// The next writer checks that this write has finished and that no later write has finished yet.
+			// The next writer checks that this write has finished and no later write has.
 			enqueue(func() { looked <- lookBehind(ctx, s, done, i) })
 			if i == len(done)/2 { // canceled in the middle of the queue
 				for _, k := range kinds {

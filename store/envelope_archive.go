@@ -23,11 +23,11 @@ var errMeanwhile = fmt.Errorf("%w: it was changed during archiving", ErrNotArchi
 // reason.
 var ErrNotArchivable = errors.New("the envelope cannot be archived")
 
-// Archive moves the audit events and values of an ended envelope to a file. It has no effect if the envelope is already
-// archived. It reads the file back and compares it with the rows. It then deletes the rows in the same transaction that
-// records the file. If it is interrupted before that, nobody can decrypt the file, and the sweep deletes it. It returns
-// ErrNotArchivable for an envelope that contradicts its audit chain, is too large, or has a value that cannot be
-// decrypted.
+// Archive moves the audit events and values of an ended envelope to a file. It has no effect if the envelope is
+// already archived. It compares the stored file with the rows before deleting them, and deletes them in the
+// transaction that records the file. If it is interrupted before that, nobody can decrypt the file, and the sweep
+// deletes it. It returns ErrNotArchivable for an envelope that contradicts its audit chain, is too large, or has a
+// value that cannot be decrypted.
 func (s *EnvelopeRepository) Archive(ctx context.Context, ref EnvelopeRef) error {
 	if err := s.archive(ctx, ref); err != nil {
 		if errors.Is(err, errUnreadable) {
@@ -103,7 +103,8 @@ func removeArchived(tx *gorm.DB, table string, model any, envelope uuid.UUID, n 
 	return result.Error
 }
 
-// storeArchive stores the content in the file store, reads it back and compares it. It returns the record to insert.
+// storeArchive stores the content in the file store, and compares the stored file with it. It returns the record to
+// insert.
 func (s *EnvelopeRepository) storeArchive(ctx context.Context, e *models.Envelope, c *archiveContent) (*Archive, error) {
 	key := newArchiveKey()
 	a := &Archive{

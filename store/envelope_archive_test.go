@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestArchiving_InterruptedLeavesDatabaseUnchanged checks that if archiving or restoring fails at any step, the
-// database is unchanged, at most one unrecorded file remains, and the operation can be repeated.
+// TestArchiving_InterruptedLeavesDatabaseUnchanged checks that a failure at any step of archiving or restoring leaves
+// the database unchanged and at most one unrecorded file. The operation can then be repeated.
 func TestArchiving_InterruptedLeavesDatabaseUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -99,8 +99,8 @@ func TestAuditEvents_CanOnlyBeArchived(t *testing.T) {
 	})
 }
 
-// TestUnreadableValue_IsNotArchived checks that an unreadable value is reported with its envelope, and does not prevent
-// other envelopes from being archived.
+// TestUnreadableValue_IsNotArchived checks that an unreadable value is reported with its envelope, and that other
+// envelopes are still archived.
 func TestUnreadableValue_IsNotArchived(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

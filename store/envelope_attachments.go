@@ -17,7 +17,6 @@ type AttachmentRepository struct {
 	envelopes *EnvelopeRepository
 }
 
-// register registers the encrypted columns of attachments.
 func (s *AttachmentRepository) register() {
 	encryptRows(s.engine, func(v *models.Attachment) encryptedRow {
 		return encryptedRow{"attachments", v.ID.String(), []encryptedColumn{{name: "name", text: &v.Name}}}
@@ -44,8 +43,8 @@ func attachmentColumns(a *models.Attachment) []column {
 	}
 }
 
-// saveAttachments adds the insertion of new attachments to a batch, and marks the attachments that are used in a
-// signature. ChangeAttachments has already locked the marked attachments.
+// saveAttachments adds the insertion of new attachments to a batch, and marks the attachments used in a signature,
+// which ChangeAttachments has locked.
 func saveAttachments(s *engine, b *batch, attached []*models.Attachment) {
 	for _, a := range attached {
 		if a.Used {
@@ -56,14 +55,14 @@ func saveAttachments(s *engine, b *batch, attached []*models.Attachment) {
 	}
 }
 
-// ChangeAttachments is like Change, but for uploading attachments or signing with them. It locks the envelope's
-// attachments and also passes them to fn.
+// ChangeAttachments is like Change, but is for uploading attachments or signing with them. It also locks the
+// envelope's attachments, and passes them to fn.
 func (s *AttachmentRepository) ChangeAttachments(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope, []*models.Attachment) error) (*models.Envelope, error) {
 	return s.envelopes.changeWith(ctx, app, id, loadOptions{attachments: true}, func(l *loaded) error { return fn(l.envelopes[0], l.attachments) })
 }
 
-// withdrawAttachments withdraws the files that a replaced signer attached without signing, because they do not belong
-// to the new signer. The next sweep deletes them.
+// withdrawAttachments withdraws the files that a replaced signer attached without signing, so that the new signer does
+// not sign with them. The next sweep deletes them.
 func withdrawAttachments(b *batch, _ *models.Envelope, ev *models.Event) {
 	if replacesSigner(ev) {
 		b.exec("UPDATE attachments SET withdrawn = $1 WHERE signer_id = $2 AND NOT used", true, ev.SignerID)
@@ -89,8 +88,8 @@ func (s *AttachmentRepository) RemoveAttachment(ctx context.Context, id uuid.UUI
 	return result.RowsAffected == 1, wrap(result.Error, "remove attachment %s", id)
 }
 
-// UnusedAttachments lists up to n attachments of all envelopes that are not used in a signature, either because they
-// were uploaded before the given time and never used, or because their signer was replaced. It is for operators.
+// UnusedAttachments lists up to n attachments of all envelopes that no signature uses. They were uploaded before the
+// given time, or their signer was replaced. It is for operators.
 func (s *AttachmentRepository) UnusedAttachments(ctx context.Context, before time.Time, n int) ([]*models.Attachment, error) {
 	out, err := findDecrypted[models.Attachment](s.engine, s.db.WithContext(ctx).Where("NOT used AND (withdrawn OR created_at < ?)", before.UTC()).Order("created_at").Limit(n))
 	return out, wrap(err, "list unused attachments")

@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestAttachments_BelongToTheirEnvelope checks that attachments are listed in order of upload, that they can be deleted
-// until they are used in a signature, and that they are purged together with their own envelope.
+// TestAttachments_BelongToTheirEnvelope checks that attachments are listed in order of upload, and can be deleted
+// until a signature uses them. Purging an envelope purges only its own attachments.
 func TestAttachments_BelongToTheirEnvelope(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

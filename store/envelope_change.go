@@ -22,7 +22,6 @@ type EnvelopeRepository struct {
 	effects       []effect
 }
 
-// register registers the encrypted columns of envelopes and saved signatures.
 func (s *EnvelopeRepository) register() {
 	encryptRows(s.engine, func(v *models.Signer) encryptedRow {
 		return encryptedRow{"signers", v.ID.String(), []encryptedColumn{
@@ -51,14 +50,14 @@ func (s *EnvelopeRepository) register() {
 }
 
 // Change locks and loads an envelope, calls fn, and saves the changes and events, in a single transaction. If fn
-// returns an error, nothing is changed and Change returns that error. If the envelope belongs to another app, Change
-// returns models.ErrNotFound. Changes are detected by comparison with the loaded values, so fn can either assign fields
-// or modify their contents in place.
+// returns an error, Change returns that error and changes nothing. If the envelope belongs to another app, Change
+// returns models.ErrNotFound. Change compares the envelope with its loaded values, so fn can assign fields or modify
+// their contents in place.
 func (s *EnvelopeRepository) Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error) {
 	return s.changeWith(ctx, app, id, loadOptions{}, func(l *loaded) error { return fn(l.envelopes[0]) })
 }
 
-// changeWith is like Change, but also loads the parts specified in o and passes them to fn.
+// changeWith is like Change, but also loads the data specified in o and passes it to fn.
 func (s *EnvelopeRepository) changeWith(ctx context.Context, app, id uuid.UUID, o loadOptions, fn func(*loaded) error) (*models.Envelope, error) {
 	var l *loaded
 	err := s.changing(ctx, func(t *transaction) (err error) {
@@ -104,7 +103,7 @@ func (s *EnvelopeRepository) change(t *transaction, app, id uuid.UUID, o loadOpt
 	if err := s.changeLoaded(t, e, l.webhooks, func(*models.Envelope) error { return fn(l) }); err != nil {
 		return nil, err
 	}
-	if o.events && e.Archived { // the envelope was not changed
+	if o.events && e.Archived { // the change had no effect
 		return l, s.addArchivedEvents(t, l)
 	}
 	return l, nil
@@ -130,8 +129,7 @@ func (s *EnvelopeRepository) Create(ctx context.Context, e *models.Envelope) err
 	return wrap(err, "create envelope %s", e.ID)
 }
 
-// createFor adds a new envelope to the transaction. webhooks contains the result of a query that is part of the same
-// batch or was sent earlier.
+// createFor adds a new envelope to the transaction. A query in the same batch, or one sent earlier, sets webhooks.
 func (s *EnvelopeRepository) createFor(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) (*EnvelopeWithEvents, error) {
 	holder := queueExternalID(t, e)
 	if err := t.send(); err != nil {
@@ -146,8 +144,8 @@ func (s *EnvelopeRepository) createFor(t *transaction, e *models.Envelope, webho
 	return &EnvelopeWithEvents{e, e.Events}, nil
 }
 
-// save adds to the transaction the differences from b, or everything if b is nil, together with the recorded events and
-// their effects. After the commit, it clears the recorded events of e.
+// save adds to the transaction what has changed since b, or the whole envelope if b is nil, together with the recorded
+// events and their effects. After the commit, it clears the recorded events of e.
 func (s *EnvelopeRepository) save(t *transaction, e *models.Envelope, b *loadedState, webhooks []*models.Webhook) error {
 	t.afterCommit = append(t.afterCommit, func() {
 		failpoint.Inject("store.committed")

@@ -154,8 +154,8 @@ func TestEnvelopeOfAnotherApp_IsNotFound(t *testing.T) {
 	})
 }
 
-// TestClosingActions_HaveOneWinner checks that exactly one action succeeds if sign, decline, void and expire run
-// concurrently on the same envelope.
+// TestClosingActions_HaveOneWinner checks that if sign, decline, void and expire run concurrently on an envelope,
+// exactly one of them succeeds.
 func TestClosingActions_HaveOneWinner(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -279,8 +279,8 @@ func TestOneTimeCodes_UnderParallelGuessing(t *testing.T) {
 	})
 }
 
-// TestUnchangedState_WritesNothing checks that a change that leaves the state unmodified writes no row, wakes no worker
-// and uses no connection.
+// TestUnchangedState_WritesNothing checks that a change without effect writes no row, wakes no worker and uses no
+// connection.
 func TestUnchangedState_WritesNothing(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -305,8 +305,8 @@ func TestUnchangedState_WritesNothing(t *testing.T) {
 	})
 }
 
-// TestChange_WithoutEffectWritesNothing checks that a change without effect writes nothing, and that a change is saved
-// if it records an event or modifies any part of the envelope.
+// TestChange_WithoutEffectWritesNothing checks that a change is saved if it records an event or modifies any part of
+// the envelope, and otherwise writes nothing.
 func TestChange_WithoutEffectWritesNothing(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -4,8 +4,8 @@ import (
 	"countersign/models"
 )
 
-// Columns of the envelope aggregate, which Change loads and saves, and of the rows that are written as a consequence in
-// the same transaction. The first column is the key.
+// Columns of the envelope aggregate, which Change loads and saves, and of the rows that the same transaction writes as
+// a consequence. The first column is the key.
 
 func envelopeColumns(e *models.Envelope) []column {
 	return []column{

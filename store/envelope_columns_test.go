@@ -12,8 +12,8 @@ import (
 	"countersign/store"
 )
 
-// TestRecipients_AreEncryptedAtRest checks that loading recipients returns the saved values. It also checks that the
-// addresses of hosts and former signers are encrypted, and are re-encrypted with a new master key.
+// TestRecipients_AreEncryptedAtRest checks that loading recipients returns the saved values. The addresses of hosts
+// and former signers are encrypted, and are re-encrypted with a new master key.
 func TestRecipients_AreEncryptedAtRest(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, d database) {

@@ -15,8 +15,8 @@ import (
 )
 
 // envelopeCountChange records that the number of envelopes with a status increased or decreased by one. Changes are
-// only ever inserted, so that envelopes of the same tenant do not wait for each other. A reader adds up the changes,
-// and compacts them into envelope_counts when there are many.
+// only inserted, never updated, so that envelopes of the same tenant do not wait for each other. A reader adds up the
+// changes, and compacts them into envelope_counts if there are many.
 type envelopeCountChange struct {
 	Seq      int64 // assigned by the database
 	AppID    uuid.UUID
@@ -25,7 +25,7 @@ type envelopeCountChange struct {
 	Change   int
 }
 
-// recordStatusChange records the change of an envelope's status from the given one, which is "" for a new envelope.
+// recordStatusChange records the change of an envelope's status. The previous status is "" for a new envelope.
 func recordStatusChange(b *batch, e *models.Envelope, from models.Status) {
 	if from == e.Status {
 		return
@@ -39,7 +39,7 @@ func recordStatusChange(b *batch, e *models.Envelope, from models.Status) {
 	})...)
 }
 
-// compactThreshold is the number of changes at which a reader compacts them.
+// compactThreshold is the number of changes from which a reader compacts them.
 const compactThreshold = 200
 
 // count returns the number of an app's envelopes. An empty tenant means all tenants, and no status means all statuses.
@@ -114,7 +114,7 @@ func (s *EnvelopeListRepository) CompactCounts(ctx context.Context) (int, error)
 		for _, c := range changes {
 			sums[of{c.AppID, c.TenantID, c.Status}] += c.Change
 		}
-		// A consistent order prevents deadlocks between concurrent processes.
+		// Acquiring locks in a consistent order prevents deadlocks between processes.
 		order := slices.SortedFunc(maps.Keys(sums), func(a, b of) int {
 			return cmp.Or(bytes.Compare(a.app[:], b.app[:]), cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.status, b.status))
 		})

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// Changes to a loaded envelope are detected by comparison with the loaded values, because a function can assign a
-// field, or modify a map, a slice or the target of a pointer in place.
+// Changes to a loaded envelope are detected by comparison with the loaded values, because a function can modify a map,
+// a slice or the target of a pointer without assigning the field.
 
 // loadedState is a copy of the loaded state of an envelope. It shares no memory with the envelope that a change
 // modifies.
@@ -34,7 +34,7 @@ func copiesByID[T identified](rows []*T) map[uuid.UUID]T {
 	return out
 }
 
-// clone copies a row and the contents of its stored fields. Fields that are not columns, such as the signers of an
+// clone copies a row and everything its stored fields refer to. Fields that are not columns, such as the signers of an
 // envelope, are not copied.
 func clone[T any](row *T) T {
 	out := *row
@@ -45,7 +45,6 @@ func clone[T any](row *T) T {
 	return out
 }
 
-// cloneInto replaces references in a value with copies of their targets.
 func cloneInto(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -84,7 +83,7 @@ func cloneInto(v reflect.Value) {
 	}
 }
 
-// referringMembers caches the result of referring for each type.
+// referringMembers caches the results of the function referring.
 var referringMembers sync.Map
 
 // referring returns the indexes of the stored fields of a struct that contain references.
@@ -114,8 +113,8 @@ func refers(t reflect.Type) bool {
 	return false
 }
 
-// unchanged reports whether a change modified no stored field and recorded no event. A loaded envelope has no recorded
-// events or values.
+// unchanged reports whether a change modified no stored field and recorded no event. An envelope is loaded without
+// events and values.
 func unchanged(e *models.Envelope, b *loadedState) bool {
 	return reflect.DeepEqual(*e, b.envelope) &&
 		same(e.Recipients(), b.signers) && same(e.Fields, b.fields) && same(e.Documents, b.documents)
@@ -150,8 +149,8 @@ func idOf[T identified](v *T) uuid.UUID {
 	return uuid.Nil
 }
 
-// saveRows adds the insertion of new rows and the update of changed rows. An update assigns only the changed columns,
-// because most columns are usually unchanged, and because encrypting the same value twice gives different results.
+// saveRows adds the insertion of new rows and the update of changed rows. An update assigns only the changed columns.
+// Most columns are usually unchanged, and encrypting the same value twice gives different results.
 func saveRows[T identified](s *engine, b *batch, table string, rows []*T, old map[uuid.UUID]T, columns func(*T) []column) {
 	var added [][]column
 	for _, v := range rows {
@@ -176,13 +175,12 @@ func changedColumns(columns, loaded []column) (at []int) {
 	return at
 }
 
-// pick returns the columns at the given indexes.
 func pick(columns []column, at []int) []column {
 	return mapSlice(at, func(i int) column { return columns[i] })
 }
 
-// removeRows adds the deletion of the parts that were removed from a draft. A deleted draft is also removed from the
-// search table.
+// removeRows adds the deletion of whatever was removed from a draft. It also removes a deleted draft from the search
+// table.
 func removeRows(b *batch, e *models.Envelope, was *loadedState) {
 	remove(b, "fields", e.Fields, was.fields) // first, because fields refer to signers
 	remove(b, "signers", e.Recipients(), was.signers)
@@ -192,8 +190,8 @@ func removeRows(b *batch, e *models.Envelope, was *loadedState) {
 	}
 }
 
-// freeOrderNumbers assigns temporary order numbers to documents that are reordered, because two documents of an
-// envelope must never have the same number, even between two statements.
+// freeOrderNumbers assigns temporary order numbers to documents that are being reordered. Otherwise, two documents of
+// an envelope would briefly have the same number, which the database rejects.
 func freeOrderNumbers(b *batch, e *models.Envelope, was *loadedState) {
 	for _, d := range e.Documents {
 		if old, ok := was.documents[d.ID]; ok && old.Order != d.Order {
@@ -202,7 +200,7 @@ func freeOrderNumbers(b *batch, e *models.Envelope, was *loadedState) {
 	}
 }
 
-// searchChanged reports whether the texts by which the envelope can be found have changed.
+// searchChanged reports whether the values by which the envelope can be found have changed.
 func searchChanged(e *models.Envelope, was *loadedState) bool {
 	if e.Status == models.StatusDeleted {
 		return false

@@ -181,8 +181,7 @@ func storedMembers(v reflect.Value) (out []reflect.Value) {
 	return out
 }
 
-// eachPlace calls visit for each location in a value at any depth. It passes a function that modifies the location in
-// place.
+// eachPlace calls visit for each location in a value at any depth. It passes a function that modifies the location.
 func eachPlace(path string, v reflect.Value, visit func(path string, change func())) {
 	alter := func(v reflect.Value) {
 		switch v.Kind() {
@@ -227,8 +226,8 @@ func eachPlace(path string, v reflect.Value, visit func(path string, change func
 	}
 }
 
-// TestChange_InPlaceIsSaved checks that Change compares values, so that a map, an element of a slice or the target of a
-// pointer can be modified without assigning the field.
+// TestChange_InPlaceIsSaved checks that Change saves a modified map, element of a slice or target of a pointer, even
+// if no field is assigned.
 func TestChange_InPlaceIsSaved(t *testing.T) {
 	t.Parallel()
 	signer, field, document := &models.Signer{}, &models.Field{}, &models.Document{}
@@ -247,8 +246,8 @@ func TestChange_InPlaceIsSaved(t *testing.T) {
 	assert.Greater(t, visited, 150)
 }
 
-// TestChange_WritesOnlyChangedColumns checks that unchanged columns are not written. The test can detect a write
-// because each encryption of a value is different.
+// TestChange_WritesOnlyChangedColumns checks that unchanged columns are not written. A write would be visible, because
+// each encryption of a value is different.
 func TestChange_WritesOnlyChangedColumns(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, d database) {

@@ -17,8 +17,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestReplaceSigner_EndsEmbeddedSessions checks that replacing a signer, or delegation by a signer, ends all of that
-// signer's embedded sessions. Other sessions and end times that are already set do not change.
+// TestReplaceSigner_EndsEmbeddedSessions checks that replacement of a signer, or delegation by the signer, ends all
+// embedded sessions of that signer and no others.
 func TestReplaceSigner_EndsEmbeddedSessions(t *testing.T) {
 	t.Parallel()
 	for name, succeed := range map[string]func(f *fixture, e *models.Envelope) error{

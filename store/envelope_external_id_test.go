@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestExternalIDs checks that only one envelope of a tenant can hold an external ID at a time, not counting envelopes
-// that have failed.
+// TestExternalIDs checks that only one envelope of a tenant can hold an external ID, and that a failed envelope does
+// not hold one.
 func TestExternalIDs(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

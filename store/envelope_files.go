@@ -92,10 +92,9 @@ func AttachmentRecord(a *models.Attachment) blob.Record {
 	return blob.Record{Key: a.BlobKey, SHA256: a.SHA256, Encrypted: a.Encrypted}
 }
 
-// The files of a template are referenced by the versions of the template, and by the documents of envelopes created
-// from it. A file is removed together with its last reference. A new reference is created only under a lock that
-// protects an existing reference from an envelope or a template, so a file that has become unreferenced is never
-// referenced again.
+// The files of a template are referenced by the template's versions, and by the documents of envelopes created from
+// it. Removing the last reference removes the file. A new reference is created only under a lock that protects an
+// existing reference, so an unreferenced file is never referenced again.
 
 // envelopeOfKey returns the envelope in whose folder a file is stored, or false if there is none.
 func envelopeOfKey(key string) (uuid.UUID, bool) {

@@ -24,16 +24,15 @@ const (
 // Inboxes lists the sections in order.
 var Inboxes = []Inbox{InboxActionNeeded, InboxWaiting, InboxDrafts, InboxCompleted}
 
-// deadlineNotice and declinedNotice are the periods before an envelope's deadline, and after a signer declined, in
-// which the envelope needs action.
+// deadlineNotice is the period before its deadline in which an envelope needs action. declinedNotice is the period
+// after a signer declined.
 const (
 	deadlineNotice = 3 * 24 * time.Hour
 	declinedNotice = 30 * 24 * time.Hour
 )
 
-// actionNeeded selects the envelopes of an app that need action because they were recently declined, will expire soon
-// or cannot be sealed, or because the last email to an awaited signer was permanently rejected. Each part of the query
-// uses an index.
+// actionNeeded selects the envelopes of an app that need action. They were recently declined, will expire soon or
+// cannot be sealed, or the last email to an awaited signer was permanently rejected. Each condition uses an index.
 const actionNeeded = `SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status = 'declined' AND e.updated_at >= @declined
 	UNION SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status IN ('sent', 'in_progress') AND e.expires_at <= @expiring
 	UNION SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status = 'sealing' AND e.sealing_problem IS NOT NULL

@@ -17,7 +17,7 @@ import (
 )
 
 // TestInbox_EnvelopesAreInOnePart checks that each envelope is in the section of the inbox that corresponds to its
-// state, and that it leaves "action needed" when the cause is resolved.
+// state, and leaves "action needed" when the cause is resolved.
 func TestInbox_EnvelopesAreInOnePart(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -101,7 +101,7 @@ func TestInbox_IsReadByItsIndexes(t *testing.T) {
 			}
 		}
 
-		// Envelopes that need action are read with a single query, and each one appears on only one page.
+		// One query reads all envelopes that need action, and each envelope appears on only one page.
 		var all []uuid.UUID
 		total := int64(1)
 		for page := 1; int64(len(all)) < total; page++ {

@@ -25,7 +25,7 @@ func (s *EnvelopeRepository) ShortLink(link uuid.UUID) string {
 	return base64.RawURLEncoding.EncodeToString(link[:]) + s.index.Hashes("links", link.String())[0][:shortLinkHash]
 }
 
-// LinkByShortForm returns the link that a short link represents and its app, or models.ErrNotFound.
+// LinkByShortForm returns the link with the given short form and the link's app, or models.ErrNotFound.
 func (s *EnvelopeRepository) LinkByShortForm(ctx context.Context, short string) (app uuid.UUID, l models.Link, err error) {
 	if len(short) != ShortLinkLength {
 		return app, l, models.ErrNotFound

@@ -36,8 +36,8 @@ type EnvelopeFilter struct {
 	Text                        string    // part of the subject or of a signer's name
 	ByUpdate                    bool      // orders by time of change, oldest first, rather than newest envelope first
 	Page                        int       // starts at 1
-	Size                        int       // 0 to return only the number of matches
-	Peek                        bool      // returns one envelope more than Size, which shows whether there are more
+	Size                        int       // 0 for only the number of matches
+	Peek                        bool      // returns one more envelope than Size, to detect a further page
 	// After is the position after which the list continues. If it is nil, Page applies.
 	After *ListPosition
 }
@@ -57,8 +57,8 @@ func (f EnvelopeFilter) pageSize() int {
 	return f.Size
 }
 
-// isNarrow reports whether the filter restricts more than the app, the tenant and the status. Totals are stored only
-// for these criteria.
+// isNarrow reports whether the filter has criteria other than the app, the tenant and the status. Totals are stored
+// only for those three.
 func (f EnvelopeFilter) isNarrow() bool {
 	return f.Search != "" || f.Undelivered || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero() ||
 		!f.UpdatedSince.IsZero() || f.SignerEmail != "" || f.ExternalID != "" || f.Label != "" || f.Inbox != "" || f.Text != "" || f.TemplateID != uuid.Nil || f.BulkSend != uuid.Nil
@@ -76,12 +76,12 @@ func (f EnvelopeFilter) statuses() []models.Status {
 	}
 }
 
-// isSearch reports whether the filter only searches among all envelopes of an app.
+// isSearch reports whether the filter is only a search of all envelopes of an app.
 func (f EnvelopeFilter) isSearch() bool {
 	return f.Search != "" && f == EnvelopeFilter{App: f.App, Search: f.Search, Page: f.Page, Size: f.Size, Peek: f.Peek, After: f.After}
 }
 
-// searchedID returns the ID to search for, or false if the search text is not an ID.
+// searchedID returns the ID to search for, or false if the search string is not an ID.
 func (f EnvelopeFilter) searchedID() (uuid.UUID, bool) {
 	id, err := uuid.Parse(strings.TrimSpace(f.Search))
 	return id, err == nil
@@ -92,7 +92,7 @@ func (f EnvelopeFilter) searchedID() (uuid.UUID, bool) {
 func (s *EnvelopeListRepository) matching(db *gorm.DB, f EnvelopeFilter, few bool, statuses ...models.Status) *gorm.DB {
 	searched, isID := f.searchedID()
 	if f.isSearch() && !isID {
-		// The search table contains no deleted drafts, so the envelopes themselves need not be read.
+		// The search table contains no deleted drafts, so the table of envelopes need not be read.
 		found, args := s.search(f.App, f.Search, few)
 		return db.Table("("+found+") AS found", args...).Select("envelope_id AS id")
 	}
@@ -156,7 +156,7 @@ func (s *EnvelopeListRepository) envelopes(ctx context.Context, f EnvelopeFilter
 	l := &loaded{}
 	err = s.transact(ctx, readOnly, func(t *transaction) error {
 		if f.isNarrow() && s.postgres {
-			// The best plan depends on the search text. A generic plan would read a complete index.
+			// The best plan depends on the search string. A generic plan would read a complete index.
 			t.exec("SET LOCAL plan_cache_mode = force_custom_plan")
 		}
 		var ids []uuid.UUID
@@ -192,7 +192,7 @@ func (s *EnvelopeListRepository) LastEvents(ctx context.Context, envelopes []uui
 const fewMatches = 200
 
 // readAtOnce returns the maximum number of matches that are read to select a page. A query for "action needed" or
-// "waiting" is expensive, so a single query reads all the matches that would otherwise be counted first.
+// "waiting" is expensive, so a single query reads all the matches instead of counting them first.
 func (f EnvelopeFilter) readAtOnce() int {
 	if f.Inbox == InboxActionNeeded || f.Inbox == InboxWaiting {
 		return countLimit
@@ -200,9 +200,9 @@ func (f EnvelopeFilter) readAtOnce() int {
 	return fewMatches
 }
 
-// findPage returns the IDs on a page and the number of matches. Unless the filter is narrow, the number is known and
-// passed as total. If there are few matches, a single query reads all of them. Otherwise they are counted, and a second
-// query reads the page in index order.
+// findPage returns the IDs on a page and the number of matches. Unless the filter is narrow, the caller already knows
+// the number and passes it as total. If there are few matches, a single query reads all of them. Otherwise, one query
+// counts them, and a second query reads the page in index order.
 func (s *EnvelopeListRepository) findPage(db *gorm.DB, f EnvelopeFilter, offset int, total int64) (ids []uuid.UUID, _ int64, err error) {
 	found := func() *gorm.DB { return f.inTimeOrder(s.matching(db, f, true, f.statuses()...)) }
 	if most := f.readAtOnce(); f.isNarrow() && !f.ByUpdate && f.After == nil && f.Size > 0 {
@@ -228,8 +228,8 @@ func (s *EnvelopeListRepository) findPage(db *gorm.DB, f EnvelopeFilter, offset 
 	return ids, total, err
 }
 
-// ByCreation reports whether the filter restricts the creation time, so that the list is sorted by it rather than by
-// ID. The two orders differ for envelopes that were created almost simultaneously.
+// ByCreation reports whether the filter restricts the creation time. The list is then sorted by creation time rather
+// than by ID. The two orders differ for envelopes that were created almost simultaneously.
 func (f EnvelopeFilter) ByCreation() bool {
 	return !f.ByUpdate && (!f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero())
 }
@@ -246,7 +246,8 @@ func (f EnvelopeFilter) order() string {
 }
 
 // inTimeOrder makes a query with a time limit use the index on that time. Otherwise, PostgreSQL would assume many
-// evenly distributed matches and scan the table from its beginning, where millions of older rows may contain no match.
+// evenly distributed matches and scan the table from its beginning, although millions of older rows may contain no
+// match.
 func (f EnvelopeFilter) inTimeOrder(q *gorm.DB) *gorm.DB {
 	switch {
 	case f.ByCreation():
@@ -257,9 +258,8 @@ func (f EnvelopeFilter) inTimeOrder(q *gorm.DB) *gorm.DB {
 	return q
 }
 
-// pageIDs selects the IDs of the page. If there are few matches, they are read first and then sorted. Otherwise, each
-// part of the page is read in index order. A single status needs no sorting, and the results of several statuses are
-// merged.
+// pageIDs selects the IDs of the page. If there are few matches, it reads all of them and then sorts. Otherwise, it
+// reads the page in index order, merging the results if the filter has several statuses.
 func (s *EnvelopeListRepository) pageIDs(db *gorm.DB, f EnvelopeFilter, offset int, few bool) *gorm.DB {
 	of, size, order := f.statuses(), f.pageSize(), f.order()
 	matching := func(of ...models.Status) *gorm.DB {

@@ -14,8 +14,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestListEnvelopes_Filters checks each filter individually, checks that lists contain only envelopes of the request's
-// app and tenant, and checks that consecutive pages list the envelopes newest first.
+// TestListEnvelopes_Filters checks each filter individually, and checks that consecutive pages list the envelopes of
+// the request's app and tenant, newest first.
 func TestListEnvelopes_Filters(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -37,8 +37,8 @@ func (s *EnvelopeRepository) EnvelopeWithEntries(ctx context.Context, app, id uu
 	return l.envelopes[0], l.log(), mapSlice(l.values, func(v *models.FieldValue) models.FieldValue { return *v }), nil
 }
 
-// AnyEnvelopeWithEvents is like EnvelopeWithEvents, but also finds deleted drafts. It is for operators, and must not be
-// used to process an app's requests.
+// AnyEnvelopeWithEvents is like EnvelopeWithEvents, but finds envelopes of any app, including deleted drafts. It is
+// for operators, and must not be used to process an app's requests.
 func (s *EnvelopeRepository) AnyEnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
 	return s.withEvents(ctx, app, id, loadOptions{events: true, deleted: true})
 }
@@ -73,7 +73,6 @@ type loaded struct {
 	attachments []*models.Attachment
 }
 
-// log returns the audit chain.
 func (l *loaded) log() []models.Event {
 	return mapSlice(l.events, func(ev *models.Event) models.Event { return *ev })
 }
@@ -119,11 +118,11 @@ func (s *EnvelopeRepository) addArchivedEvents(t *transaction, l *loaded) error 
 	return err
 }
 
-// addEvents inserts the events from an archive before the loaded events.
+// addEvents inserts the archived events before the loaded ones.
 func (l *loaded) addEvents(c *archiveContent) { l.events = append(pointers(c.events()), l.events...) }
 
 // queueEnvelope queues the queries that load an app's envelope. If the row is to be locked, the locking query comes
-// first, so that every other part is read after the lock is acquired.
+// first, so that all other data is read after the lock is acquired.
 func (s *EnvelopeRepository) queueEnvelope(t *transaction, app, id uuid.UUID, o loadOptions) *loaded {
 	l := &loaded{}
 	where := "id = $1 AND app_id = $2"

@@ -13,7 +13,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestEventWithoutDetail_KeepsItsHash checks that an event without detail has the same hash after it is loaded.
+// TestEventWithoutDetail_KeepsItsHash checks that loading an event without detail does not change its hash.
 func TestEventWithoutDetail_KeepsItsHash(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -31,8 +31,8 @@ func TestEventWithoutDetail_KeepsItsHash(t *testing.T) {
 	})
 }
 
-// TestWholeEnvelope_EqualsItsParts checks that an envelope loaded in a single query equals one whose parts are loaded
-// separately.
+// TestWholeEnvelope_EqualsItsParts checks that an envelope loaded by one query equals the same envelope loaded by
+// separate queries.
 func TestWholeEnvelope_EqualsItsParts(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {

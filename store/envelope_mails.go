@@ -15,8 +15,8 @@ import (
 // MailRepository stores the status of each email.
 type MailRepository struct{ *engine }
 
-// BeginMail records that an email is about to be sent. It returns the record of the email, which contains the time of
-// the first rejection, and whether the email was sent or has permanently failed.
+// BeginMail records that an email is about to be sent. It returns the email's record, which contains the time of the
+// first rejection, and whether the email was sent or has permanently failed.
 func (s *MailRepository) BeginMail(ctx context.Context, m models.Mail) (models.Mail, error) {
 	m.CreatedAt = s.now()
 	m.Attempts = 1
@@ -61,8 +61,8 @@ func markMailSent(b *batch, id string, at time.Time) {
 	b.exec("UPDATE mails SET sent_at = $1, error = '' WHERE id = $2", at, id)
 }
 
-// MailDelayed records the reason why the last attempt to send an email failed and, if the server rejected it, the time
-// of the first rejection. why must be safe to display.
+// MailDelayed records why the last attempt to send an email failed. If the mail server rejected the email, it also
+// records the time of the first rejection. The reason must be safe to display.
 func (s *MailRepository) MailDelayed(ctx context.Context, id, why string, rejected bool) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.exec("UPDATE mails SET error = $1 WHERE id = $2 AND sent_at IS NULL AND failed_at IS NULL", why, id)
@@ -74,8 +74,8 @@ func (s *MailRepository) MailDelayed(ctx context.Context, id, why string, reject
 	return wrap(err, "record delayed mail")
 }
 
-// MailFailed records that an email was permanently rejected. why must be safe to display. For rejections in the audit
-// chain, the event records this instead.
+// MailFailed records that an email was permanently rejected. The reason must be safe to display. For emails in the
+// audit chain, the event records the rejection instead.
 func (s *MailRepository) MailFailed(ctx context.Context, id, why string) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		markMailFailed(&t.batch, id, s.now(), why)
@@ -94,8 +94,8 @@ func (s *MailRepository) Mails(ctx context.Context, envelope uuid.UUID) ([]model
 	return out, wrap(err, "load mails of %s", envelope)
 }
 
-// Undelivered returns, by envelope, the signers whose last email was permanently rejected. Emails to the sender about a
-// signer are ignored.
+// Undelivered returns, by envelope, the signers whose last email was permanently rejected. It ignores emails to the
+// sender about a signer.
 func (s *MailRepository) Undelivered(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
 	rows, err := find[models.Mail](s.db.WithContext(ctx).Select("envelope_id", "signer_id", "sent_at", "failed_at").
 		Where("envelope_id IN (?)", s.db.Model(&models.Mail{}).Select("envelope_id").Where("failed_at IS NOT NULL AND envelope_id IN ?", envelopes)).
@@ -130,10 +130,10 @@ type Awaiting struct {
 	Singles int
 }
 
-// AwaitingInvitation counts the envelopes of all apps that were sent since the given time. Envelopes for which the
-// service sends no links do not await an invitation. If there are many events, only the latest are examined.
+// AwaitingInvitation counts the envelopes of all apps that were sent since the given time. It excludes envelopes for
+// which the service sends no links. If there are many events, it examines only the latest.
 func (s *MailRepository) AwaitingInvitation(ctx context.Context, since time.Time) (out Awaiting, err error) {
-	// The latest events are read from the end of the primary key, and the rest from indexes, in less than a millisecond.
+	// Reading the latest events from the end of the primary key takes less than a millisecond.
 	// SQL: the query counts the newest events with FILTER.
 	err = s.db.WithContext(ctx).Raw(`SELECT
 		count(*) FILTER (WHERE (SELECT count(*) FROM mails AS m WHERE m.envelope_id = ev.envelope_id) = 0

@@ -14,8 +14,7 @@ import (
 )
 
 // TestUninvitedEnvelopes_AreCounted checks that sent envelopes of all apps are counted until their first invitation is
-// started, and that envelopes sent outside bulk sends are also counted separately, even after their first invitation is
-// started. Drafts, earlier envelopes and envelopes whose links the sender delivers are not counted.
+// started. Envelopes outside bulk sends are also counted separately, regardless of their invitations.
 func TestUninvitedEnvelopes_AreCounted(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -54,8 +53,8 @@ func TestUninvitedEnvelopes_AreCounted(t *testing.T) {
 	})
 }
 
-// TestMails_AreKept checks that each email is stored with its envelope and outcome, and that a signer is reported as
-// unreachable if their last email permanently failed.
+// TestMails_AreKept checks that each email is stored with its envelope and outcome, and that a signer whose last email
+// permanently failed is reported.
 func TestMails_AreKept(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -20,7 +20,7 @@ type PageFile struct {
 	// Appearance is the hash of the pixels or of the text, in lowercase hexadecimal.
 	Appearance    string
 	MediaType     string
-	Width, Height int    // in pixels; 0 for a text
+	Width, Height int    // in pixels; 0 for text
 	SHA256        string `gorm:"column:sha256"` // hash of the file, in lowercase hexadecimal
 	Encrypted     bool
 	CreatedAt     time.Time
@@ -51,7 +51,7 @@ func (s *FileRepository) PageFiles(ctx context.Context, profile int, blobKeys ..
 	return rows, wrap(err, "list pages")
 }
 
-// AddPageFile records a rendered page unless a record of it already exists, and returns the record.
+// AddPageFile records a rendered page unless it is already recorded, and returns the record.
 func (s *FileRepository) AddPageFile(ctx context.Context, p PageFile) (*PageFile, error) {
 	p.CreatedAt = s.now()
 	result := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&p)
@@ -64,7 +64,7 @@ func (s *FileRepository) AddPageFile(ctx context.Context, p PageFile) (*PageFile
 	return s.PageFile(ctx, p.BlobKey, p.Profile, p.Page, p.Level)
 }
 
-// ReplacePageFile records another encoding of a page that has the same appearance.
+// ReplacePageFile records a new encoding of a page with the same appearance.
 func (s *FileRepository) ReplacePageFile(ctx context.Context, p PageFile) error {
 	result := s.db.WithContext(ctx).Model(&PageFile{}).
 		Where("blob_key = ? AND profile = ? AND page = ? AND level = ? AND appearance = ?", p.BlobKey, p.Profile, p.Page, p.Level, p.Appearance).

@@ -38,8 +38,8 @@ func TestPageFiles_OfAProfile_InOrder(t *testing.T) {
 	})
 }
 
-// TestReplacePageFile_AnotherEncoding_IsRecorded checks that another encoding with the same appearance is recorded, and
-// only for one page.
+// TestReplacePageFile_AnotherEncoding_IsRecorded checks that another encoding with the same appearance is recorded for
+// a single page.
 func TestReplacePageFile_AnotherEncoding_IsRecorded(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {

@@ -116,7 +116,7 @@ type MailProblem struct {
 	SignerName string
 }
 
-// mailProblemDays is the number of days for which a rejected email counts as a problem that can still be solved.
+// mailProblemDays is the number of days for which a rejected email is listed as a problem.
 const mailProblemDays = 30
 
 // MailProblems returns rejected emails that are being retried or have permanently failed, newest first. An email no

@@ -44,8 +44,8 @@ func (f *fixture) rows(query string, args ...any) (n int) {
 	return n
 }
 
-// TestPurge_RemovesContents checks that a purge removes the values of signers and senders, webhook bodies and
-// responses. The envelope, the statuses of deliveries, the audit chain and other envelopes are kept.
+// TestPurge_RemovesContents checks that a purge removes entered values, webhook bodies and responses. The envelope,
+// the statuses of deliveries, the audit chain and other envelopes remain.
 func TestPurge_RemovesContents(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -94,7 +94,7 @@ func TestPurge_RemovesContents(t *testing.T) {
 		assert.Empty(t, ev.Body)
 		assert.Empty(t, attempts[0].Body)
 		assert.Equal(t, "payload_purged", rejectionOf(t, errOf(s.Resend(ctx, f.app, answered))))
-		// The delivery in progress has failed, because it no longer has a body.
+		// The pending delivery has failed, because it no longer has a body.
 		onItsWay := deliveries[1].ID
 		assert.Equal(t, models.DeliveryFailed, p.status(onItsWay))
 		_, err = s.DeliveryJob(ctx, onItsWay)
@@ -107,7 +107,7 @@ func TestPurge_RemovesContents(t *testing.T) {
 		require.Len(t, attempts, 1)
 		assert.Empty(t, attempts[0].Body)
 
-		// ResendSince resends only deliveries that have a body, and does not count the others.
+		// ResendSince resends and counts only deliveries that have a body.
 		again, err := s.ResendSince(ctx, f.app, p.hook.ID, time.Time{})
 		require.NoError(t, err)
 		assert.Equal(t, store.ResendResult{}, *again)
@@ -125,8 +125,8 @@ func TestPurge_RemovesContents(t *testing.T) {
 	})
 }
 
-// TestPurgedBody_IsNotSent checks that a delivery that was resent while its envelope was being purged is pending but
-// has no body to send.
+// TestPurgedBody_IsNotSent checks that a delivery that was resent during the purge of its envelope is pending but has
+// nothing to send.
 func TestPurgedBody_IsNotSent(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -141,7 +141,7 @@ func TestPurgedBody_IsNotSent(t *testing.T) {
 		require.NoError(t, err)
 		clock.Add(25 * time.Hour)
 		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Purge(f.act()) }))
-		// This is the state that would result if the purge did not wait for the resend.
+		// Create the state that would result if the purge did not wait for the resend.
 		execute(t, s, fmt.Sprintf("UPDATE webhook_deliveries SET status = 'pending' WHERE id = '%s'", d))
 		_, err = s.DeliveryJob(ctx, d)
 		require.ErrorIs(t, err, models.ErrNotFound)

@@ -10,8 +10,7 @@ import (
 	"countersign/models"
 )
 
-// Recipients are encrypted, so they are searched in this process rather than in the database, up to the following
-// limits.
+// Recipients are encrypted, so this process searches them instead of the database, within the following limits.
 const (
 	recentEnvelopes  = 100
 	recentRecipients = 1000

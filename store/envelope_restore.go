@@ -41,7 +41,7 @@ func (s *EnvelopeRepository) restore(ctx context.Context, envelope uuid.UUID) er
 			return err
 		}
 		if !e.Archived || now.ID != a.ID {
-			return errNotArchived // moved by another transaction
+			return errNotArchived // another transaction has moved it
 		}
 		if err := models.VerifyChain(events, e.AuditSeq, e.AuditHead); err != nil {
 			return &ArchiveError{envelope, a.BlobKey(), "does not have the same end state as the envelope: " + err.Error()}
@@ -71,8 +71,8 @@ type archivedError struct{ id uuid.UUID }
 func (e *archivedError) Error() string { return fmt.Sprintf("envelope %s is in an archive", e.id) }
 
 // changing runs fn in a transaction. If fn would change an archived envelope, changing restores the envelope in a
-// separate transaction and runs fn again. Within a step of another transaction, it leaves the restoration to the caller
-// that began that transaction.
+// separate transaction and runs fn again. If the transaction is a step of another one, the caller that began the other
+// one must restore the envelope.
 func (s *EnvelopeRepository) changing(ctx context.Context, fn func(*transaction) error) error {
 	for attempt := 1; ; attempt++ {
 		err := s.transact(ctx, readWrite, fn)

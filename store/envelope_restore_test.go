@@ -19,8 +19,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestChange_RestoresArchivedEnvelope checks that a change restores an archived envelope and continues its audit chain,
-// and that a change that is rejected or has no effect does not restore it.
+// TestChange_RestoresArchivedEnvelope checks that a change restores an archived envelope and continues its audit
+// chain. A change that is rejected or has no effect does not restore it.
 func TestChange_RestoresArchivedEnvelope(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -96,7 +96,8 @@ func TestChainLinks_DuringArchivingAndRestoring(t *testing.T) {
 	})
 }
 
-// TestArchiving_DuringChanges checks that archiving concurrently with changes loses nothing and writes nothing twice.
+// TestArchiving_DuringChanges checks that archiving an envelope while it is being changed loses and duplicates
+// nothing.
 func TestArchiving_DuringChanges(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -132,7 +133,7 @@ func TestArchiving_DuringChanges(t *testing.T) {
 				switch _, err := s.Change(ctx, f.app.ID, id, func(e *models.Envelope) error { return e.Downloaded(f.act(), e.Signers[1].ID, e.Sealed()[0].ID) }); {
 				case err == nil:
 					changed.Add(1)
-				case !strings.Contains(err.Error(), "is in an archive"): // it was archived at each attempt
+				case !strings.Contains(err.Error(), "is in an archive"): // it was archived before every attempt
 					return err
 				}
 			}
@@ -170,8 +171,8 @@ func TestArchiving_DuringChanges(t *testing.T) {
 	})
 }
 
-// TestPurge_ReachesTheArchive checks that no purged value can be read, and that the archive file is deleted once no
-// backup of the database can need it any more.
+// TestPurge_ReachesTheArchive checks that a purge makes archived values unreadable, and that the archive file is
+// deleted when no backup of the database can need it any more.
 func TestPurge_ReachesTheArchive(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

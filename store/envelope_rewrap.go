@@ -12,7 +12,7 @@ import (
 	"countersign/models"
 )
 
-// rewrapSaved recreates the row of a saved signature, whose key is a hash.
+// rewrapSaved replaces the row of a saved signature, because the row's key is a hash.
 func (s *EnvelopeRepository) rewrapSaved(tx *gorm.DB, row *models.SavedSignature) error {
 	if err := decrypt(s.engine, row); err != nil {
 		return err
@@ -21,7 +21,7 @@ func (s *EnvelopeRepository) rewrapSaved(tx *gorm.DB, row *models.SavedSignature
 		return err
 	}
 	row.EmailKey = s.savedKeys(row)[0]
-	// If there is a row under the newest key, the person has signed again since then.
+	// A row under the newest key contains a newer signature.
 	return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, row)).Error
 }
 

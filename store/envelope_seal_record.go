@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// SealRecord contains the recorded hashes of a sealed document.
+// SealRecord contains the hashes recorded for a sealed document.
 type SealRecord struct {
 	OriginalSHA256 string
 	SealedSHA256   string // hash of the stored file, or of a purged file

@@ -19,7 +19,7 @@ type searchRow struct {
 	Addresses  textArray // hashes of addresses and their domains
 }
 
-// containsPattern returns the LIKE pattern for texts that contain text.
+// containsPattern returns the LIKE pattern for strings that contain text.
 func containsPattern(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }
@@ -57,7 +57,7 @@ type textArray []string
 func (h textArray) Value() (driver.Value, error) { return "{" + strings.Join(h, ",") + "}", nil }
 
 // search selects the envelopes that contain text in their subject or in a signer's name, or that have a signer with
-// that address or domain. few indicates that few matches are expected. It affects only the query plan, not the result.
+// that address or domain. few means that few matches are expected. It affects only the query plan, not the result.
 func (s *EnvelopeListRepository) search(app uuid.UUID, text string, few bool) (query string, args []any) {
 	part, parts := s.textCondition(text, few)
 	address, hashes := s.addressCondition(app, text, few)
@@ -77,13 +77,13 @@ func (s *EnvelopeListRepository) searchAddress(app uuid.UUID, text string, few b
 	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (" + address + ")", append([]any{app}, hashes...)
 }
 
-// longNumber matches the digits for which the PostgreSQL function number_groups creates groups.
+// longNumber matches a number that the PostgreSQL function number_groups splits into groups.
 var longNumber = regexp.MustCompile("[0-9]{5}")
 
-// textCondition returns a condition that is true for a row of envelope_search that contains text. For few, see search.
+// textCondition returns the condition that a row of envelope_search contains text. For few, see search.
 //
 // If few matches are expected, PostgreSQL finds a number through the index of its groups (see the SQL function
-// number_groups). Because of its collation, the second comparison does not also read the index of the text.
+// number_groups). The collation of the second comparison prevents PostgreSQL from also reading the text index.
 func (s *EnvelopeListRepository) textCondition(text string, few bool) (condition string, args []any) {
 	text = normalizeForSearch(text)
 	if s.postgres && few && longNumber.MatchString(text) {
@@ -92,13 +92,13 @@ func (s *EnvelopeListRepository) textCondition(text string, few bool) (condition
 	return `text LIKE ? ESCAPE '\'`, []any{containsPattern(text)}
 }
 
-// addressCondition returns a condition that is true for a row of envelope_search with an address or domain. A domain
-// may begin with "@".
+// addressCondition returns the condition that a row of envelope_search has an address or domain. A domain may begin
+// with "@".
 //
 // PostgreSQL estimates that an address outside its statistics occurs in one of 200 rows, regardless of the size of the
-// table. Among millions of rows it would then scan the table for matches, and might find none. If few matches are
-// expected, the condition is therefore repeated. PostgreSQL then estimates 1/200 of 1/200 of the rows, and therefore
-// prefers the index.
+// table. It would then scan a table with millions of rows for matches, and might find none. If few matches are
+// expected, the condition is therefore repeated. PostgreSQL then estimates 1/200 of 1/200 of the rows, and prefers the
+// index.
 func (s *EnvelopeListRepository) addressCondition(app uuid.UUID, text string, few bool) (condition string, args []any) {
 	hashes := s.addressHashes(app, strings.TrimPrefix(strings.TrimSpace(text), "@"))
 	switch {
@@ -111,7 +111,7 @@ func (s *EnvelopeListRepository) addressCondition(app uuid.UUID, text string, fe
 	return strings.Join(hits, " OR "), mapSlice(hashes, func(hash string) any { return hash })
 }
 
-// addressHashes returns the hashes of an address or domain in the scope of an app's search.
+// addressHashes returns the hashes of an address or domain, as an app's search stores them.
 func (s *EnvelopeListRepository) addressHashes(app uuid.UUID, text string) textArray {
 	return s.index.Hashes("search "+app.String(), normalizeForSearch(strings.TrimSpace(text)))
 }

@@ -18,8 +18,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSearch checks that envelopes are found by any part of the subject or a name, by an address, and by its domain.
-// Searches are case-insensitive in every script, on both databases.
+// TestSearch checks that envelopes are found by any part of the subject or a name, by an address, and by a domain.
+// Searches ignore case in every script, on both databases.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -118,7 +118,7 @@ func idsOf(list []*models.Envelope) []uuid.UUID {
 	return ids
 }
 
-// TestSearch_AmongMany checks that pages and totals are correct regardless of the number of matches.
+// TestSearch_AmongMany checks that pages and totals are correct for any number of matches.
 func TestSearch_AmongMany(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -182,8 +182,8 @@ func TestSearch_AmongMany(t *testing.T) {
 	})
 }
 
-// TestSearch_FindsEveryPart checks that any part of any subject, with or without digits, is found only in the envelopes
-// that contain it.
+// TestSearch_FindsEveryPart checks that a search for any part of a subject finds exactly the envelopes that contain
+// it.
 func TestSearch_FindsEveryPart(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
@@ -199,7 +199,7 @@ func TestSearch_FindsEveryPart(t *testing.T) {
 		}
 		subjects := make([]string, 40)
 		for i := range subjects {
-			// There are few different digits, so parts of numbers occur in many subjects.
+			// Numbers consist of only a few different digits, so their parts occur in many subjects.
 			subjects[i] = of("0123", 8) + of(" -/x", 1) + of("01", 6) + of("1% x", 3) + of("0123", 5)
 			draft(t, s, app.ID, "t", subjects[i])
 		}
@@ -231,9 +231,8 @@ func TestSearch_FindsEveryPart(t *testing.T) {
 	})
 }
 
-// TestSearchStatistics_ExpectRareMatches checks that PostgreSQL estimates few rows for a rare address or number, so
-// that it uses an index among millions of rows. For a frequent one, it must estimate many rows, so that it does not use
-// the index.
+// TestSearchStatistics_ExpectRareMatches checks that PostgreSQL expects few rows for a rare address or number, and
+// many rows for a frequent one. It therefore uses the index only for a rare one.
 func TestSearchStatistics_ExpectRareMatches(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
@@ -241,7 +240,7 @@ func TestSearchStatistics_ExpectRareMatches(t *testing.T) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.prepared()
 		execute(t, s,
-			"ALTER TABLE envelope_search DROP CONSTRAINT envelope_search_envelope_id_fkey", // the others affect only the statistics
+			"ALTER TABLE envelope_search DROP CONSTRAINT envelope_search_envelope_id_fkey", // the rows inserted below have no envelopes
 			fmt.Sprintf(`INSERT INTO envelope_search (envelope_id, app_id, text, addresses)
 				SELECT gen_random_uuid(), app_id, CASE WHEN mod(g, 5) = 0 THEN 'contract of 20261122, ' ELSE 'contract ' END || 3000000 + g, array_append(addresses[2:2], md5(g::text)) FROM envelope_search, generate_series(2, %d) AS g`, n),
 			"VACUUM (ANALYZE) envelope_search",
@@ -275,8 +274,8 @@ func TestSearchStatistics_ExpectRareMatches(t *testing.T) {
 	})
 }
 
-// TestTimeFilters_ReadTheirIndex checks that PostgreSQL finds envelopes in a time range through the index on that time,
-// without scanning the table from one end.
+// TestTimeFilters_ReadTheirIndex checks that PostgreSQL finds envelopes in a time range through the index on that
+// time, instead of scanning the table.
 func TestTimeFilters_ReadTheirIndex(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
@@ -312,8 +311,8 @@ func TestTimeFilters_ReadTheirIndex(t *testing.T) {
 	})
 }
 
-// TestExternalIDs_ReadTheirIndex checks that PostgreSQL finds the envelopes with an external ID, including failed ones,
-// without reading all envelopes of the tenant.
+// TestExternalIDs_ReadTheirIndex checks that PostgreSQL finds the envelopes with an external ID, including failed
+// ones, through an index.
 func TestExternalIDs_ReadTheirIndex(t *testing.T) {
 	t.Parallel()
 	const n = 20_000

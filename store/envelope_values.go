@@ -34,8 +34,8 @@ func queueValues(b *batch, out *[]*models.FieldValue, envelope uuid.UUID) {
 	selectRows(b, out, valueRows, "envelope_id = $1", envelope)
 }
 
-// loadValues returns the values of an envelope, either from the rows that narrow selects or from the envelope's
-// archive, which contains all values.
+// loadValues returns the values of an envelope. It reads the rows that narrow selects or, if the envelope is archived,
+// all values from the archive.
 func (s *EnvelopeRepository) loadValues(ctx context.Context, e *models.Envelope, narrow func(*gorm.DB) *gorm.DB) ([]models.FieldValue, error) {
 	out, err := rowsOrArchive(ctx, s.archives, e, func(db *gorm.DB) (rows []models.FieldValue, err error) {
 		if err := narrow(db.Where("envelope_id = ?", e.ID)).Find(&rows).Error; err != nil {
@@ -106,8 +106,8 @@ func (s *EnvelopeRepository) Values(ctx context.Context, e *models.Envelope) ([]
 	return values, nil
 }
 
-// SavedSignature returns the signature that a person last adopted in the tenant with the same authentication method as
-// the signer's, or nil if there is none.
+// SavedSignature returns the signature that a person last adopted in the tenant, or nil if there is none. The person's
+// authentication method must be the same as the signer's.
 func (s *EnvelopeRepository) SavedSignature(ctx context.Context, e *models.Envelope, signer *models.Signer) (*models.SavedSignature, error) {
 	of := &models.SavedSignature{AppID: e.AppID, TenantID: e.TenantID, AuthMethod: signer.AuthMethod, Email: signer.Email}
 	out, err := first[models.SavedSignature](s.db.WithContext(ctx).Where("app_id = ? AND tenant_id = ? AND auth_method = ? AND email_key IN ?", of.AppID, of.TenantID, of.AuthMethod, s.savedKeys(of)).

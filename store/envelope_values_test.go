@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSavedSignatures_BelongToTheirOwner checks that the latest saved signature for the same app, tenant, address and
-// authentication method is returned.
+// TestSavedSignatures_BelongToTheirOwner checks that SavedSignature returns the latest signature with the same app,
+// tenant, address and authentication method.
 func TestSavedSignatures_BelongToTheirOwner(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -78,7 +78,7 @@ func TestValues_BelongToTheirEnvelope(t *testing.T) {
 	})
 }
 
-// TestSavedSignature_ReplacesFormer checks that a signature adopted under a new master key replaces one that was saved
+// TestSavedSignature_ReplacesFormer checks that a signature adopted under a new master key replaces the one saved
 // under the former key.
 func TestSavedSignature_ReplacesFormer(t *testing.T) {
 	t.Parallel()
@@ -87,7 +87,6 @@ func TestSavedSignature_ReplacesFormer(t *testing.T) {
 		former := d.open(t, 1)
 		sc := newScenario(t, former, d.clock)
 		db := openRaw(t, d.kind, d.url)
-		// This simulates a signature from long ago.
 		_, err := db.ExecContext(ctx, "UPDATE saved_signatures SET updated_at = '2020-01-02 03:04:05+00:00'")
 		require.NoError(t, err)
 		both := d.open(t, 2, 1)

@@ -58,8 +58,8 @@ func (s *Store) ExpectedMatches(ctx context.Context, f EnvelopeFilter, few bool)
 	return rows, plan, err
 }
 
-// Plans returns the PostgreSQL query plans for finding the first envelopes that match a filter, and for finding a page
-// of many.
+// Plans returns the PostgreSQL query plans for finding the first envelopes that match a filter, and for finding a
+// later page.
 func (s *Store) Plans(ctx context.Context, f EnvelopeFilter) (plans [2]string, err error) {
 	err = s.transact(ctx, readOnly, func(t *transaction) error {
 		db := t.gorm()
@@ -97,7 +97,7 @@ func (s *Store) PlanOfDeliveries(ctx context.Context, f DeliveryFilter) (plan st
 	return plan, db.Raw("EXPLAIN (FORMAT JSON) ?", s.deliveriesPage(db, f)).Row().Scan(&plan)
 }
 
-// PlansOfLists returns, for each list, the query plan for a page that continues from a cursor, with sorting disabled.
+// PlansOfLists returns, for each list, the query plan of a page after a cursor, with sorting disabled.
 func (s *Store) PlansOfLists(ctx context.Context, app, after uuid.UUID) (map[string]string, error) {
 	plans := make(map[string]string)
 	err := s.transact(ctx, readOnly, func(t *transaction) error {

@@ -17,7 +17,7 @@ import (
 	"countersign/test/kit"
 )
 
-// breakTable makes every statement of one kind on a table fail until mend is called.
+// breakTable makes one kind of statement on a table fail until mend is called.
 func breakTable(ctx context.Context, t *testing.T, db *sql.DB, kind, statement, table string) (mend func()) {
 	t.Helper()
 	exec := func(query string) {
@@ -34,7 +34,7 @@ func breakTable(ctx context.Context, t *testing.T, db *sql.DB, kind, statement, 
 	return func() { exec("DROP TRIGGER broken ON " + table) }
 }
 
-// contents returns all rows of all tables, without the numbers that the database assigns itself.
+// contents returns all rows of all tables, without the numbers that the database assigns.
 func contents(t *testing.T, kind string, db *sql.DB) (out []string) {
 	t.Helper()
 	for _, name := range tableNames(t, kind, db) {

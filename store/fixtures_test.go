@@ -19,7 +19,6 @@ func clock() time.Time { return time.Now().UTC() }
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// eachDatabase runs a test on both databases.
 func eachDatabase(t *testing.T, test func(*testing.T, *store.Store)) {
 	t.Helper()
 	for _, kind := range kit.Databases {
@@ -103,7 +102,7 @@ func listOf[T any](list []T, _ int, err error) []T {
 	return list
 }
 
-// must returns the result of a call. It panics on an error.
+// must returns the result of a call, and panics on an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -114,7 +113,7 @@ func must[T any](v T, err error) T {
 // errOf returns the error of a call whose result is not used.
 func errOf[T any](_ T, err error) error { return err }
 
-// under runs do as a request with an idempotency key but without a stored response.
+// under runs the function do as a request with an idempotency key but without a stored response.
 func under(ctx context.Context, s *store.Store, key uuid.UUID, do func(*store.Store) error) error {
 	_, err := s.Execute(ctx, key, func(s *store.Store) (*store.StoredResponse, error) { return nil, do(s) })
 	return err

@@ -29,7 +29,7 @@ func (Anchor) TableName() string { return "audit_anchors" }
 type ChainHead struct {
 	EnvelopeID uuid.UUID
 	Seq        int64
-	Hash       string // lowercase hexadecimal
+	Hash       string // in lowercase hexadecimal
 }
 
 // LastAnchor returns the anchor with the highest number, or nil if there is none.
@@ -77,7 +77,7 @@ func (s *MaintenanceRepository) EachChainHead(ctx context.Context, since time.Ti
 	return wrap(rows.Err(), "list the heads of audit chains")
 }
 
-// ChainLinks returns the subset of the given positions whose event has the given hash. A position in an audit chain
+// ChainLinks returns those of the given positions whose event has the given hash. A position in an audit chain
 // consists of an envelope and a number.
 func (s *MaintenanceRepository) ChainLinks(ctx context.Context, places []ChainHead) (map[ChainHead]bool, error) {
 	found := make(map[ChainHead]bool)
@@ -118,7 +118,7 @@ func (s *MaintenanceRepository) addLinks(ctx context.Context, places []ChainHead
 }
 
 // addArchivedLinks adds the positions whose events are in archives. It ignores damaged archives. It returns the
-// positions without an archive, because an envelope may have been restored after its rows were read.
+// positions that no archive contains. Their envelopes may have been restored after the rows were read.
 func (s *MaintenanceRepository) addArchivedLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) (again []ChainHead, err error) {
 	missing := make(map[uuid.UUID][]ChainHead)
 	for _, p := range places {

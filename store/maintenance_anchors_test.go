@@ -13,7 +13,7 @@ import (
 )
 
 // TestAnchors_CoverChangedChains checks that anchors are numbered without gaps, and that each anchor contains every
-// chain that was changed since the previous one.
+// chain that has changed since the previous anchor.
 func TestAnchors_CoverChangedChains(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -11,7 +11,7 @@ import (
 	"countersign/models"
 )
 
-// ExpiredRows is a kind of row that is removed after a retention period.
+// ExpiredRows is a kind of rows that are removed after a retention period.
 type ExpiredRows string
 
 // The kinds of expired rows, with their names for operators. The audit trail is never removed.
@@ -28,8 +28,8 @@ const (
 	ExpiredBulkData         ExpiredRows = "contents of failed bulk rows" // the rows themselves are kept
 )
 
-// AllExpiredRows lists the kinds in the order of their removal. Deliveries precede events, because an event is kept as
-// long as a delivery refers to it.
+// AllExpiredRows lists the kinds in the order of their removal. Deliveries come before events, because an event is
+// kept while a delivery refers to it.
 var AllExpiredRows = []ExpiredRows{
 	ExpiredKeys, ExpiredRateWindows, ExpiredConsoleSessions, ExpiredChallenges, ExpiredEmbeddedSessions, ExpiredBuilderSessions, ExpiredDeliveries, ExpiredEvents, ExpiredMails,
 	ExpiredBulkData,
@@ -38,8 +38,8 @@ var AllExpiredRows = []ExpiredRows{
 // embeddedSessionRetention is the time for which an embedded session is retained after it has ended.
 const embeddedSessionRetention = 30 * 24 * time.Hour
 
-// RemoveExpired removes a batch of expired rows or their contents, oldest first, and returns their number. The number
-// is less than CleanupBatch if none remain.
+// RemoveExpired removes a batch of expired rows or their contents, oldest first, and returns their number. A number
+// below CleanupBatch means that none remain.
 func (s *MaintenanceRepository) RemoveExpired(ctx context.Context, rows ExpiredRows) (int, error) {
 	db, now := s.db.WithContext(ctx), s.now().UTC()
 	var (
@@ -83,9 +83,9 @@ func removeBatch(db *gorm.DB, table, key string, before time.Time) (int64, error
 	return result.RowsAffected, result.Error
 }
 
-// removeOldDeliveries deletes deliveries that were settled before the history period, together with their attempts.
-// Because IDs begin with the time of creation, the oldest are found by the primary key. Deliveries in a monthly
-// partition are dropped together with the partition.
+// removeOldDeliveries deletes deliveries that were settled before the history period, together with their attempts. It
+// finds the oldest through the primary key, because IDs begin with the time of creation. Deliveries in a monthly
+// partition are deleted with the partition.
 func (s *MaintenanceRepository) removeOldDeliveries(ctx context.Context) (int64, error) {
 	before := s.webhooks.historyStart()
 	var ids []uuid.UUID
@@ -108,9 +108,9 @@ func (s *MaintenanceRepository) removeOldDeliveries(ctx context.Context) (int64,
 	return int64(len(ids)), err
 }
 
-// removeOldMails deletes the email records of ended envelopes. It keeps the records of open envelopes, which prevent
-// duplicates and are used to count reminders. It also keeps the records of envelopes whose final email has not been
-// sent to all recipients yet.
+// removeOldMails deletes the email records of ended envelopes. The records of open envelopes prevent duplicates and
+// are used to count reminders, so they are kept. The records of an envelope are also kept until its final email has
+// been sent to all recipients.
 func (s *MaintenanceRepository) removeOldMails(db *gorm.DB) (int64, error) {
 	before := s.webhooks.historyStart()
 	// SQL: the statement deletes the rows of a subquery with LIMIT.

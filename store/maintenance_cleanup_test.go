@@ -18,9 +18,8 @@ import (
 
 const history = 90 * 24 * time.Hour
 
-// TestCleanup_RemovesOldDeliveries checks that deliveries settled before the history period are removed together with
-// their attempts, and that their events are removed afterwards. Deliveries that are pending, recent or recently settled
-// are kept.
+// TestCleanup_RemovesOldDeliveries checks that deliveries settled before the history period are removed, followed by
+// their events. Deliveries that are pending, recent or recently settled are kept.
 func TestCleanup_RemovesOldDeliveries(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -65,9 +64,8 @@ func TestCleanup_RemovesOldDeliveries(t *testing.T) {
 	})
 }
 
-// TestCleanup_RemovesOldMails checks that the email records of ended envelopes are removed, and that this does not
-// cause any email to be sent again. The records of open envelopes are kept, because they are used to count reminders
-// and prevent duplicates.
+// TestCleanup_RemovesOldMails checks that removing the email records of ended envelopes does not cause any email to be
+// sent again. The records of open envelopes are kept.
 func TestCleanup_RemovesOldMails(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -12,11 +12,11 @@ import (
 
 const purgeNotice = 2 * time.Hour // a purge is retried after an hour
 
-// lateDeliveriesCounted is the maximum number of late deliveries that are counted, because a hanging endpoint can cause
-// any number of them.
+// lateDeliveriesCounted is the maximum number of late deliveries that are counted. A hanging endpoint can cause any
+// number of them.
 const lateDeliveriesCounted = 10000
 
-// Lag contains counts of overdue work across all apps.
+// Lag contains the amounts of overdue work of all apps.
 type Lag struct {
 	// Overdue is the number of envelopes that are still open minutes after their deadline.
 	Overdue int64
@@ -32,11 +32,11 @@ type Lag struct {
 	Reconciled time.Time
 }
 
-// Lag returns counts of overdue work. delays contains the delays before the attempts of a delivery.
+// Lag returns the amounts of overdue work. delays contains the delays before each attempt of a delivery.
 func (s *MaintenanceRepository) Lag(ctx context.Context, delays []time.Duration) (lag Lag, err error) {
 	now, db := s.now().UTC(), s.db.WithContext(ctx)
 	envelopes := func(where string, args ...any) *gorm.DB { return db.Model(&models.Envelope{}).Where(where, args...) }
-	// Every query except the one for deliveries uses a partial index of unfinished work by due time.
+	// Every query except that for deliveries uses a partial index of unfinished work by due time.
 	for _, c := range []struct {
 		n     *int64
 		query *gorm.DB
@@ -58,8 +58,8 @@ func (s *MaintenanceRepository) Lag(ctx context.Context, delays []time.Duration)
 	return lag, wrap(err, "read the last round of reconcile")
 }
 
-// lateDeliveries selects pending deliveries whose next attempt is overdue. The next attempt is the first attempt of a
-// run, or the attempt after the last one made.
+// lateDeliveries selects pending deliveries whose next attempt is overdue. If the current run has no attempt yet, its
+// first attempt is the next one.
 func (s *MaintenanceRepository) lateDeliveries(db *gorm.DB, now time.Time, delays []time.Duration) *gorm.DB {
 	var initial time.Duration
 	if len(delays) > 0 {

@@ -22,7 +22,7 @@ type MaintenanceRepository struct {
 }
 
 // AllEnvelopes lists up to n envelopes of all apps in ID order, starting after the given ID. If statuses are given, it
-// lists only envelopes with those statuses. It is for operators, and must not be used to process an app's requests.
+// lists only envelopes with one of them. It is for operators, and must not be used to process an app's requests.
 func (s *MaintenanceRepository) AllEnvelopes(ctx context.Context, after uuid.UUID, n int, statuses ...models.Status) ([]EnvelopeRef, error) {
 	q := s.db.WithContext(ctx).Model(&models.Envelope{}).Where("id > ?", after)
 	if len(statuses) > 0 {
@@ -32,9 +32,9 @@ func (s *MaintenanceRepository) AllEnvelopes(ctx context.Context, after uuid.UUI
 	return out, wrap(err, "list all envelopes")
 }
 
-// EnvelopesDueForTimestamp lists up to n envelopes of all apps in ID order, starting after the given ID. It lists
-// envelopes whose sealed documents have no document time-stamp, or have one that expires before the given time. It is
-// for operators.
+// EnvelopesDueForTimestamp lists up to n envelopes of all apps in ID order, starting after the given ID. The sealed
+// documents of these envelopes have no document time-stamp, or one that expires before the given time. It is for
+// operators.
 func (s *MaintenanceRepository) EnvelopesDueForTimestamp(ctx context.Context, before time.Time, after uuid.UUID, n int) ([]EnvelopeRef, error) {
 	out, err := find[EnvelopeRef](s.db.WithContext(ctx).Model(&models.Envelope{}).Where(`id > ? AND status = ? AND EXISTS (SELECT 1 FROM documents AS d
 		WHERE d.envelope_id = envelopes.id AND d.kind = ? AND d.purge_status = ? AND (d.timestamped_until IS NULL OR d.timestamped_until < ?))`,
@@ -62,8 +62,7 @@ func unsealedQuery(db *gorm.DB) *gorm.DB {
 	return db.Model(&models.Envelope{}).Where("sealing_problem IS NOT NULL AND status = ?", models.StatusSealing)
 }
 
-// UnsealedEnvelopes lists up to n fully signed envelopes whose documents cannot be sealed. The longest-standing
-// problems come first.
+// UnsealedEnvelopes lists up to n fully signed envelopes whose documents cannot be sealed, oldest problem first.
 func (s *MaintenanceRepository) UnsealedEnvelopes(ctx context.Context, n int) ([]Unsealed, error) {
 	var rows []Unsealed
 	err := unsealedQuery(s.db.WithContext(ctx)).Select("id, app_id, sealing_problem, sealing_problem_at").
@@ -99,7 +98,7 @@ func (s *MaintenanceRepository) DB() (*sql.DB, error) {
 	return conn, wrap(err, "list the connections of the database")
 }
 
-// WeakDurability returns the PostgreSQL settings that allow a crash to lose acknowledged commits.
+// WeakDurability returns the PostgreSQL settings with which a crash can lose acknowledged commits.
 func (s *MaintenanceRepository) WeakDurability(ctx context.Context) ([]string, error) {
 	if !s.postgres {
 		return nil, nil
@@ -110,8 +109,8 @@ func (s *MaintenanceRepository) WeakDurability(ctx context.Context) ([]string, e
 	return weak, wrap(err, "read the server's settings")
 }
 
-// ClockSkew returns how far the database's clock is ahead of this process's clock, and the duration of the query, which
-// is the maximum error. For SQLite, which uses the clock of the process, it returns zeros.
+// ClockSkew returns how far the database's clock is ahead of this process's clock, and the duration of the query,
+// which is the maximum error. For SQLite, which uses the process's clock, it returns zeros.
 func (s *MaintenanceRepository) ClockSkew(ctx context.Context) (ahead, within time.Duration, err error) {
 	if !s.postgres {
 		return 0, 0, nil

@@ -74,7 +74,7 @@ func TestOperatorLists(t *testing.T) {
 		_, err = s.FindEnvelope(ctx, uuid.New())
 		require.ErrorIs(t, err, models.ErrNotFound)
 
-		// Only files that exist can be due.
+		// Only existing files can be due.
 		drainOutbox(t, s)
 		kept := f.completed(time.Time{}, 7)
 		drainOutbox(t, s)
@@ -111,8 +111,8 @@ func TestSealingProblems_AreListed(t *testing.T) {
 	})
 }
 
-// TestDueEnvelopes checks that envelopes whose deadline is before a given time are listed, earliest first, and that
-// drafts and ended envelopes are not listed.
+// TestDueEnvelopes checks that open envelopes whose deadline is before a given time are listed, earliest deadline
+// first.
 func TestDueEnvelopes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -26,17 +26,17 @@ const (
 // AllWork lists the kinds in the order in which they are reconciled.
 var AllWork = []Work{WorkEnvelopes, WorkClosings, WorkTimestamps, WorkDeliveries, WorkBulkSends, WorkCopies}
 
-// closingsExamined is the number of envelopes that Unfinished examines for each closing on a page. Few envelopes have
-// unfinished closings, and there is no index for finding them.
+// closingsExamined is the number of envelopes that Unfinished examines for each closing on a page. No index exists for
+// finding the few envelopes with unfinished closings.
 const closingsExamined = 10
 
-// Unfinished returns a page of unfinished work of a kind, ordered by models.OutboxRow.ListedBy, and the ID after which
-// the next page begins, or uuid.Nil after the last page. A page contains at most n items, each represented by the
-// outbox row that starts its workflow. Work that already has a row in the outbox is omitted, because the dispatcher
-// will start its workflow.
+// Unfinished returns a page of unfinished work of a kind, and the ID after which the next page begins, or uuid.Nil
+// after the last page. Each item of work is represented by the outbox row that starts its workflow. The page contains
+// up to n items, ordered by models.OutboxRow.ListedBy. Work that already has a row in the outbox is omitted, because
+// the dispatcher will start its workflow.
 func (s *MaintenanceRepository) Unfinished(ctx context.Context, work Work, after uuid.UUID, n int) (rows []models.OutboxRow, next uuid.UUID, err error) {
 	db := s.db.WithContext(ctx)
-	// With Restart, Temporal starts a workflow even if an earlier run has completed, because the database is
+	// With Restart, Temporal starts the workflow even if an earlier run has completed, because the database is
 	// authoritative.
 	restart := func(kind models.OutboxKind) func(e *models.Envelope) models.OutboxRow {
 		return func(e *models.Envelope) models.OutboxRow {
@@ -74,7 +74,7 @@ const openOrSealing = "('sent', 'in_progress', 'sealing')"
 // closings returns the unfinished closings among the next envelopes in ID order. It examines a limited number of
 // envelopes, so that the cost of a page does not depend on the number of closings.
 func (s *MaintenanceRepository) closings(ctx context.Context, after uuid.UUID, n int, row func(*models.Envelope) models.OutboxRow) ([]models.OutboxRow, uuid.UUID, error) {
-	began := s.webhooks.historyStart() // the email records of envelopes that ended earlier are deleted
+	began := s.webhooks.historyStart() // earlier email records are deleted
 	db := s.db.WithContext(ctx)
 	end, err := first[models.Envelope](db.Select("id").Where("id > ?", after).Order("id").Offset(n*closingsExamined - 1))
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *MaintenanceRepository) closings(ctx context.Context, after uuid.UUID, n
 }
 
 // unnotified selects envelopes that ended after the given time, and for which some copies or closing notices have not
-// been sent. The time is a parameter that occurs four times.
+// been sent. The time is a parameter of the query, which uses it four times.
 const unnotified = `
 	status = 'completed' AND completed_at >= ? AND EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id AND NOT s.silent AND NOT EXISTS (
 		SELECT 1 FROM mails AS m JOIN signers AS t ON t.id = m.signer_id WHERE m.envelope_id = envelopes.id AND m.kind = 'completed'
@@ -135,7 +135,7 @@ func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n i
 			kind, refs.SignerID = models.OutboxNotify, nil
 		}
 		row := s.outboxRow(s.now(), r.EnvelopeID, kind, refs)
-		row.ID = r.RequestID // the IDs of the workflow and the email are derived from it
+		row.ID = r.RequestID // the IDs of the workflow and of the email are derived from it
 		return row
 	}), err
 }

@@ -38,7 +38,7 @@ func TestAllWork_HasEachKindOnce(t *testing.T) {
 	}, store.AllWork)
 }
 
-// TestUnfinished checks that all work for which a restored database needs workflows is listed.
+// TestUnfinished checks that Unfinished lists all work for which a restored database needs workflows.
 func TestUnfinished(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -108,7 +108,7 @@ func TestUnfinished(t *testing.T) {
 	})
 }
 
-// TestUnfinishedCopies checks that each recipient's copy is tracked separately, even if a copy is requested again.
+// TestUnfinishedCopies checks that each recipient's copy is tracked separately, even if it is requested again.
 func TestUnfinishedCopies(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -135,8 +135,8 @@ func TestUnfinishedCopies(t *testing.T) {
 	})
 }
 
-// TestUnfinishedRequestsForCopies checks that each request whose email was started but not settled is listed with the
-// row that restarts its workflow, even if an envelope has several such requests.
+// TestUnfinishedRequestsForCopies checks that each request with an unsettled email is listed with the row that
+// restarts its workflow, even if an envelope has several such requests.
 func TestUnfinishedRequestsForCopies(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -178,7 +178,7 @@ func TestUnfinishedRequestsForCopies(t *testing.T) {
 }
 
 // TestUnfinished_RequestedEmails checks that a requested reminder or copy is listed as soon as its outbox row is gone,
-// even before the first attempt to send it, and that it is no longer listed once the email has been dropped.
+// and is no longer listed once the email has been dropped.
 func TestUnfinished_RequestedEmails(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -214,8 +214,8 @@ func TestUnfinished_RequestedEmails(t *testing.T) {
 	})
 }
 
-// TestUnfinishedClosings_PagesAreBounded checks that each page of closings examines a limited number of envelopes,
-// including finished ones, and that all pages together list each closing exactly once.
+// TestUnfinishedClosings_PagesAreBounded checks that each page examines a limited number of envelopes, and that all
+// pages together list each closing exactly once.
 func TestUnfinishedClosings_PagesAreBounded(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -24,9 +24,9 @@ func (s *MaintenanceRepository) RetentionSteps(ctx context.Context, n int) ([]Re
 	return steps, wrap(err, "list due steps of retentions")
 }
 
-// SetRetentionStep sets the time of an envelope's next step, or removes it if next is nil. If days is not zero, it also
-// requests a reminder with the number of days left, in the same transaction. It has no effect if another process has
-// already performed the current step.
+// SetRetentionStep sets the time of an envelope's next step, or removes the step if next is nil. If days is not zero,
+// it also requests a reminder with that number of remaining days. It has no effect if another process has already
+// performed the current step.
 func (s *MaintenanceRepository) SetRetentionStep(ctx context.Context, step RetentionStep, next *time.Time, days int) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		result := t.gorm().Table("envelopes").Where("id = ? AND retention_due_at = ?", step.ID, step.RetentionDueAt).UpdateColumn("retention_due_at", next)

@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestRetentionSteps_AreTakenOnce checks that due steps are returned in chronological order and up to a limit, and that
-// if two processes perform the same step, only one of them requests a reminder.
+// TestRetentionSteps_AreTakenOnce checks that due steps are returned in chronological order and up to a limit. If two
+// processes perform the same step, only one of them requests a reminder.
 func TestRetentionSteps_AreTakenOnce(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

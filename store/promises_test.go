@@ -22,8 +22,7 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
-		// The recorded events of a new envelope are cleared once they have been stored, and workers are woken if there
-		// is work to do.
+		// Storing a new envelope clears its recorded events, and wakes the workers if there is work to do.
 		f.awake()
 		e := f.sent(1, nil)
 		assert.True(t, f.awake())
@@ -42,7 +41,7 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 		_, err = s.DeliveryJob(ctx, d)
 		require.ErrorIs(t, err, models.ErrNotFound)
 
-		// Releasing requests in a window that does not exist does not create the window.
+		// Releasing requests in a nonexistent window does not create the window.
 		_, _, err = s.ReserveQuota(ctx, "k", clock.Now(), time.Minute, -2, 10)
 		require.NoError(t, err)
 		_, left, err := s.ReserveQuota(ctx, "k", clock.Now(), time.Minute, 0, 10)
@@ -101,8 +100,8 @@ func TestRepositories_DocumentedDetails(t *testing.T) {
 	})
 }
 
-// TestConcurrentCreation_HasOneWinner checks that only one of several concurrent processes creates a unique row, and
-// that the others receive either the same row or an error.
+// TestConcurrentCreation_HasOneWinner checks that only one of several concurrent processes creates a unique row. The
+// others receive either the same row or an error.
 func TestConcurrentCreation_HasOneWinner(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

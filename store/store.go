@@ -73,7 +73,7 @@ func compose(e *engine) *Store {
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil {
-		return nil, errors.New("database URL cannot be read") // without the parse error, which would repeat the password
+		return nil, errors.New("database URL cannot be read") // omits the parse error, which would repeat the password
 	}
 	cfg.PasswordCost, cfg.Plans, cfg.History = cmp.Or(cfg.PasswordCost, bcrypt.DefaultCost), cmp.Or(cfg.Plans, models.DefaultPlans()), cmp.Or(cfg.History, 90*24*time.Hour)
 	s := &engine{
@@ -123,10 +123,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 }
 
 // Execute runs fn in a transaction and returns fn's response after the commit. Every call of the Store passed to fn is
-// a step of that transaction. The same transaction marks the idempotency key as committed, so that the request is not
-// executed again if its response is lost, and stores the response for retries unless it is nil. A key of uuid.Nil means
-// that the request has no idempotency key. If any call fails, all changes are rolled back. fn is run again if an
-// envelope that it changes must be restored first.
+// a step of that transaction. The transaction also marks the idempotency key as committed, so that a retry does not
+// execute the request again, and stores a non-nil response for retries. A key of uuid.Nil means that the request has
+// no idempotency key. If any call fails, all changes are rolled back. If fn changes an archived envelope, the envelope
+// is restored and fn is run again.
 func (s *Store) Execute(ctx context.Context, key uuid.UUID, fn func(*Store) (*StoredResponse, error)) (*StoredResponse, error) {
 	var response *StoredResponse
 	err := s.changing(ctx, func(t *transaction) (err error) {

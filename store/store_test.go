@@ -50,7 +50,7 @@ func TestSubjects(t *testing.T) {
 		require.NoError(t, err)
 		files = append(files, f)
 	}
-	// Other packages are not loaded, because the names declared in this package can be resolved without them.
+	// Other packages are not loaded, because resolving the names of this package does not require them.
 	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
 	config := types.Config{Error: func(error) {}, Importer: noImports{}}
 	pkg, _ := config.Check("countersign/store", fset, files, info)

@@ -18,7 +18,6 @@ type TemplateRepository struct {
 	envelopes *EnvelopeRepository
 }
 
-// register registers the encrypted columns of templates, which contain prefilled values.
 func (s *TemplateRepository) register() {
 	encryptRows(s.engine, func(v *models.TemplateVersion) encryptedRow {
 		return encryptedRow{"template_versions", v.ID.String(), []encryptedColumn{{name: "content", text: &v.Content}}}
@@ -71,7 +70,6 @@ func templateDocumentColumns(d *models.TemplateDocument) []column {
 	}, pdfColumns(&d.Document)...)
 }
 
-// templateLock specifies how a transaction locks a template.
 type templateLock int
 
 const (
@@ -80,7 +78,6 @@ const (
 	changeTemplate                     // locks the template for changes
 )
 
-// templateQuery collects the results of the queries for a template.
 type templateQuery struct {
 	templates []*models.Template
 	versions  []*models.TemplateVersion
@@ -117,9 +114,9 @@ func versionSummaryColumns(v *models.TemplateVersion) []column {
 }
 
 // lockTemplate prevents a template from being archived while envelopes are being created from it. Archiving (shared is
-// false) waits until these envelopes have been created, and creating an envelope waits until archiving has finished.
-// The lock is advisory, so it requires no write, and readers that arrive later do not delay archiving. On SQLite, the
-// immediate transaction suffices.
+// false) waits for the creation of envelopes, and the creation of an envelope waits for archiving. The lock is
+// advisory, so it requires no write, and later readers do not delay archiving. On SQLite, the immediate transaction
+// suffices.
 func (s *TemplateRepository) lockTemplate(b *batch, id uuid.UUID, shared bool) {
 	if !s.postgres {
 		return
@@ -192,7 +189,7 @@ func (s *TemplateRepository) CreateFromTemplate(ctx context.Context, app, id uui
 type TemplateBuild func(*models.LoadedTemplate) (*models.Envelope, error)
 
 // createFromTemplate is CreateFromTemplate within a transaction. Until the transaction ends, the template cannot be
-// archived, so its files are retained for the envelope.
+// archived, so the envelope can use the template's files.
 func (s *TemplateRepository) createFromTemplate(t *transaction, app, id uuid.UUID, version int, build TemplateBuild) (*EnvelopeWithEvents, error) {
 	q := s.queueTemplate(t, app, id, version, useTemplate)
 	var webhooks []*models.Webhook
@@ -224,8 +221,8 @@ func (q *templateQuery) usable(s *engine, t *transaction) (*models.LoadedTemplat
 	return q.load(s, t)
 }
 
-// TemplateTarget determines where a template is stored. If the app has a template with the tenant's external ID, the
-// result is stored as a new version of that template, and otherwise as a new template.
+// TemplateTarget specifies where a template is stored. If the app already has a template with the tenant's external
+// ID, a new version of that template is stored. Otherwise, a new template is stored.
 type TemplateTarget struct {
 	App        uuid.UUID
 	Tenant     string
@@ -254,8 +251,8 @@ func (s *TemplateRepository) Duplicate(ctx context.Context, app, id uuid.UUID, b
 	return made, wrap(err, "duplicate envelope %s", id)
 }
 
-// PutTemplate stores the template version that build creates from the template with the external ID and from the
-// envelope. Either of them may be nil. The envelope keeps its files until the template is stored.
+// PutTemplate stores the template version that the function build returns for the template with the external ID and
+// for the envelope. Either of them may be nil. The envelope keeps its files until the template is stored.
 func (s *TemplateRepository) PutTemplate(ctx context.Context, at TemplateTarget,
 	build func(was *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error),
 ) (StoredTemplate, error) {
@@ -348,7 +345,7 @@ func (s *TemplateRepository) ChangeTemplate(ctx context.Context, app, id uuid.UU
 	return out, wrap(err, "change template %s", id)
 }
 
-// saveTemplate adds the statements for saving a template to the transaction: an insert for a new template, or the
+// saveTemplate adds the statements for saving a template to the transaction. It inserts a new template, or saves the
 // changes and the new version of an existing one.
 func (s *TemplateRepository) saveTemplate(t *transaction, v *models.LoadedTemplate, known bool, before int) error {
 	v.UpdatedAt = s.now()

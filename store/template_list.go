@@ -51,12 +51,12 @@ func templatesAfter(s *engine, db *gorm.DB, f TemplateFilter) *gorm.DB {
 	return whereNonZero(q, "id < ?", f.After).Order("id DESC")
 }
 
-// namesAtOnce is the number of template names that are read by one statement.
+// namesAtOnce is the number of template names that one statement reads.
 const namesAtOnce = 1000
 
 // templatesNamed returns the first templates of a query whose names contain the given text. It compares names in the
-// same way as a search for envelopes. It does not use the SQL function lower, which converts only ASCII letters in
-// SQLite, and in PostgreSQL if the database has certain locales.
+// same way as a search for envelopes. It does not use the SQL function lower. In SQLite, and in PostgreSQL with
+// certain locales, that function converts only ASCII letters.
 func templatesNamed(q *gorm.DB, text string, limit int) ([]*models.Template, error) {
 	text = normalizeForSearch(text)
 	q = q.Session(&gorm.Session{})

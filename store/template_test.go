@@ -63,7 +63,7 @@ func (f *fixture) version(act models.ActionContext, key string, externalID *stri
 	}
 }
 
-// use returns the values for creating an envelope from the template of templateOf.
+// use returns the input for creating an envelope from the template of templateOf.
 func use(subject string) models.TemplateUse {
 	return models.TemplateUse{
 		Envelope: models.Envelope{TenantID: "t", CreatedBy: "me"}, Variables: map[string]string{"place": subject}, Values: map[string]string{"tenant_name": "Grace"},
@@ -85,7 +85,7 @@ func (f *fixture) createFromTemplate(ctx context.Context, template uuid.UUID, ve
 }
 
 // TestEnvelopesOfTemplates_KeepTheirVersion checks that an envelope is created from the requested version of its
-// template, references the template's files, and is sent in the same transaction that creates it.
+// template and references the template's files.
 func TestEnvelopesOfTemplates_KeepTheirVersion(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -135,8 +135,7 @@ func TestEnvelopesOfTemplates_KeepTheirVersion(t *testing.T) {
 	})
 }
 
-// TestPlanLimit_RollsBackEnvelopeOfTemplate checks that an envelope rejected because of the plan's limit leaves no
-// rows.
+// TestPlanLimit_RollsBackEnvelopeOfTemplate checks that an envelope rejected by the plan's limit leaves no rows.
 func TestPlanLimit_RollsBackEnvelopeOfTemplate(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -243,8 +242,8 @@ func TestFiles_AreKeptWhileReferenced(t *testing.T) {
 	})
 }
 
-// TestArchiveTemplate_WaitsForEnvelopes checks that an envelope created while its template is being archived does not
-// reference a released file.
+// TestArchiveTemplate_WaitsForEnvelopes checks that an envelope created while its template is being archived never
+// references a released file.
 func TestArchiveTemplate_WaitsForEnvelopes(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -312,8 +311,8 @@ func TestExternalID_HasOneTemplate(t *testing.T) {
 	})
 }
 
-// TestExternalID_IsTakenOnce checks that a template cannot change to the external ID of another template of its tenant,
-// and that it can keep its own external ID.
+// TestExternalID_IsTakenOnce checks that a template cannot change to an external ID that another template of its
+// tenant has.
 func TestExternalID_IsTakenOnce(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -15,13 +15,11 @@ import (
 	"countersign/models"
 )
 
-// labelSigningKey is the encryption label of signing keys.
 const labelSigningKey = "signing-key"
 
 // KeyRepository stores the signing keys, the sealing certificates, and their revocations.
 type KeyRepository struct{ *engine }
 
-// register registers the encrypted columns of keys.
 func (s *KeyRepository) register() {
 	encryptSecrets(s.engine, "signing_keys", "private", labelSigningKey)
 }
@@ -76,8 +74,8 @@ func (s *KeyRepository) keyRows(db *gorm.DB, purpose models.KeyPurpose) ([]model
 	return rows, wrap(err, "load %s keys", purpose)
 }
 
-// firstKey creates the first key for a purpose. Only one key for each purpose can be active. If several processes start
-// at the same time, one of them creates the key for all of them.
+// firstKey creates the first key for a purpose. Only one key for each purpose can be active. If several processes
+// start at the same time, only one of them creates the key.
 func (s *KeyRepository) firstKey(ctx context.Context, purpose models.KeyPurpose) ([]models.SigningKey, error) {
 	row, err := s.newKey(purpose)
 	if err != nil {
@@ -90,7 +88,7 @@ func (s *KeyRepository) firstKey(ctx context.Context, purpose models.KeyPurpose)
 	return s.keyRows(db, purpose)
 }
 
-// newKey creates a key. Its ID is globally unique, so that a verifier cannot confuse the keys of two installations.
+// newKey creates a key with a globally unique ID, so that a verifier cannot confuse the keys of two installations.
 func (s *KeyRepository) newKey(purpose models.KeyPurpose) (*models.SigningKey, error) {
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -106,8 +104,8 @@ func (s *KeyRepository) newKey(purpose models.KeyPurpose) (*models.SigningKey, e
 	}, nil
 }
 
-// RotateKey creates a new key, which replaces the current signing key. Signatures by earlier keys can still be
-// verified. Running processes start to use the new key (see credential.Tokens.ReloadFrom).
+// RotateKey replaces the current signing key with a new key. Signatures by earlier keys can still be verified. Running
+// processes start to use the new key (see credential.Tokens.ReloadFrom).
 func (s *KeyRepository) RotateKey(ctx context.Context, purpose models.KeyPurpose) (string, error) {
 	if _, err := s.Keys(ctx, purpose); err != nil { // ensures that there is a key to replace
 		return "", err

@@ -26,8 +26,8 @@ type SealCertificate struct {
 // SealCertificateID returns the ID of a sealing certificate in its record.
 func SealCertificateID(c *x509.Certificate) string { return fmt.Sprintf("%x", sha256.Sum256(c.Raw)) }
 
-// RecordSealCertificate records the certificate that is used for sealing from now on. Its seals are then trusted
-// wherever they are verified, even after the certificate has been replaced.
+// RecordSealCertificate records the certificate that is used for sealing from now on. Its seals can then be verified
+// even after the certificate has been replaced.
 func (s *KeyRepository) RecordSealCertificate(ctx context.Context, c *x509.Certificate) error {
 	row := models.SealCertificate{ID: SealCertificateID(c), DER: c.Raw, CreatedAt: s.now()}
 	return wrap(s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error, "record the sealing certificate")
@@ -55,7 +55,7 @@ func (s *KeyRepository) SealCertificates(ctx context.Context) ([]SealCertificate
 	return out, nil
 }
 
-// SealKeyRevoked reports whether the key of a sealing certificate was revoked in this installation, under this or
+// SealKeyRevoked reports whether the key of a sealing certificate was revoked in this installation, possibly under
 // another certificate.
 func (s *KeyRepository) SealKeyRevoked(ctx context.Context, c *x509.Certificate) (bool, error) {
 	all, err := s.SealCertificates(ctx)
@@ -107,9 +107,9 @@ func revocations(db *gorm.DB) (map[string]*models.KeyRevocation, error) {
 	return out, wrap(err, "load revocations")
 }
 
-// RevokeKey records that a key that signs records, or a sealing certificate, must not be trusted from the given time
-// on. If the key is currently used to sign records, a new key replaces it in the same transaction. A revocation cannot
-// be undone, and a further revocation must have an earlier time.
+// RevokeKey records that, from the given time on, a record-signing key or a sealing certificate must not be trusted.
+// If the key is currently used to sign records, a new key replaces it in the same transaction. A revocation cannot be
+// undone, and a further revocation must have an earlier time.
 func (s *KeyRepository) RevokeKey(ctx context.Context, id string, at time.Time, reason string) error {
 	at, now := at.UTC().Truncate(time.Microsecond), s.now()
 	p := models.Problems{}
@@ -136,7 +136,7 @@ func (s *KeyRepository) RevokeKey(ctx context.Context, id string, at time.Time, 
 	return wrap(err, "revoke key %s", id)
 }
 
-// retireForRevocation finds the key or certificate. If the key is currently used to sign records, it is replaced.
+// retireForRevocation finds the key or certificate. It replaces a key that is currently used to sign records.
 func (s *KeyRepository) retireForRevocation(tx *gorm.DB, id string) error {
 	k, err := first[models.SigningKey](tx.Where("id = ?", id))
 	if err != nil {

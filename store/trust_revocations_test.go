@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestOwnSealers_ArePinned checks that a certificate that this installation has used for sealing is trusted, and that
-// no other certificate from the same authority is trusted.
+// TestOwnSealers_ArePinned checks that every certificate that this installation has used for sealing is trusted, and
+// no other certificate from the same authority.
 func TestOwnSealers_ArePinned(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -41,8 +41,8 @@ func TestOwnSealers_ArePinned(t *testing.T) {
 	})
 }
 
-// TestRevokeKey checks that a revocation is stored with its date, replaces an active key, and cannot be undone, neither
-// through the store nor directly in the database.
+// TestRevokeKey checks that a revocation is stored with its date and replaces an active key. It cannot be undone,
+// neither through the store nor directly in the database.
 func TestRevokeKey(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

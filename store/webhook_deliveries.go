@@ -25,7 +25,7 @@ type DeliveryFilter struct {
 	Size     int
 	// After restricts the list to deliveries older than the one with this ID. If it is uuid.Nil, Page applies.
 	After uuid.UUID
-	Peek  bool // returns one delivery more than Size, which shows whether there are more
+	Peek  bool // returns one more delivery than Size, to detect a further page
 }
 
 // Deliveries lists an app's deliveries, newest first, with the number of all matches, which are counted up to
@@ -68,8 +68,8 @@ func (s *WebhookRepository) matchingDeliveries(db *gorm.DB, f DeliveryFilter) *g
 	return whereNonZero(q, "event_id IN (SELECT id FROM webhook_events WHERE envelope_id = ?)", f.Envelope) // uses two indexes
 }
 
-// ownDeliveries selects an app's deliveries for the given tenants, and its pings, which belong to no tenant. The query
-// looks up the event of each delivery, so that a page is read in the order of the deliveries index.
+// ownDeliveries selects an app's deliveries for the given tenants, and its pings, which belong to no tenant. It looks
+// up the event of each delivery, so that PostgreSQL reads a page in the order of the deliveries index.
 func ownDeliveries(db *gorm.DB, app uuid.UUID, tenants []string) *gorm.DB {
 	q := db.Where("app_id = ?", app)
 	if len(tenants) == 0 {
@@ -128,8 +128,7 @@ func (s *WebhookRepository) Resend(ctx context.Context, app *models.App, id uuid
 // resendLimit is the maximum number of deliveries in one call of ResendSince.
 const resendLimit = 1000
 
-// ResendResult contains the number of deliveries that are being resent, and the number of deliveries that remain to be
-// resent.
+// ResendResult contains the number of resent deliveries, and the number of deliveries that remain to be resent.
 type ResendResult struct {
 	Resent    int
 	Remaining int64
@@ -167,7 +166,7 @@ func (s *WebhookRepository) ResendSince(ctx context.Context, app *models.App, we
 	return out, wrap(err, "resend deliveries of webhook %s", webhook)
 }
 
-// requeueDeliveries saves deliveries to be resent, and requests that their workflows be started.
+// requeueDeliveries saves deliveries to be resent, and requests their workflows.
 func (s *WebhookRepository) requeueDeliveries(t *transaction, ds []*models.Delivery) error {
 	now := s.now()
 	ids := mapSlice(ds, func(d *models.Delivery) uuid.UUID { return d.ID })
@@ -273,8 +272,8 @@ func (s *WebhookRepository) DeliveryJob(ctx context.Context, id uuid.UUID) (*Del
 	return &DeliveryJob{Delivery: *d, Event: *ev, URL: w.URL, Secrets: secrets, FailingSince: w.FailingSince}, nil
 }
 
-// webhookSecrets returns the secrets that sign an endpoint's deliveries, newest first. These are the endpoint's own
-// secret, or by default the app's client secrets, and during a rotation also the previous secret.
+// webhookSecrets returns the secrets that sign an endpoint's deliveries, newest first. They are the endpoint's own
+// secret, or by default the app's client secrets. During a rotation they include the previous secret.
 func (s *WebhookRepository) webhookSecrets(db *gorm.DB, w *models.Webhook) ([][]byte, error) {
 	var out [][]byte
 	var err error
@@ -295,8 +294,8 @@ func (s *WebhookRepository) webhookSecrets(db *gorm.DB, w *models.Webhook) ([][]
 	return append(out, old), nil
 }
 
-// RecordAttempt stores a delivery attempt and updates the delivery. If the attempt caused the endpoint to be disabled,
-// it returns the reason, and otherwise "".
+// RecordAttempt stores a delivery attempt and updates the delivery. If the attempt disables the endpoint, it returns
+// the reason, and otherwise "".
 func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
 	a.ID = s.newID()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
@@ -304,8 +303,8 @@ func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.Delivery
 		if err != nil {
 			return err
 		}
-		// Deliveries do not lock healthy endpoints. Other endpoints are locked before the delivery. Disabling an
-		// endpoint acquires its locks in the same order: first the endpoint, and then its deliveries.
+		// The endpoint of a delivery is locked only if it has failures. It is then locked before the delivery, in the
+		// same order as when an endpoint is disabled.
 		unwell := w != nil && (!o.Delivered || w.FailingSince != nil || w.LastError != "")
 		if unwell {
 			if err := s.locked(tx).Select("id").Where("id = ?", o.WebhookID).Find(&[]models.Webhook{}).Error; err != nil {
@@ -364,8 +363,7 @@ func (s *WebhookRepository) updateEndpointHealth(tx *gorm.DB, a *models.Delivery
 	return disabled, s.failPending(tx, w.ID)
 }
 
-// failPending marks an endpoint's pending deliveries as failed. The workflows of these deliveries then end, because the
-// deliveries are settled.
+// failPending marks an endpoint's pending deliveries as failed, which ends their workflows.
 func (s *WebhookRepository) failPending(tx *gorm.DB, webhook uuid.UUID) error {
 	return s.failDeliveries(tx.Where("webhook_id = ?", webhook))
 }
@@ -381,11 +379,11 @@ func (s *WebhookRepository) AbandonDelivery(ctx context.Context, id uuid.UUID, r
 	return wrap(s.failDeliveries(s.db.WithContext(ctx).Where("id = ? AND run = ?", id, run)), "abandon delivery %s", id)
 }
 
-// settledAt is the SQL expression for the time at which a settled delivery was settled.
+// settledAt is the SQL expression for the time at which a delivery was settled.
 const settledAt = "coalesce(delivered_at, failed_at, created_at)"
 
-// purgeDeliveries removes the bodies of an envelope's events and of the responses to them, which may repeat the event
-// bodies. Deliveries keep their statuses and attempts. Pending deliveries are marked as failed.
+// purgeDeliveries removes the bodies of an envelope's events and of the responses to them, which may repeat the
+// events. Deliveries keep their statuses and attempts. Pending deliveries fail.
 func purgeDeliveries(b *batch, envelope uuid.UUID, at time.Time) {
 	const events = "SELECT id FROM webhook_events WHERE envelope_id = $1"
 	const deliveries = "SELECT id FROM webhook_deliveries WHERE event_id IN (" + events + ")"

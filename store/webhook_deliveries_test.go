@@ -13,7 +13,6 @@ import (
 	"countersign/test/kit"
 )
 
-// endpoint is an endpoint of an app.
 type endpoint struct {
 	*fixture
 
@@ -66,8 +65,8 @@ func (f *fixture) awake() bool {
 	}
 }
 
-// TestFailedDeliveries_AreResent checks that an endpoint's deliveries that have failed since the given time are resent
-// if this is permitted, and that they are then pending in a new run.
+// TestFailedDeliveries_AreResent checks that an endpoint's deliveries that have failed since the given time become
+// pending in a new run, if resending them is permitted.
 func TestFailedDeliveries_AreResent(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -160,8 +159,8 @@ func TestFailedDeliveries_AreResentInBatches(t *testing.T) {
 	})
 }
 
-// TestDisableEndpoint_FailsItsDeliveriesOnce checks that disabling an endpoint fails its pending deliveries, and does
-// not change other endpoints or settled deliveries.
+// TestDisableEndpoint_FailsItsDeliveriesOnce checks that disabling an endpoint fails its pending deliveries, but
+// changes no other endpoints and no settled deliveries.
 func TestDisableEndpoint_FailsItsDeliveriesOnce(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -296,7 +295,7 @@ func TestEndpointSecrets_AreRotated(t *testing.T) {
 	})
 }
 
-// waitsForALock returns when a statement in the database is waiting for a lock.
+// waitsForALock returns when a statement in the database waits for a lock.
 func waitsForALock(t *testing.T, s *store.Store) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -306,8 +305,8 @@ func waitsForALock(t *testing.T, s *store.Store) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// TestRecoveringEndpoint_IsDisabled checks that a delivery that succeeds after failures does not lock its own row while
-// it waits for an endpoint whose pending deliveries are being marked as failed by another process.
+// TestRecoveringEndpoint_IsDisabled checks that a successful delivery does not lock its own row while it waits for its
+// endpoint. Meanwhile, another process marks the endpoint's pending deliveries as failed.
 func TestRecoveringEndpoint_IsDisabled(t *testing.T) {
 	t.Parallel()
 	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -334,8 +333,7 @@ func TestRecoveringEndpoint_IsDisabled(t *testing.T) {
 	})
 }
 
-// TestDelivery_IsOneSnapshot checks that the number and the list of attempts are consistent while attempts are being
-// added.
+// TestDelivery_IsOneSnapshot checks that the number of attempts matches the list while attempts are being added.
 func TestDelivery_IsOneSnapshot(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {

@@ -11,7 +11,6 @@ import (
 	"countersign/models"
 )
 
-// labelWebhookSecret is the encryption label of webhook secrets.
 const labelWebhookSecret = "webhook-secret"
 
 // WebhookRepository stores endpoints, their events, and the deliveries of the events.
@@ -21,7 +20,6 @@ type WebhookRepository struct {
 	apps *AppRepository
 }
 
-// register registers the encrypted columns of endpoints, events and attempts.
 func (s *WebhookRepository) register() {
 	encryptSecrets(s.engine, "webhooks", "secret", labelWebhookSecret)
 	encryptSecrets(s.engine, "webhooks", "previous_secret", labelWebhookSecret)
@@ -97,8 +95,8 @@ type WebhookPatch struct {
 }
 
 // PatchWebhook changes an endpoint in a single transaction. Pending deliveries are sent to the new address. A paused
-// endpoint receives no deliveries. Resuming also resets the failures of an endpoint that the service disabled. A
-// replaced secret continues to sign together with the new one for the duration Overlap.
+// endpoint receives no deliveries. Resuming also resets the failures of an endpoint that the service disabled. After a
+// secret is replaced, both secrets sign for the duration Overlap.
 func (s *WebhookRepository) PatchWebhook(ctx context.Context, app, id uuid.UUID, c WebhookPatch) (*models.Webhook, error) {
 	w := &models.Webhook{}
 	err := s.tx(ctx, func(tx *gorm.DB) error {
@@ -124,8 +122,8 @@ func (s *WebhookRepository) PatchWebhook(ctx context.Context, app, id uuid.UUID,
 	return w, wrap(err, "patch webhook %s", id)
 }
 
-// rotateSecret replaces the secret. Setting the same secret again, as a retried request does, keeps the previous
-// secret. A shorter overlap ends the previous secret earlier.
+// rotateSecret replaces the secret. Setting the current secret again, as a retried request does, does not end the
+// previous secret. A shorter overlap ends the previous secret earlier.
 func (s *WebhookRepository) rotateSecret(tx *gorm.DB, w *models.Webhook, secret string, overlap time.Duration) error {
 	until := s.now().Add(overlap)
 	if s.signsWith(w, secret) {
@@ -150,8 +148,8 @@ func (s *WebhookRepository) rotateSecret(tx *gorm.DB, w *models.Webhook, secret 
 	return nil
 }
 
-// signsWith reports whether the endpoint's deliveries are already signed with the given secret, where "" is the client
-// secret. A secret that cannot be decrypted is considered different.
+// signsWith reports whether the endpoint's deliveries are already signed with the given secret. The client secret is
+// "". A secret that cannot be decrypted is considered different.
 func (s *WebhookRepository) signsWith(w *models.Webhook, secret string) bool {
 	if w.Secret == nil || secret == "" {
 		return w.Secret == nil && secret == ""

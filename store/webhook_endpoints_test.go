@@ -37,7 +37,7 @@ func TestWebhooks_AreLimited(t *testing.T) {
 }
 
 // TestDisableEndpoint_ByOneDelivery checks that if many deliveries find that an endpoint is gone, only one of them
-// disables the endpoint.
+// disables it.
 func TestDisableEndpoint_ByOneDelivery(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

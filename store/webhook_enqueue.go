@@ -8,8 +8,8 @@ import (
 	"countersign/models"
 )
 
-// addDeliveries adds a webhook event with a delivery for each endpoint that subscribes to it. It returns the outbox
-// rows that start the deliveries.
+// addDeliveries adds a webhook event with a delivery for each subscribed endpoint. It returns the outbox rows that
+// start the deliveries.
 func (s *WebhookRepository) addDeliveries(t *transaction, ev *models.WebhookEvent, webhooks []*models.Webhook) []models.OutboxRow {
 	var ds []*models.Delivery
 	for _, w := range webhooks {

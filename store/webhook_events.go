@@ -15,8 +15,8 @@ import (
 // EventQuery selects events of an app. The order of events is the same for all readers.
 type EventQuery struct {
 	App     uuid.UUID
-	After   uuid.UUID        // ID of the event after which to start; uuid.Nil to start with the oldest
-	Since   time.Time        // without After, minimum time of the first event; zero for no minimum
+	After   uuid.UUID        // ID of the last event that the reader has read; uuid.Nil to start with the oldest event
+	Since   time.Time        // without After, the earliest creation time; zero for no limit
 	Latest  bool             // without After, selects only future events
 	Name    models.EventName // empty for all
 	Tenants []string         // nil for all tenants
@@ -26,7 +26,7 @@ type EventQuery struct {
 // EventPage is a page of an app's events.
 type EventPage struct {
 	Events []*models.WebhookEvent
-	// Cursor is the ID of the last examined event, whether or not the event was selected. It is uuid.Nil if no event was
+	// Cursor is the ID of the last examined event, whether or not it matched the query. It is uuid.Nil if no event was
 	// examined. With a selective filter, a page can be empty even if more events follow.
 	Cursor uuid.UUID
 	More   bool // whether more events can be read immediately
@@ -40,7 +40,7 @@ var errCursorExpired = models.Reject(models.KindGone, "cursor_expired",
 	"The events that follow this cursor have been deleted. Start again without a cursor, and reload the envelopes that you need.")
 
 // Events reads a page of an app's events. It first assigns positions to the events committed since the last read. Only
-// one reader does so at a time, so that no event ever appears before an event that was already read.
+// one reader does so at a time, so that no event is ever inserted before an event that was already read.
 func (s *WebhookRepository) Events(ctx context.Context, q EventQuery) (*EventPage, error) {
 	page, err := s.readEvents(ctx, q)
 	return page, wrap(err, "read events")
@@ -100,7 +100,7 @@ func (eventPosition) TableName() string { return eventTable.name }
 // events takes many pages, most of them empty, each with a cursor from which to continue.
 const eventWindow = 10_000
 
-// windowEnd returns the position up to which a page that begins after from is examined. Unless the result is the last
+// windowEnd returns the last position to examine for a page that begins after from. Unless this is the feed's last
 // position, the range contains at least one event.
 func windowEnd(db *gorm.DB, app uuid.UUID, from, last int64) (int64, error) {
 	next, err := first[eventPosition](db.Select("position").Where("app_id = ? AND position > ? AND position <= ?", app, from, last).Order("position"))
@@ -143,11 +143,11 @@ func firstSince(db *gorm.DB, app uuid.UUID, after int64, since time.Time, last i
 // take seconds, and clocks differ by seconds.
 const eventsApart = time.Hour
 
-// earlyPosition returns a position that precedes all events created at or after the given time, but not by much. It
-// uses a binary search, because positions are approximately in chronological order, and no index covers both the
-// position and the time.
+// earlyPosition returns a position shortly before all events created at or after the given time. It uses a binary
+// search, because positions are approximately in chronological order, and no index covers both the position and the
+// time.
 func earlyPosition(db *gorm.DB, app uuid.UUID, since time.Time, last int64) (int64, error) {
-	low, high := int64(0), last // the event at low, if there is one, is older
+	low, high := int64(0), last // an event at low, if any, is older
 	for low < high {
 		middle := low + (high-low)/2
 		at, err := first[eventPosition](db.Select("position, created_at").Where("app_id = ? AND position > ? AND position <= ?", app, middle, high).Order("position"))
@@ -163,8 +163,8 @@ func earlyPosition(db *gorm.DB, app uuid.UUID, since time.Time, last int64) (int
 	return low, nil
 }
 
-// positionOf returns the position of the event that a reader uses as the cursor. An expired event is accepted only if
-// it is the newest expired one, because then no later event is missing.
+// positionOf returns the position of the event that a reader uses as the cursor. It accepts an expired event only if
+// no later event has expired, because then no event is missing.
 func (s *WebhookRepository) positionOf(db *gorm.DB, app, id uuid.UUID) (int64, error) {
 	var at struct {
 		Position  *int64
@@ -187,8 +187,8 @@ func (s *WebhookRepository) positionOf(db *gorm.DB, app, id uuid.UUID) (int64, e
 }
 
 // positionEvents assigns positions to committed events in the order of their insertion. It returns the app's last
-// position, and reports whether more events are waiting. It locks the row of the feed, so that a position becomes
-// visible only when all positions before it are visible.
+// position, and reports whether more events are waiting. It locks the row of the feed, so that positions become
+// visible in order.
 func (s *WebhookRepository) positionEvents(ctx context.Context, app uuid.UUID) (last int64, more bool, err error) {
 	const unread = "app_id = ? AND position IS NULL AND name <> 'ping'"
 	db := s.db.WithContext(ctx)
@@ -238,9 +238,9 @@ func (s *WebhookRepository) historyStart() time.Time { return s.now().Add(-s.cfg
 // eventRetentionMargin is the additional time for which events are retained after the history period.
 const eventRetentionMargin = 24 * time.Hour
 
-// removeOldEvents deletes events a day after they can no longer be read. It keeps the events of deliveries, and the
-// newest event of each app, whose ID readers use as a cursor until the next event. Events in a monthly partition are
-// dropped together with the partition.
+// removeOldEvents deletes events a day after they can no longer be read. It keeps events that deliveries refer to. It
+// also keeps the newest event of each app, because readers use its ID as a cursor. Events in a monthly partition are
+// deleted with the partition.
 func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 	before := s.historyStart().Add(-eventRetentionMargin)
 	end, err := s.deletedBefore(db, eventTable, before)
@@ -262,7 +262,7 @@ func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 var errPayloadPurged = models.Reject(models.KindGone, "payload_purged",
 	"The payload of this delivery was deleted at the end of the envelope's retention period.")
 
-// withBody selects webhook events whose body was not removed. The body of an event is empty only after it was removed.
+// withBody selects webhook events with a body. A body is empty only after it was removed.
 const withBody = "length(body) > 0"
 
 // hasBody reports whether a webhook event still has its body.

@@ -29,8 +29,8 @@ func (f *fixture) draft(in models.Envelope) (*models.Envelope, error) {
 	return e, f.Create(f.t.Context(), e)
 }
 
-// TestEvents_AreInOneOrder checks that every reader receives the events of its app in the same order, regardless of the
-// filter and the page size.
+// TestEvents_AreInOneOrder checks that every reader receives the events of its app in the same order, regardless of
+// filter and page size.
 func TestEvents_AreInOneOrder(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -109,7 +109,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 		assert.Equal(t, []models.EventName{models.EventEnvelopeVoided}, names)
 		last := after.Cursor
 
-		// Events can be read for 90 days. After that, a reader can continue as long as no later event was deleted.
+		// Events can be read for 90 days. After that, a reader can continue if no later event was deleted.
 		clock.Add(later.Add(90 * 24 * time.Hour).Sub(clock.Now()))
 		names, _ = read(store.EventQuery{})
 		assert.Len(t, names, 2, "those of the first moment are too old")
@@ -189,7 +189,7 @@ func TestEvents_FindFewAmongMany(t *testing.T) {
 	})
 }
 
-// TestEventsSince_SearchesByHalves checks that only a few events are read to find a time near either end.
+// TestEventsSince_SearchesByHalves checks that finding a time near either end reads only a few events.
 func TestEventsSince_SearchesByHalves(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
@@ -208,7 +208,7 @@ func TestEventsSince_SearchesByHalves(t *testing.T) {
 				require.LessOrEqual(t, must(strconv.Atoi(removed[1])), 3700, "those of an hour: %s", plan)
 			}
 		}
-		late := last - n/2 - 3500 // its position was assigned 3,500 seconds before that of the others of its time
+		late := last - n/2 - 3500 // its position is 3,500 seconds too early
 		execute(t, s, fmt.Sprintf(`UPDATE webhook_events SET created_at = created_at + interval '3500 seconds' WHERE app_id = '%s' AND position = %d`, f.app.ID, late))
 		first, _, err := s.FirstSince(ctx, f.app.ID, oldest.Add(n/2*time.Second), last)
 		require.NoError(t, err)
@@ -216,8 +216,8 @@ func TestEventsSince_SearchesByHalves(t *testing.T) {
 	})
 }
 
-// TestDeliveriesOfTenants_ReadTheirIndex checks that a page is read in the order of the deliveries index, and that each
-// event is looked up by its ID.
+// TestDeliveriesOfTenants_ReadTheirIndex checks that PostgreSQL reads a page in the order of the deliveries index, and
+// looks up each event by its ID.
 func TestDeliveriesOfTenants_ReadTheirIndex(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
@@ -239,7 +239,8 @@ func TestDeliveriesOfTenants_ReadTheirIndex(t *testing.T) {
 	})
 }
 
-// TestDeliveriesOfEvent_ReadTheirIndex checks that a page of the deliveries of one event is not read by a full scan.
+// TestDeliveriesOfEvent_ReadTheirIndex checks that PostgreSQL reads a page of the deliveries of one event without a
+// full scan.
 func TestDeliveriesOfEvent_ReadTheirIndex(t *testing.T) {
 	t.Parallel()
 	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

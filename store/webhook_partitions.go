@@ -17,7 +17,7 @@ import (
 // SQLite, the rows are deleted individually.
 
 // partitionedTable is a table with a partition for each month.
-type partitionedTable struct{ name, key string } // key is the ID whose time determines the month of a row
+type partitionedTable struct{ name, key string } // key is the ID that contains the time of a row
 
 var (
 	eventTable    = partitionedTable{"webhook_events", "id"}
@@ -28,16 +28,16 @@ var (
 const (
 	// monthsAhead is the number of months after the current one for which partitions are created.
 	monthsAhead = 2
-	// maxRetainedRows is the maximum number of rows to retain when a month is dropped. If more rows must be retained,
-	// the month is not dropped, and its other rows are deleted individually.
+	// maxRetainedRows is the maximum number of rows to move when a month's partition is dropped. If there are more,
+	// the partition is not dropped, and its other rows are deleted individually.
 	maxRetainedRows = 10_000
 	// partitionLock is the advisory lock that lets only one process at a time create and drop partitions.
 	partitionLock = 7_518_019
-	// lockWait is the maximum time to wait for a table lock, because later queries have to wait as well.
+	// lockWait is the maximum time to wait for a table lock. Later queries wait behind it.
 	lockWait = "1s"
 )
 
-// partition is the part of a table with IDs in the half-open interval [from, to).
+// partition is a table partition for the IDs in the half-open interval [from, to).
 type partition struct {
 	name     string
 	from, to uuid.UUID
@@ -84,7 +84,7 @@ func (s *WebhookRepository) partitions(db *gorm.DB, t partitionedTable) ([]parti
 	var out []partition
 	for _, r := range rows {
 		bounds := boundPattern.FindStringSubmatch(r.Bounds)
-		if bounds == nil { // default partition
+		if bounds == nil { // the default partition
 			continue
 		}
 		p := partition{name: r.Name}
@@ -106,8 +106,8 @@ func covered(all []partition, id uuid.UUID) bool {
 	return slices.ContainsFunc(all, func(p partition) bool { return before(id, p.to) && !before(id, p.from) })
 }
 
-// partitionChange runs fn in a transaction that can lock the tables. During the transaction, no other process creates
-// or drops partitions.
+// partitionChange runs fn in a transaction that can lock the tables. Meanwhile, no other process creates or drops
+// partitions.
 func (s *WebhookRepository) partitionChange(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.tx(ctx, func(tx *gorm.DB) error {
 		if err := execAll(tx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", partitionLock), "SET LOCAL lock_timeout = '"+lockWait+"'"); err != nil {
@@ -153,7 +153,7 @@ func (s *WebhookRepository) createPartitions(ctx context.Context) (made []string
 	return made, nil
 }
 
-// createPartition creates a month's partition, and moves the rows of that month from the default partition to it. It
+// createPartition creates a month's partition, and moves that month's rows to it from the default partition. It
 // returns false if another process has already created it.
 func (s *WebhookRepository) createPartition(ctx context.Context, t partitionedTable, p partition) (made bool, err error) {
 	err = s.partitionChange(ctx, func(tx *gorm.DB) error {
@@ -172,8 +172,8 @@ func (s *WebhookRepository) createPartition(ctx context.Context, t partitionedTa
 	return made && err == nil, err
 }
 
-// PartitionsUntil returns the end of the period for which partitions exist. It returns the zero time if the database
-// has no partitions or has none for the current month.
+// PartitionsUntil returns the end of the period for which partitions exist. It returns the zero time if there is no
+// partition for the current month.
 func (s *WebhookRepository) PartitionsUntil(ctx context.Context) (until time.Time, err error) {
 	if !s.postgres {
 		return time.Time{}, nil

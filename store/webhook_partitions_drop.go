@@ -47,8 +47,8 @@ func isUndefinedTable(err error) bool {
 	return ok && rejected.Code == "42P01"
 }
 
-// dropDeliveries drops a partition of deliveries together with the partition of their attempts. The rows to retain are
-// selected before any table is locked. Their number cannot increase afterwards, because a settled delivery of that age
+// dropDeliveries drops a partition of deliveries together with the partition of their attempts. It selects the rows to
+// retain before it locks any table. Their number cannot increase afterwards, because a settled delivery of that age
 // cannot be resent.
 func (s *WebhookRepository) dropDeliveries(ctx context.Context, p partition, start time.Time) (dropped []string, err error) {
 	var stay []uuid.UUID
@@ -77,8 +77,8 @@ func (s *WebhookRepository) dropDeliveries(ctx context.Context, p partition, sta
 	return dropped, err
 }
 
-// dropEvents drops a partition of events. It retains the events of deliveries, and the newest event of each app, whose
-// ID readers use as a cursor until the next event.
+// dropEvents drops a partition of events. It retains events that deliveries refer to. It also retains the newest event
+// of each app, because readers use its ID as a cursor.
 func (s *WebhookRepository) dropEvents(ctx context.Context, p partition, _ time.Time) (dropped []string, err error) {
 	db := s.db.WithContext(ctx)
 	var stay, newest []uuid.UUID
@@ -104,8 +104,8 @@ func (s *WebhookRepository) dropEvents(ctx context.Context, p partition, _ time.
 	return dropped, err
 }
 
-// dropPartition detaches a partition from its table, reinserts the rows to retain into the table, which places them in
-// the default partition, and drops the detached partition.
+// dropPartition detaches a partition from its table and drops it. In between, it reinserts the rows to retain, which
+// the table then stores in the default partition.
 func dropPartition(tx *gorm.DB, t partitionedTable, p partition, stay []uuid.UUID) error {
 	// SQL: the statement detaches a PostgreSQL partition.
 	if err := tx.Exec("ALTER TABLE " + t.name + " DETACH PARTITION " + p.name).Error; err != nil {
@@ -121,8 +121,8 @@ func dropPartition(tx *gorm.DB, t partitionedTable, p partition, stay []uuid.UUI
 	return tx.Exec("DROP TABLE " + p.name).Error
 }
 
-// deletedBefore returns the ID below which rows of a table may be deleted individually when data older than the given
-// time has expired. It excludes a month that has only partly expired, because its partition will be dropped.
+// deletedBefore returns the upper limit of the IDs whose rows may be deleted individually when data older than the
+// given time has expired. It excludes a month that has only partly expired, because its partition will be dropped.
 func (s *WebhookRepository) deletedBefore(db *gorm.DB, t partitionedTable, at time.Time) (uuid.UUID, error) {
 	if !s.postgres {
 		return uuid.Max, nil

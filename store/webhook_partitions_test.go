@@ -60,8 +60,8 @@ func in(t *testing.T, db *sql.DB, table string) map[string]int {
 }
 
 // TestPartitions_AreDropped checks that a month of deliveries, attempts and events is dropped once all of it is older
-// than the history period, and not before. Pending and resent deliveries are retained with their events and attempts.
-// An app's newest event, which readers use as a cursor, is also retained.
+// than the history period. Pending and resent deliveries are retained with their events and attempts, and so is an
+// app's newest event, which readers use as a cursor.
 func TestPartitions_AreDropped(t *testing.T) {
 	t.Parallel()
 	f, clock, db := months(t)
@@ -126,7 +126,7 @@ func TestPartitions_AreDropped(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, dropped)
 
-	// Rows that are not in a month's partition are deleted when they are old enough.
+	// Rows outside the monthly partitions are deleted individually when they expire.
 	clock.Add(history)
 	require.NoError(t, kit.RemoveExpired(ctx, s))
 	assert.Equal(t, map[string]int{"default": 1}, in(t, db, "webhook_deliveries"), "the pending one")
@@ -134,7 +134,7 @@ func TestPartitions_AreDropped(t *testing.T) {
 }
 
 // TestPartitions_AreCreatedAhead checks that there are partitions for the current month and the next two. Rows for a
-// month without a partition are accepted, and are moved to the partition when it is created.
+// month without a partition are accepted, and are moved when the partition is created.
 func TestPartitions_AreCreatedAhead(t *testing.T) {
 	t.Parallel()
 	f, clock, db := months(t)
@@ -186,8 +186,8 @@ func TestPartitions_AreCreatedAhead(t *testing.T) {
 	assert.Equal(t, models.DeliveryDelivered, p.status(id))
 }
 
-// TestManyRows_KeepTheirMonth checks that a month with more than a few rows to retain is not dropped, and that its
-// other rows are deleted individually.
+// TestManyRows_KeepTheirMonth checks that a month with many rows to retain is not dropped, and that its other rows are
+// deleted individually.
 func TestManyRows_KeepTheirMonth(t *testing.T) {
 	t.Parallel()
 	f, clock, db := months(t)

@@ -16,7 +16,7 @@ type DeliveryProblem struct {
 	Last *models.DeliveryAttempt // the last attempt, or nil if there was none
 }
 
-// deliveryProblemDays is the number of days for which a failed delivery counts as a problem that can still be solved.
+// deliveryProblemDays is the number of days for which a failed delivery is listed as a problem.
 const deliveryProblemDays = 30
 
 // DeliveryProblems returns an app's deliveries without a successful attempt, newest first. It returns up to limit
@@ -35,7 +35,7 @@ func (s *WebhookRepository) DeliveryProblems(ctx context.Context, app uuid.UUID,
 	}
 	all := append(waiting, failed...)
 	ids := mapSlice(all, func(d models.Delivery) uuid.UUID { return d.ID })
-	// Attempts are numbered across resends, so the number of the last attempt equals the total number of attempts.
+	// Attempts are numbered across resends, so the last number equals the total.
 	attempts, err := findDecrypted[models.DeliveryAttempt](s.engine, db.Where("delivery_id IN ?", ids).
 		Where("number = (SELECT d.attempts FROM webhook_deliveries AS d WHERE d.id = delivery_attempts.delivery_id)"))
 	if err != nil {

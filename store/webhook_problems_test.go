@@ -14,7 +14,7 @@ import (
 )
 
 // TestDeliveryProblems_AreLate checks that a delivery becomes a problem after five minutes without an attempt, or
-// immediately after a failed attempt, and that a failed delivery stops being a problem after 30 days.
+// immediately after a failed attempt. A failed delivery is a problem for 30 days.
 func TestDeliveryProblems_AreLate(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

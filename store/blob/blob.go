@@ -131,7 +131,8 @@ func uploadFile() (*os.File, error) {
 	return createTemp(os.TempDir(), tempPrefix)
 }
 
-// downloaded returns the object with the given key. fetch writes the content of the object to a temporary file.
+// downloaded returns the object with the given key. The function fetch writes the object's content to a temporary
+// file.
 func downloaded(key string, fetch func(*os.File) error) (*File, error) {
 	f, err := anonymousFile()
 	if err != nil {

@@ -37,8 +37,8 @@ var ErrDamaged = errors.New("the encrypted file is damaged or was encrypted with
 
 // NewEncrypted returns a store that encrypts files and stores them in next. Each file has its own data key, which is
 // encrypted with the master key. Sizes and hashes refer to the plain content. Files that were stored unencrypted can
-// still be read. If write is false, new files are not encrypted, but encrypted files can still be read. Anchors are
-// never encrypted.
+// still be read. If write is false, new files are stored unencrypted, but encrypted files can still be read. Anchors
+// are never encrypted.
 func NewEncrypted(next Store, v Vault, write bool) *Encrypted {
 	return &Encrypted{Store: next, vault: v, write: write}
 }
@@ -71,8 +71,8 @@ func anonymousFile() (*os.File, error) {
 	return f, nil
 }
 
-// neverEncrypted reports whether a file is never encrypted. This applies to anchors, which must be verifiable without
-// keys. The anchors' lists and tokens contain only IDs, numbers and hashes.
+// neverEncrypted reports whether a file is an anchor. Anchors must be verifiable without keys. Their lists and tokens
+// contain only IDs, numbers and hashes.
 func neverEncrypted(key string) bool { return strings.HasPrefix(key, Anchors) }
 
 // Keep implements Store.
@@ -284,7 +284,7 @@ func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted 
 	return true, true, s.Store.Keep(ctx, out, key)
 }
 
-// storeDecrypted replaces an encrypted file that should not be encrypted with its plain content.
+// storeDecrypted stores an encrypted anchor without encryption.
 func (s *Encrypted) storeDecrypted(ctx context.Context, key string) error {
 	f, err := s.Open(ctx, key)
 	if err != nil {

@@ -56,7 +56,7 @@ func TestEncryptedFiles_ReadBack(t *testing.T) {
 	assert.NoFileExists(t, f.Name())
 }
 
-// TestChangedFiles_AreRejected checks that a file is rejected if any byte or the length was changed, or if the file was
+// TestChangedFiles_AreRejected checks that a file is rejected if any byte or its length was changed, or if it was
 // moved to another key.
 func TestChangedFiles_AreRejected(t *testing.T) {
 	t.Parallel()
@@ -101,8 +101,7 @@ func TestEncrypted_ReadsEarlierPlainFiles(t *testing.T) {
 	assert.Equal(t, "%PDF-1.7 plain", string(raw("plain")))
 }
 
-// TestRewrap checks that, after Rewrap has applied a new master key, the former key is no longer needed, and that the
-// content is unchanged.
+// TestRewrap checks that Rewrap makes the former master key unnecessary without changing the content.
 func TestRewrap(t *testing.T) {
 	t.Parallel()
 	plain, raw := onDisk(t)
@@ -128,8 +127,8 @@ func TestRewrap(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestAnchors_AreNotEncrypted checks that anchors are stored unencrypted, because they must be readable by openssl and
-// by readers without the master key. An encrypted anchor can still be read, and Rewrap decrypts it.
+// TestAnchors_AreNotEncrypted checks that anchors are stored unencrypted, because openssl and readers without the
+// master key must be able to read them. An encrypted anchor can still be read, and Rewrap decrypts it.
 func TestAnchors_AreNotEncrypted(t *testing.T) {
 	t.Parallel()
 	const key, list = "anchors/00000001-ab.txt", "countersign-anchor 1\n"

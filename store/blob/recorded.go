@@ -28,8 +28,8 @@ func Encrypts(s Store) bool {
 	return ok && e.write
 }
 
-// OpenRecorded opens a file and compares its complete content with its record before returning it, so that a
-// substituted file is never read. The error for a substituted file is ErrModified or ErrDamaged.
+// OpenRecorded opens a file and compares its complete content with its record before returning it, so that the caller
+// never reads a substituted file. The error for a substituted file is ErrModified or ErrDamaged.
 func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	h := sha256.New()
 	var (
@@ -61,14 +61,14 @@ func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	return f, nil
 }
 
-// Limits for the files that a Reader keeps open between reads, because a single page view requests a file in many
-// parts.
+// Limits for the files that a Reader keeps open between reads. They stay open because a single page view reads a file
+// in many ranges.
 const (
 	maxOpenFiles = 8
 	openFileTTL  = 30 * time.Second
 )
 
-// Reader opens recorded files. It compares each file with its record only once, rather than for every requested part.
+// Reader opens recorded files. It compares each file with its record only once, rather than for every requested range.
 // It is safe for concurrent use.
 type Reader struct {
 	store Store
@@ -148,7 +148,7 @@ func (r *Reader) remember(rec Record, s *sharedFile) {
 	})
 }
 
-// release removes a file from the set of open files, and closes it if it has no readers. The caller must hold mu.
+// release removes a file from the set of open files, and closes it if no reader is using it. The caller must hold mu.
 func (r *Reader) release(rec Record) {
 	s := r.files[rec]
 	delete(r.files, rec)
@@ -172,7 +172,7 @@ func (r *Reader) content(s *sharedFile) *Content {
 	}}
 }
 
-// fileState detects writes to a file. A changed file could appear unchanged only if the clock was set back.
+// fileState detects writes to a file. It can miss a write only if the clock was set back.
 type fileState struct {
 	size    int64
 	changed int64 // time of the last change, in nanoseconds

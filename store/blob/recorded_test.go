@@ -25,7 +25,7 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestRecordedFiles checks that a file can be read only if both its content and its encryption match its record.
+// TestRecordedFiles checks that a file can be read only if its content and encryption match its record.
 func TestRecordedFiles(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -87,8 +87,8 @@ func TestRecordedFiles(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestReader_ComparesOnce checks that a file is compared with its record once before its parts are read, and again
-// after it has changed.
+// TestReader_ComparesOnce checks that a file is compared with its record once for all reads, and again after it has
+// changed.
 func TestReader_ComparesOnce(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
