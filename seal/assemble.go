@@ -26,8 +26,8 @@ type assembly struct {
 	onlyPage   int // the only page to draw on, starting at 1; 0 means all pages
 	// dryRun processes every annotation as if it overlapped a value.
 	dryRun bool
-	// lineless contains the pages without free space for the line at the foot. known reports whether they were already
-	// determined at upload; see Facts.
+	// lineless contains the pages without free space for the line at the foot. The field known reports whether they
+	// were already determined at upload; see Facts.
 	lineless pageSet
 	known    bool
 

@@ -47,7 +47,6 @@ func attachmentNames(all []AttachedFile) []string {
 // originalName is the default attachment name of an upload that was rewritten.
 const originalName = "original.pdf"
 
-// embedAttachments embeds the files attached by signers.
 func (a *assembly) embedAttachments() ([]attachment, error) {
 	names, signers := attachmentNames(a.job.Attachments), map[string]string{}
 	for _, s := range a.job.Signers {
@@ -100,7 +99,6 @@ func manifestAttachments(job *Job) []manifest.Attachment {
 	return out
 }
 
-// drawAttachments draws the list of files attached by signers.
 func (c *certificate) drawAttachments() {
 	if len(c.job.Attachments) == 0 {
 		return

@@ -95,9 +95,8 @@ func withAttachmentByQPDF(t *testing.T) []byte {
 	return b
 }
 
-// TestAttachmentsAreEmbedded checks that attachments are embedded byte for byte under unique names, and that neither a
-// seal in an attachment nor part of an attached file counts as part of the document. The test confirms this with other
-// programs.
+// TestAttachmentsAreEmbedded checks, also with other programs, that attachments are embedded byte for byte under unique
+// names, and that nothing in an attachment counts as part of the document.
 func TestAttachmentsAreEmbedded(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

@@ -72,7 +72,6 @@ func newCertificate(t *typesetter, job *Job, service string, paper [2]float64) (
 	return c, nil
 }
 
-// draw draws the complete certificate.
 func (c *certificate) draw() error {
 	c.newPage()
 	c.drawHead()

@@ -14,8 +14,8 @@ import (
 // that this section is never the only content of a page.
 const minLastEvents = 3
 
-// drawEvents draws the audit chain as a table, which can span several pages. The content that follows the table is
-// closing points high.
+// drawEvents draws the audit chain as a table, which can span several pages. It reserves the given height for the
+// content that follows the table.
 func (c *certificate) drawEvents(closing float64) {
 	const seqW, timeW, whoW, ipW = 24.0, 104.0, 118.0, 92.0
 	eventW := c.inner() - seqW - timeW - whoW - ipW
@@ -133,8 +133,8 @@ func (c *certificate) drawClosing() {
 	}
 }
 
-// prepared returns the sentence about content that was removed from the original before anyone read it. begins is the
-// sentence about the position of the original in the sealed file.
+// prepared returns the sentence about content that was removed from the original before anyone read it. The argument
+// begins is the sentence about the position of the original in the sealed file.
 func (c *certificate) prepared(begins string) string {
 	p := c.job.Prepared
 	if p.As == manifest.Rewritten {

@@ -43,7 +43,7 @@ func TestCertificateNamesParts(t *testing.T) {
 func TestRecordOfPartsAgreesWithTheChain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		signed, record []seal.Part // roles of a, who signs first, and b
+		signed, record []seal.Part // roles of the signers a, who signs first, and b
 		says           string
 	}{
 		"nothing":               {[]seal.Part{{}, {}}, []seal.Part{{}, {}}, ""},

@@ -70,9 +70,8 @@ func number(t *testing.T, b []byte) float64 {
 	return f
 }
 
-// TestCertificateInEveryLanguage checks, in every language, that all text is complete and within the margins, that
-// every event has a description, that IP addresses are broken only between their groups, and that the last section is
-// never the only content of its page.
+// TestCertificateInEveryLanguage checks, in every language, that the text of the certificate is complete, within the
+// margins, and broken only where permitted.
 func TestCertificateInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

@@ -14,8 +14,8 @@ import (
 )
 
 // copier writes the original into the sealed file, reads the written bytes back, and hashes them, so that the hash
-// covers the actual content of the file. It uses two goroutines. One calls copy and then end with the additions, and
-// the other calls hash.
+// covers the actual content of the file. It uses two goroutines. One calls the methods copy and end, and the other one
+// calls hash.
 type copier struct {
 	out     *os.File
 	in      io.ReaderAt
@@ -64,7 +64,7 @@ type sealTail struct {
 	signature int64 // offset of the signature in bytes
 }
 
-// newCopier returns a copier for the job's original. mentions, if not nil, receives the copied bytes.
+// newCopier returns a copier for the job's original. The scan mentions, if not nil, receives the copied bytes.
 func newCopier(out *os.File, job *Job, mentions *pdf.ReferenceScan) *copier {
 	return &copier{
 		out: out, in: job.Original, size: job.Size, pieces: make(chan chunk, job.Size/verify.CopyBuffer+1), endings: make(chan sealTail, 1),

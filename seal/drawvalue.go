@@ -9,7 +9,6 @@ import (
 	"countersign/seal/text"
 )
 
-// drawValue draws one value into its field.
 func drawValue(c *canvas, v Value, signer string) error {
 	switch v.Kind {
 	case Signature, Initial, Stamp:

@@ -28,8 +28,8 @@ func parseEvents(raw []json.RawMessage) ([]auditEvent, error) {
 	return events, nil
 }
 
-// describe returns a readable description of an event. signers contains the signers before the event, and is updated if
-// the event replaces a signer.
+// describe returns a readable description of an event. The argument signers contains the signers before the event. If
+// the event replaces a signer, describe updates it.
 func (c *certificate) describe(e auditEvent, signers persons) string {
 	s := cmp.Or(c.text.EventNames[e.Event], e.Event)
 	number := func(key string) (int, bool) {

@@ -95,8 +95,8 @@ func (s *Sealer) sign(ctx context.Context, digest [sha256.Size]byte, a *assembly
 // errNoStamp reports that the time-stamp authority did not return a time-stamp.
 var errNoStamp = errors.New("no time-stamp")
 
-// stampDigest requests a time-stamp for a digest. It fails unless the additional certificates in the token have the
-// hash issuers.
+// stampDigest requests a time-stamp for a digest. It fails unless issuers is the hash of the additional certificates in
+// the token.
 func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string) ([]byte, error) {
 	der, _, got, err := s.tsa.stamp(ctx, digest)
 	if err == nil && verify.UpperHex(got) != issuers {
@@ -109,8 +109,9 @@ func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string)
 }
 
 // verifyOwn verifies the sealed file, so that an unverifiable file is never stored. The time-stamp authority need not
-// be trusted here. If just is false, the document was sealed earlier, possibly with other keys, and an untrusted sealer
-// is accepted. done is the part of the file that has already been read back and hashed.
+// be trusted here. The argument just reports whether the document has just been sealed. If not, other keys may have
+// sealed it, and an untrusted sealer is accepted. The argument done is the part of the file that has already been read
+// back and hashed.
 func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *verify.Prefix, freshlySealed bool) (verify.Report, error) {
 	x, err := verify.ExamineFrom(ctx, out, size, done)
 	if err != nil {

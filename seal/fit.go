@@ -21,9 +21,10 @@ const (
 type wrapper func(style text.Style, s string, width float64, limit int) ([]text.Line, error)
 
 // fitText breaks a text into lines for a box. It uses one line if the text is then legible, and otherwise the number of
-// lines that allows the largest size. wanted is the size to use if the text fits; 0 selects the largest size that fits,
-// up to maxTextSize. A text that does not fit at minTextSize is shrunk further, so that it is never truncated.
-// TextBox.Fits rejects such text for values entered by signers, so only values set by the service can be this small.
+// lines that allows the largest size. The argument wanted is the size to use if the text fits; 0 selects the largest
+// size that fits, up to maxTextSize. A text that does not fit at minTextSize is shrunk further, so that it is never
+// truncated. TextBox.Fits rejects such text for values entered by signers, so only values set by the service can be
+// this small.
 func fitText(wrap wrapper, s string, w, h, wanted float64) ([]text.Line, float64, error) {
 	one, err := wrap(text.Sans, s, 0, 0)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"countersign/seal/text"
 )
 
-// flatten replaces a form field with a stamp of the same appearance, because some viewers paint all form fields after
-// all other annotations, which would hide the value.
+// flatten replaces a form field with a stamp of the same appearance. Some viewers paint all form fields after all other
+// annotations, which would hide the value.
 func (p *painter) flatten(o *stamps, at int, d pdf.Dict, flags int64, rect pdf.Box) error {
 	form, err := p.normalAppearance(d)
 	if err != nil {

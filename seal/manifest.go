@@ -8,7 +8,6 @@ import (
 	"countersign/seal/manifest"
 )
 
-// newManifest returns the seal record of a job.
 func newManifest(job *Job, service string) manifest.Manifest {
 	m := manifest.Manifest{
 		Type: manifest.Type, Version: 1, Service: service, SealedAt: job.SealedAt.UTC(), Document: job.Document.ID,

@@ -170,7 +170,7 @@ func TestUploadSignatures_AreListed(t *testing.T) {
 	require.Equal(t, uploadSignatures(all)+", …", uploadSignatures(append(all, long)))
 }
 
-// TestCertificate_Wording checks the texts of the certificate that depend on optional data.
+// TestCertificate_Wording checks the wording of the certificate where it depends on optional data.
 func TestCertificate_Wording(t *testing.T) {
 	t.Parallel()
 	text := lang.ForTag("en")

@@ -224,7 +224,6 @@ type footLine struct {
 	built bool
 }
 
-// stampLine draws the line at the foot.
 func (p *painter) stampLine(o *stamps, g pdf.Geometry) error {
 	if !p.foot.built || p.foot.of != g {
 		head, err := p.lineAnnotation(g)

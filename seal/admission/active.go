@@ -17,7 +17,6 @@ type activeError struct {
 
 func (e *activeError) Error() string { return "seal: active content: " + e.kind }
 
-// isActive reports whether an error is an *activeError.
 func isActive(err error) bool {
 	_, ok := errors.AsType[*activeError](err)
 	return ok

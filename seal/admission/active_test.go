@@ -20,15 +20,15 @@ import (
 	"countersign/seal/rejection"
 )
 
-// activeCase is a PDF. changes reports whether preparation modifies it.
+// activeCase is a PDF, and whether preparation modifies it.
 type activeCase struct {
 	file    []byte
 	changes bool
 }
 
-// TestActiveContent checks each type of action at each position where an action can occur, and each other kind of
-// active content. After remove, qpdf must find no active content in the file. refuse must reject exactly those files
-// that remove changes. Harmless content must stay unchanged.
+// TestActiveContent checks each type of action at each possible position, and all other kinds of active content. After
+// the option "remove", qpdf must find no active content in the file. The option "refuse" must reject exactly the files
+// that "remove" changes. Harmless content must stay unchanged.
 func TestActiveContent(t *testing.T) {
 	t.Parallel()
 	cases, scanned := map[string]activeCase{}, otherActiveContent()
@@ -57,8 +57,8 @@ func TestActiveContent(t *testing.T) {
 	}
 }
 
-// prepare returns the file without active content. It checks that the result is admitted, and that the refuse option
-// rejects the file if preparation changes the file.
+// prepare returns the file without active content. It checks that the result is admitted, and that the option "refuse"
+// rejects the file if preparation changes it.
 func (c activeCase) prepare(t *testing.T, name string) []byte {
 	t.Helper()
 	admit := func(opt prepare.Options) (*prepare.Revision, error) {

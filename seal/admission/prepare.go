@@ -117,9 +117,10 @@ func admitRewritten(ctx context.Context, b []byte, p *Prepared, changes []prepar
 	return info, p, nil
 }
 
-// AdmitPrepared prepares an uploaded PDF according to the options and then examines it. hash is the SHA-256 hash of the
-// PDF. If no change is necessary, the revision is nil. Otherwise AdmitPrepared examines the PDF with the revision's
-// bytes appended. Problems with the file, including an invalid tag, are returned as a *rejection.Error.
+// AdmitPrepared prepares an uploaded PDF according to the options and then examines it. The argument hash is the
+// SHA-256 hash of the PDF. If no change is necessary, the revision is nil. Otherwise AdmitPrepared examines the PDF
+// with the revision's bytes appended. Problems with the file, including an invalid tag, are returned as a
+// *rejection.Error.
 func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]byte, lim Limits, opt prepare.Options) (Info, *prepare.Revision, error) {
 	if size > lim.MaxBytes || !opt.ReadsPages() {
 		info, err := admit(ctx, r, size, lim, false)

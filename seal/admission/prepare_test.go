@@ -120,7 +120,6 @@ func TestAdmitPrepared(t *testing.T) {
 	}
 }
 
-// countingReader counts the bytes that are read from a file.
 type countingReader struct {
 	io.ReaderAt
 

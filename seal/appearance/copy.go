@@ -78,8 +78,8 @@ func (e *Engine) SameAppearance(ctx context.Context, a io.ReaderAt, sizeA int64,
 	return allSame(func(from int) (bool, int, error) { return e.samePages(ctx, a, sizeA, b, sizeB, from) })
 }
 
-// allSame compares pages in batches of comparedPages, until a batch differs or all pages have been compared. compare
-// returns the number of pages.
+// allSame compares pages in batches of comparedPages, until a batch differs or all pages have been compared. The
+// function compare also returns the number of pages.
 func allSame(compare func(from int) (same bool, pages int, err error)) (bool, error) {
 	for from := 1; ; from += comparedPages {
 		same, pages, err := compare(from)
@@ -89,7 +89,7 @@ func allSame(compare func(from int) (same bool, pages int, err error)) (bool, er
 	}
 }
 
-// samePages compares up to comparedPages pages, starting at page first.
+// samePages compares up to comparedPages pages, starting with the given page.
 func (e *Engine) samePages(ctx context.Context, a io.ReaderAt, sizeA int64, b io.ReaderAt, sizeB int64, first int) (same bool, pages int, err error) {
 	for from := first; from < first+comparedPages; from += pagesPerInstance {
 		one, inOne, err := e.hashes(ctx, a, sizeA, from)
@@ -111,8 +111,8 @@ func (e *Engine) samePages(ctx context.Context, a io.ReaderAt, sizeA int64, b io
 	return true, pages, nil
 }
 
-// hashes renders up to pagesPerInstance pages, starting at page from. It returns their hashes and the document's number
-// of pages.
+// hashes renders up to pagesPerInstance pages, starting with the given page. It returns their hashes and the document's
+// number of pages.
 func (e *Engine) hashes(ctx context.Context, file io.ReaderAt, size int64, from int) (out []Hash, pages int, err error) {
 	d, err := e.Open(ctx, file, size)
 	if err != nil {

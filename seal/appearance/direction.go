@@ -171,8 +171,8 @@ func setShapes(all []cluster) {
 	}
 }
 
-// setLevels sets the levels of clusters in visual order, for a line with the level base, in which left-to-right letters
-// have the level left.
+// setLevels sets the levels of the clusters of a line, which are in visual order. The arguments are the level of the
+// line, and the level of its left-to-right letters.
 func setLevels(all []cluster, base, left int) {
 	for i := range all {
 		all[i].level = base

@@ -24,8 +24,8 @@ const (
 	inspectedPages = 250
 )
 
-// Inspect inspects a document. If text is true, it reads the text of up to inspectedPages pages, starting at page from.
-// It returns the sizes of all pages if from is 1.
+// Inspect inspects a document. If text is true, it reads the text of up to inspectedPages pages, starting with the
+// given page. If this is the first page, it also returns the sizes of all pages.
 func (d *Document) Inspect(from int, text bool) (Inspection, error) {
 	var in Inspection
 	if from == 1 {

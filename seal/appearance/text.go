@@ -122,7 +122,6 @@ func (r *textReader) display(page uint64) {
 	r.matrix = [6]float64{(x1 - x0) / far, (y1 - y0) / far, (x2 - x0) / far, (y2 - y0) / far, x0, y0}
 }
 
-// character is one character of a page.
 type character struct {
 	code           rune
 	x0, y0, x1, y1 float64 // axis-aligned box on the displayed page
@@ -244,8 +243,8 @@ func (w *wordBuilder) resume(c character) {
 	}
 }
 
-// before returns the relation of b to the preceding character a, in rotated text or vertical writing. word is the
-// bounding box of the current word.
+// before returns the relation of b to the preceding character a, in rotated text or vertical writing. The argument word
+// is the bounding box of the current word.
 func (a character) before(b, word character) int {
 	if a.angle != b.angle {
 		return apart

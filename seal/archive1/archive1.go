@@ -68,9 +68,9 @@ type Increment struct {
 
 const limit = 9_999_999_999 // a larger offset does not fit in a cross-reference table
 
-// Write returns the increment, with space reserved for the time-stamp. issuers is the hash of the certificates that the
-// time-stamp contains in addition to the authority's own. Without this hash, no signature would cover those
-// certificates.
+// Write returns the increment, with space reserved for the time-stamp. The argument issuers is the hash of the
+// certificates that the time-stamp contains in addition to the authority's own. Without this hash, no signature would
+// cover those certificates.
 func Write(r Revision, e Evidence, nonce [NonceSize]byte, issuers [hashSize]byte) (Increment, error) {
 	w := writer{base: r.Size, next: r.Next}
 	certs, ocsps, crls := r.Certs, r.OCSPs, r.CRLs

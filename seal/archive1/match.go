@@ -18,8 +18,8 @@ func foreignAt(at int64, what string) error {
 
 const maxStreams = 256 // maximum number of streams in one increment
 
-// Scan reads the streams at the beginning of an increment, first the certificates and then the statements. Their total
-// size is limited to budget bytes.
+// Scan reads the streams at the beginning of an increment, first the certificates and then the statements. It limits
+// their total size to the budget, in bytes.
 func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) {
 	var out [][]byte
 	for at, num := r.Size, r.Next; ; num++ {

@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit"
 )
 
-// between returns an authority whose responses are modified by change before the service receives them.
+// between returns an authority. The function change modifies its responses before the service receives them.
 func between(t *testing.T, change func(query, answer []byte) []byte) *cms.Authority {
 	t.Helper()
 	tsa := kit.NewTSA(t)

@@ -191,7 +191,7 @@ func TestKeysThatMaySeal(t *testing.T) {
 	}
 }
 
-// server starts a server that responds with answer, and returns its URL and a request counter.
+// server starts a server with the given handler, and returns its URL and a request counter.
 func server(t *testing.T, answer func(w http.ResponseWriter, r *http.Request)) (string, *atomic.Int64) {
 	t.Helper()
 	var asked atomic.Int64

@@ -54,9 +54,9 @@ func Parse(der []byte) (*Signed, error) {
 	return s, err
 }
 
-// ParseStrict is like Parse, but accepts only the canonical form written by Sign and normalize. In this form, a
-// signature covers everything except the padding, which must be zero, and the number of certificates at the end of the
-// chain.
+// ParseStrict is like Parse, but accepts only the canonical form written by Sign and normalize. In this form, the
+// signature covers everything with two exceptions: the padding, which must be zero, and the number of certificates at
+// the end of the chain.
 func ParseStrict(der []byte) (*Signed, error) {
 	s, raw, err := parse(der)
 	if err != nil {
@@ -84,9 +84,9 @@ func ParseStrict(der []byte) (*Signed, error) {
 	return s, nil
 }
 
-// normalize returns a message in the form that ParseStrict accepts. The message contains only the certificates of the
-// signer's chain, no unsigned attributes, and the smaller of the two valid signature values. The message's signature
-// covers none of these.
+// normalize returns a message in the form that ParseStrict accepts. It removes unsigned attributes and certificates
+// outside the signer's chain, and selects the smaller of the two valid signature values. The message's signature covers
+// none of these.
 func normalize(der []byte) ([]byte, error) {
 	s, _, err := parse(der)
 	if err != nil {

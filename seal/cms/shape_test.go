@@ -90,8 +90,8 @@ func otherShapes(t *testing.T, der []byte, f func(name string, der []byte)) {
 }
 
 // TestAMessageOfAnotherShapeIsRejected checks that a message with an additional, missing or changed element is rejected
-// or has an invalid signature. The exceptions are meaningless elements that no signature covers, and even messages with
-// these are not in canonical form.
+// or has an invalid signature. The exceptions are meaningless elements that no signature covers. A message with one of
+// these is not in canonical form.
 func TestAMessageOfAnotherShapeIsRejected(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))

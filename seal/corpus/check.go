@@ -95,7 +95,6 @@ func (r *result) fail(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 }
 
-// check admits, seals and verifies one file.
 func (c *checker) check(ctx context.Context, in input) (r result) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -296,7 +295,7 @@ func signature(b []byte) (covered, der []byte, err error) {
 	return append(append([]byte(nil), b[:n[0]]...), b[n[1]:]...), der[:end], nil
 }
 
-// job returns a job with a signature and a text on the first and last page.
+// job returns a job with a signature and text on the first and last page.
 func (c *checker) job(b []byte, info admission.Info) seal.Job {
 	const envelope, document, signer = "3f0c1f6e-9f5d-4c4c-8b1f-2a6d0f3f7b11", "9a2f4c5e-0b1d-4b7a-9e55-6d1c2b3a4f50", "b5a7a1de-6a53-4c1e-9f3b-0c8d2e4f6a10"
 	sum := sha256.Sum256(b)
@@ -358,7 +357,6 @@ func canonical(v any) []byte {
 	return b
 }
 
-// signaturePNG returns a picture of a signature.
 func signaturePNG() []byte {
 	img := image.NewNRGBA(image.Rect(0, 0, 300, 80))
 	for i := range 3000 {

@@ -1,4 +1,4 @@
-// Package lang contains the texts of the audit certificate and of the line at the foot of each page, in every language
+// Package lang contains the text of the audit certificate and of the line at the foot of each page, in every language
 // supported by package locales.
 package lang
 
@@ -9,7 +9,8 @@ import (
 	"countersign/locales"
 )
 
-// Text contains all texts in one language. Placeholders are fmt verbs; comments on the fields list their arguments.
+// Text contains all strings in one language. Their placeholders are fmt verbs, whose arguments are listed in the
+// comments on the fields.
 type Text struct {
 	Tag         string `json:"-"` // ISO 639-1
 	RightToLeft bool   `json:"-"`
@@ -99,7 +100,7 @@ func (t *Text) Count(p locales.Plural, n int) string {
 	return form
 }
 
-// ForTag returns the texts for a BCP 47 tag, or the English texts if the language is not supported.
+// ForTag returns the strings for a BCP 47 tag, or the English ones if the language is not supported.
 func ForTag(tag string) *Text { return texts[locales.Match(tag)] }
 
 //nolint:gochecknoglobals // read once, never changed

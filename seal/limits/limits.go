@@ -35,7 +35,7 @@ const (
 	Rewritten = 32 << 20
 	// Pictures limits the distinct pictures of an envelope, in bytes of their compressed samples.
 	Pictures = 32 << 20
-	// drawnTexts is an upper bound on the size of the content that draws texts of the size Texts, in bytes.
+	// drawnTexts is an upper bound, in bytes, on the content that draws entered values with a total size of Texts.
 	drawnTexts = 32 << 20
 	// Added limits the bytes that sealing adds to the pages, because they are held in memory.
 	Added = Rewritten + Pictures + drawnTexts

@@ -15,8 +15,8 @@ type Appearance struct {
 	// SHA256 and Size are the hash and size of the file whose pages were displayed. This PDF begins with that file.
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
-	// Pages lists the distinct pictures delivered to signers, ordered by page and level. Texts lists the texts that
-	// were delivered with the pictures.
+	// Pages lists the distinct pictures delivered to signers, ordered by page and level. Texts lists the page texts
+	// that were delivered with the pictures.
 	Pages []PagePicture `json:"pages"`
 	Texts []PageText    `json:"texts"`
 	// Signers lists the pages that each signer was shown.
@@ -78,7 +78,7 @@ func (m *Manifest) ShowedPages(signer string) bool {
 	})
 }
 
-// LevelPages lists the pages shown at one level as ascending, inclusive ranges. Level 0 means the texts of the pages.
+// LevelPages lists the pages shown at one level as ascending, inclusive ranges. Level 0 means the text of the pages.
 type LevelPages struct {
 	Level int      `json:"level"`
 	Pages [][2]int `json:"pages"`
@@ -161,7 +161,7 @@ func (m *Manifest) checkFinished() error {
 
 type levelPage struct{ page, level int }
 
-// listed returns the hashes of the listed pictures and texts, and checks their order.
+// listed returns the hashes of the listed pictures and page texts, and checks their order.
 func (a *Appearance) listed() (map[levelPage]string, error) {
 	order := func(x, y PagePicture) int {
 		if x.Page != y.Page {

@@ -275,7 +275,8 @@ func CheckChain(events []json.RawMessage, head, envelopeID string) error {
 	return nil
 }
 
-// checkPart compares a signer's role with the role in the signing event. signed contains the signing events by signer.
+// checkPart compares a signer's role with the role in the signing event. The argument signed contains the signing
+// events by signer.
 func (s *Signer) checkPart(signed map[string]event) error {
 	ev, ok := signed[s.ID]
 	if !ok {

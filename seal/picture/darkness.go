@@ -35,7 +35,7 @@ func darknessOf(img *image.NRGBA) Darkness {
 	return d
 }
 
-// max returns the average darkness, from 0 to 1, of the darkest square whose sides are side pixels long. If the
+// max returns the average darkness, from 0 to 1, of the darkest square with the given side length in pixels. If the
 // picture is smaller, it is treated as one such square.
 func (d *Darkness) max(side float64) float64 {
 	n := max(1, int(side/float64(d.cell)+0.5))
@@ -57,7 +57,7 @@ const (
 	mostDark = 0.5
 )
 
-// Opacity returns the opacity at which to draw a picture. pixel is the size of a pixel in points.
+// Opacity returns the opacity at which to draw a picture. The argument pixel is the size of a pixel in points.
 func (d *Darkness) Opacity(pixel float64) float64 {
 	return min(1, mostDark/max(d.max(letterSide/pixel), mostDark))
 }

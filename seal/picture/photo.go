@@ -58,7 +58,7 @@ func decodePicture(b []byte, what, formats string, maxSide, maxPixels int) (img 
 	return img, format, nil
 }
 
-// fitPhoto scales a picture down to at most keep pixels.
+// fitPhoto scales a picture down to at most the given number of pixels.
 func fitPhoto(img image.Image, keep float64) image.Image {
 	r := img.Bounds()
 	w, h := r.Dx(), r.Dy()

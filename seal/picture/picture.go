@@ -149,7 +149,6 @@ func toNRGBA(img image.Image) *image.NRGBA {
 	return n
 }
 
-// scaled returns a picture scaled by a factor.
 func scaled(img image.Image, k float64, by xdraw.Scaler) *image.NRGBA {
 	r := img.Bounds()
 	out := image.NewNRGBA(image.Rect(0, 0, max(1, int(float64(r.Dx())*k)), max(1, int(float64(r.Dy())*k))))

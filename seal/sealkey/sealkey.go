@@ -24,8 +24,8 @@ const (
 )
 
 // SelfSigned creates a development certificate authority and a P-256 sealing certificate issued by it, as PEM blocks.
-// keyPEM contains the sealing key (PKCS #8). The authority's key is discarded, so that it can never issue another
-// certificate.
+// The result keyPEM contains the sealing key (PKCS #8). The authority's key is discarded, so that it can never issue
+// another certificate.
 func SelfSigned(name string, now time.Time, rand io.Reader) (caPEM, certPEM, keyPEM []byte, err error) {
 	caKey, err1 := ecdsa.GenerateKey(elliptic.P256(), rand)
 	key, err2 := ecdsa.GenerateKey(elliptic.P256(), rand)

@@ -26,8 +26,8 @@ type glyphKey struct {
 	text string
 }
 
-// subset numbers glyphs in order of use. A glyph that represents several texts is assigned several numbers, so that
-// each occurrence is extracted as its own text.
+// subset numbers glyphs in order of use. A glyph that represents several strings is assigned several numbers, so that
+// each occurrence is extracted as its own string.
 type subset struct {
 	name   string // name in the resources: F1, F2, …
 	gids   []uint16

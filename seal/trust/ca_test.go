@@ -43,7 +43,7 @@ var serial = make(chan int64, 1) //nolint:gochecknoglobals // counts certificate
 
 func init() { serial <- 1 } //nolint:gochecknoinits // as above
 
-// issue issues a certificate. by is the issuer, or nil for a root certificate.
+// issue issues a certificate. The argument by is the issuer, or nil for a root certificate.
 func issue(t testing.TB, by *identity, tmpl *x509.Certificate) *identity {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -113,7 +113,7 @@ func (i *identity) chain() []*x509.Certificate {
 	return out
 }
 
-// crl returns a revocation list of i. change can modify it before it is signed.
+// crl returns a revocation list of i. The function change can modify it before it is signed.
 func (i *identity) crl(at time.Time, change func(*x509.RevocationList)) []byte {
 	i.t.Helper()
 	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: at, NextUpdate: at.AddDate(0, 0, 7)}

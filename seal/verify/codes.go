@@ -166,7 +166,6 @@ func valuesOf(v values) map[string]string {
 	return out
 }
 
-// newFinding returns the finding for a code.
 func newFinding(code Code, v values) Finding {
 	i := indexOf(code)
 	if i < 0 {

@@ -23,7 +23,6 @@ type trustInput struct {
 	Extended bool `json:"extended,omitempty"`
 }
 
-// stamp is a time-stamp.
 type stamp struct {
 	Chain    certChain `json:"chain"` // chain of the authority, starting with the signer
 	Time     time.Time `json:"time"`
@@ -92,7 +91,8 @@ func (r *Report) addStamps(stamps []stamp, found []trust.Finding) {
 	}
 }
 
-// addRevocation adds the finding about revocation. embedded reports whether the file should contain a statement.
+// addRevocation adds the finding about revocation. The argument embedded reports whether the file should contain a
+// statement.
 func (r *Report) addRevocation(found trust.Evaluation, embedded bool) {
 	if found.Revocation.Code == trust.CodeNothing && embedded {
 		r.add("revocation.not_offered", nil)

@@ -119,7 +119,7 @@ func TestFindingsOfRevocation(t *testing.T) {
 	}
 }
 
-// TestFindingsNameOnlyWhatTheirSentenceNames checks that findings omit values that their texts do not contain.
+// TestFindingsNameOnlyWhatTheirSentenceNames checks that a finding omits values that its text does not contain.
 func TestFindingsNameOnlyWhatTheirSentenceNames(t *testing.T) {
 	t.Parallel()
 	var r Report

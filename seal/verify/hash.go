@@ -56,8 +56,8 @@ type digests struct {
 }
 
 // hashFile reads the file only once, regardless of the number of signatures. The ranges covered by signatures have
-// common prefixes, each of which is also hashed only once. The original is the beginning of the file and ends at the
-// offset to. If done is not nil, it is a prefix that has already been read.
+// common prefixes, each of which is also hashed only once. The original is the beginning of the file, and the argument
+// to is its size. If done is not nil, it is a prefix that has already been read.
 func hashFile(ctx context.Context, r io.ReaderAt, size, to int64, gaps []byteRangeGap, done *Prefix) (digests, error) {
 	s := digests{whole: sha256.New(), covered: make([][]byte, len(gaps)), begun: map[int64]hash.Hash{}}
 	pos := int64(0)
@@ -169,7 +169,7 @@ func CloneHash(h hash.Hash) (hash.Hash, error) {
 	return c.Clone()
 }
 
-// ReadFull fills b from r, starting at offset at.
+// ReadFull fills b from r, starting at the given offset.
 func ReadFull(r io.ReaderAt, b []byte, at int64) error {
 	if n, err := r.ReadAt(b, at); n < len(b) {
 		return errors.Join(err, io.ErrUnexpectedEOF)

@@ -265,7 +265,7 @@ const (
 // maxObjectsExamined is the maximum number of objects examined.
 const maxObjectsExamined = 2000
 
-// classifyAdditions returns the kind of the bytes starting at offset from, and the object that determines it. Other
+// classifyAdditions returns the kind of the bytes after the given offset, and the object that determines it. Other
 // programs that add content to a PDF also write increments.
 func classifyAdditions(ctx context.Context, r io.ReaderAt, size, from int64) (kind string, object int) {
 	lim := pdf.DefaultLimits()

@@ -78,7 +78,7 @@ const maxDictionary = 8 << 10
 
 var errDictionary = errors.New("its dictionary is not in the format of a seal")
 
-// readSignatureDict reads the dictionary whose mark begins at offset mark.
+// readSignatureDict reads the dictionary whose mark begins at the given offset.
 func readSignatureDict(r io.ReaderAt, size, mark int64) (signatureDict, error) {
 	var d signatureDict
 	ahead := int64(len(signatureBegin) + len(" 0 obj\n"))

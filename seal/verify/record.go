@@ -63,9 +63,9 @@ type Recorded struct {
 	ChainHead      string // hash of the last event in the report's audit chain
 }
 
-// CompareRecorded adds the findings from the service's own record of a document, if the sealed revision is valid. rec
-// is nil if there is no record. If rec differs from the file, the document is broken, because the sealed content does
-// not match the events.
+// CompareRecorded adds the findings from the service's own record of a document, if the sealed revision is valid. A nil
+// rec means that there is no record. If rec differs from the file, the document is broken, because the sealed content
+// does not match the events.
 func (r *Report) CompareRecorded(rec *Recorded) {
 	switch {
 	case r.Verdict != VerdictValid && r.Verdict != VerdictAltered:
@@ -88,10 +88,10 @@ type Record struct {
 	// Confirmed reports whether the verdict is valid. Otherwise the verdict is untrusted, which means that the record
 	// is valid, but that its sealer is not trusted and may have written anything.
 	Confirmed bool   `json:"confirmed"`
-	Service   string `json:"service"`            // name of the installation
-	SealedBy  string `json:"sealedBy"`           // subject of the seal's certificate
-	Sender    string `json:"sender,omitempty"`   // party on whose behalf the envelope was sent, according to the service
-	TenantID  string `json:"tenantId,omitempty"` //
+	Service   string `json:"service"`          // name of the installation
+	SealedBy  string `json:"sealedBy"`         // subject of the seal's certificate
+	Sender    string `json:"sender,omitempty"` // party on whose behalf the envelope was sent, according to the service
+	TenantID  string `json:"tenantId,omitempty"`
 	VerifyURL string `json:"verifyUrl,omitempty"`
 
 	EnvelopeID string     `json:"envelopeId"`
@@ -165,7 +165,6 @@ type RecordPages struct {
 	Certificate int `json:"certificate"`
 }
 
-// newRecordView returns the Record for a manifest.
 func newRecordView(m *manifest.Manifest, sealedBy string) *Record {
 	r := &Record{
 		Service: m.Service, SealedBy: sealedBy, Sender: m.Envelope.Sender, TenantID: m.Envelope.TenantID, VerifyURL: m.Verify,

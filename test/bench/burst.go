@@ -190,7 +190,6 @@ func (c *client) pings(ctx context.Context, id uuid.UUID, at *endpoint) ([]time.
 	return out, nil
 }
 
-// pingOnce measures one delivery.
 func (c *client) pingOnce(ctx context.Context, id uuid.UUID, at *endpoint) (time.Duration, error) {
 	start := now()
 	if err := c.ping(ctx, id); err != nil {

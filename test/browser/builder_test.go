@@ -20,7 +20,6 @@ type placedField struct {
 	X, Y, W, H                      float64
 }
 
-// fields returns the fields of an envelope.
 func (s *service) fields(t *testing.T, id string) []placedField {
 	t.Helper()
 	var e struct{ Fields []placedField }
@@ -28,7 +27,6 @@ func (s *service) fields(t *testing.T, id string) []placedField {
 	return e.Fields
 }
 
-// draft creates a draft from a file.
 func (s *service) draft(t *testing.T, subject string, signers []object, file []byte) envelope {
 	t.Helper()
 	var e envelope

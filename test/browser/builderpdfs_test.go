@@ -42,7 +42,6 @@ const sheetStyle = `<style>@page { size: 595pt 842pt; margin: 60pt } body { font
 	.line { display: inline-block; width: 200pt; border-bottom: 1px solid #000 } .box { display: inline-block; width: 11pt; height: 11pt; border: 1px solid #000; vertical-align: middle }
 	.comb i { display: inline-block; width: 15pt; height: 18pt; border: 1px solid #000; margin-left: -1px; vertical-align: middle }</style>`
 
-// contract returns a contract with the given number of pages.
 func contract(t *testing.T, pages int) []byte {
 	t.Helper()
 	var b strings.Builder
@@ -126,7 +125,6 @@ type word struct {
 	Page int     `xml:"-"`
 }
 
-// wordsOf returns the words of a file.
 func wordsOf(t *testing.T, file []byte) []word {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "pdftotext", "-bbox", "-cropbox", filed(t, "sealed.pdf", file), "-").Output()

@@ -73,7 +73,6 @@ func (p *eventProxy) connections() []string {
 	return append([]string(nil), p.asked...)
 }
 
-// breakLast breaks the newest connection.
 func (p *eventProxy) breakLast() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

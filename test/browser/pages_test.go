@@ -49,7 +49,6 @@ func (b *tab) chooseAt(selector, path string, content []byte) {
 	b.chooseFiles(selector, path)
 }
 
-// chooseFiles selects existing files in the page's file input.
 func (b *tab) chooseFiles(selector string, paths ...string) {
 	b.t.Helper()
 	// A click event dispatched by a script does not open the dialog.

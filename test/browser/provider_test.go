@@ -45,7 +45,6 @@ func (b *tab) toProvider(login string) {
 	b.atProvider(login)
 }
 
-// atProvider signs in at the provider.
 func (b *tab) atProvider(login string) {
 	b.t.Helper()
 	b.see("Asked for: login")

@@ -187,7 +187,6 @@ func (b *tab) size(width, height int64) {
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: density, Mobile: b.look.touch})
 }
 
-// scheme sets the preferred color scheme.
 func (b *tab) scheme(dark bool) {
 	b.t.Helper()
 	value := map[bool]string{false: "light", true: "dark"}[dark]

@@ -144,7 +144,6 @@ func (c *client) post(path string, in any, want int, out any) error {
 	return json.Unmarshal(a.body, out)
 }
 
-// login obtains an access token.
 func (w *scenario) login() {
 	w.t.Helper()
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {w.clientID}, "client_secret": {w.secret}}
@@ -354,7 +353,6 @@ func (e *envelope) complete() error {
 	return nil
 }
 
-// sendAndComplete sends an envelope and performs all steps of its signers.
 func (w *scenario) sendAndComplete(n int) error {
 	e, err := w.send(n)
 	if err != nil {

@@ -22,7 +22,6 @@ const (
 	parts
 )
 
-// partCall is a call of the model.
 type partCall struct {
 	what     string // get, link, replace, replaceCopy, delegate, consent, view, sign, decline, extend, edit or void
 	part     int

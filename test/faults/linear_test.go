@@ -22,7 +22,6 @@ type call struct {
 	shown  [signers]bool // for agree: the signers whose values the client declares to have been displayed
 }
 
-// response is the response to a call.
 type response struct {
 	code    int
 	status  string        // for get
@@ -155,7 +154,6 @@ func TestLinearizable(t *testing.T) {
 	})
 }
 
-// call makes a call of the model.
 func (e *envelope) call(in call) (response, error) {
 	var a answer
 	var err error
@@ -182,7 +180,6 @@ func (e *envelope) call(in call) (response, error) {
 	return response{code: a.status}, err
 }
 
-// describeCall returns a readable description of a call in a history.
 func describeCall(h []porcupine.Operation) string {
 	slices.SortFunc(h, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 	var b strings.Builder

@@ -12,7 +12,6 @@ import (
 	"countersign/temporal"
 )
 
-// temporalClient returns a client for the service's Temporal namespace.
 func (w *scenario) temporalClient() sdkclient.Client {
 	w.t.Helper()
 	c, err := sdkclient.Dial(sdkclient.Options{HostPort: w.temporal, Namespace: w.namespace})

@@ -177,7 +177,6 @@ func (w *scenario) api() *process {
 	return p
 }
 
-// waitHealthy polls until the API responds.
 func (p *process) waitHealthy() {
 	p.w.t.Helper()
 	base := "http://" + strings.TrimPrefix(p.env[0], "COUNTERSIGN_LISTEN=")
@@ -187,7 +186,6 @@ func (p *process) waitHealthy() {
 	}, "the API does not start")
 }
 
-// worker starts a worker.
 func (w *scenario) worker() *process {
 	w.t.Helper()
 	p := &process{w: w, args: []string{"worker"}}

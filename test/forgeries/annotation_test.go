@@ -105,7 +105,6 @@ func signedByAnother(g *genuine, subFilter, look string) []byte {
 	return h.put(out, s.encode())
 }
 
-// selfSigned returns a self-signed certificate.
 func selfSigned(name string) *identity {
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	c := &x509.Certificate{

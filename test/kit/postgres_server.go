@@ -155,7 +155,6 @@ func launchPostgres(
 	return s, nil
 }
 
-// waitReady polls until the server accepts connections.
 func (s *PostgresServer) waitReady(ctx context.Context) error {
 	return pollUntil(ctx, s.ended, func() error {
 		conn, err := pgx.Connect(ctx, s.URL)

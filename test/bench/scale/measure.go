@@ -213,7 +213,6 @@ func (b *bench) request(ctx context.Context, method, path string, body any) (tim
 	return took, err
 }
 
-// bytesOf returns the response body.
 func (b *bench) bytesOf(ctx context.Context, path string) ([]byte, error) {
 	_, answer, err := b.exchange(ctx, http.MethodGet, path, nil)
 	return answer, err
