@@ -366,8 +366,8 @@ func TestRemind(t *testing.T) {
 	})
 }
 
-// TestRemind_RepeatsUncertainEmail checks that a reminder whose outcome is unknown is sent again as the same email,
-// that the next reminder is a separate email, and that nobody is reminded too early.
+// TestRemind_RepeatsUncertainEmail checks that a reminder whose outcome is unknown is sent again as the same email, and
+// that the next reminder is a separate email.
 func TestRemind_RepeatsUncertainEmail(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -417,8 +417,8 @@ func TestRemind_IntervalBeginsWithInvitation(t *testing.T) {
 	})
 }
 
-// TestRemind_RenewsLinkBeforeItExpires checks that a reminder contains a new link if the link would have to be renewed
-// before the next reminder, based on the tenant's interval. Without reminders, the link is replaced separately.
+// TestRemind_RenewsLinkBeforeItExpires checks that a reminder contains a new link if the current link would expire
+// before the next reminder.
 func TestRemind_RenewsLinkBeforeItExpires(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -13,7 +13,6 @@ import (
 	"countersign/temporal"
 )
 
-// noDeadline removes the deadline of an envelope, so that its links expire only at the end of their lifetime.
 func (env *fakeEnv) noDeadline(e *models.Envelope) {
 	env.t.Helper()
 	env.change(e, func(e *models.Envelope) error {
@@ -93,8 +92,7 @@ func TestExpire_FailsIfNotRecorded(t *testing.T) {
 	})
 }
 
-// TestRemindDeletion_NotAfterThePurge checks that no reminder is sent after the files were purged, and that the values
-// in one document are not used to seal another.
+// TestRemindDeletion_NotAfterThePurge checks that no reminder is sent after the files were purged.
 func TestRemindDeletion_NotAfterThePurge(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -112,8 +110,7 @@ func TestRemindDeletion_NotAfterThePurge(t *testing.T) {
 	})
 }
 
-// TestMails_NameTheirReader checks that each email, including those about the end of the envelope, addresses its
-// reader by name, and that a text message is recorded as an invitation.
+// TestMails_NameTheirReader checks that each email addresses its reader by name.
 func TestMails_NameTheirReader(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

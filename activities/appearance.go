@@ -36,8 +36,8 @@ func picturesOf(rows []store.PageFile) pictures {
 	return out
 }
 
-// documentAppearance describes, for the seal record, how a document was displayed to its signers. It returns nil if
-// the envelope was sent with an unknown profile.
+// documentAppearance returns the entry of the seal record that describes how a document was displayed to its signers.
+// It returns nil if the envelope was sent with an unknown profile.
 func documentAppearance(e *models.Envelope, d *models.Document, all pictures) *manifest.Appearance {
 	p, ok := appearance.Lookup(e.AppearanceProfile)
 	if !ok {

@@ -22,7 +22,7 @@ type watchedBlobs struct {
 	blob.Store
 
 	opened []*blob.File
-	fail   string // key of the file that cannot be opened, or empty if all can be opened
+	fail   string // key of the file that cannot be opened; empty if there is none
 }
 
 func (b *watchedBlobs) Open(ctx context.Context, key string) (*blob.File, error) {
@@ -75,8 +75,8 @@ func (env *fakeEnv) withAttachments() (*models.Envelope, temporal.EnvelopeInput,
 	return e, temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: e.ID}, used
 }
 
-// TestSeal_ClosesAttachments checks that a document is sealed with only the attachments of the document's fields, and
-// that all opened attachments are closed afterwards, even if the next one cannot be opened.
+// TestSeal_ClosesAttachments checks that a document is sealed with only its own attachments, and that all opened
+// attachments are closed afterwards.
 func TestSeal_ClosesAttachments(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

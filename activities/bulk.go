@@ -15,8 +15,8 @@ const (
 	// bulkBatch is the number of rows per activity. It is small, so that a pause takes effect quickly and the bulk
 	// sends of several apps take turns.
 	bulkBatch = 50
-	// bulkBacklog is the maximum number of envelopes that wait for their workflows to start. While the maximum is reached,
-	// no rows are sent, so that Temporal, rather than the database, determines the rate.
+	// bulkBacklog is the maximum number of envelopes that wait for their workflows to start. No rows are sent while it
+	// is reached, so that Temporal, rather than the database, determines the rate.
 	bulkBacklog = 200
 	// bulkBacklogWait is the delay before the next batch while the backlog is full.
 	bulkBacklogWait = time.Second
@@ -37,8 +37,8 @@ type ChangeBulkInput struct {
 	Action models.BulkAction `json:"action"`
 }
 
-// ChangeBulk applies an operator's signal to a bulk send. It ignores an action that the current status does not allow,
-// because the status is visible to the operator.
+// ChangeBulk applies an operator's signal to a bulk send. It ignores a signal that the current status does not allow,
+// because the operator can see the status.
 func (a *Activities) ChangeBulk(ctx context.Context, in ChangeBulkInput) error {
 	_, err := a.Store.ChangeBulkSend(ctx, in.AppID, in.BulkSendID, in.Action, nil)
 	if models.IsRejection(err) {
@@ -78,8 +78,8 @@ func (a *Activities) SendBulkRows(ctx context.Context, in temporal.BulkInput) (B
 	return BulkStep{Status: after.Status, Counts: after.Counts, Wait: max(0, wait-a.Now().Sub(began))}, nil
 }
 
-// paced returns the rows that may be sent now and the time until the next batch, so that the bulk send never exceeds
-// its limit per minute.
+// paced returns the rows that may be sent now without exceeding the bulk send's limit per minute, and the time until
+// the next batch.
 func paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duration) {
 	if work.PerMinute == 0 {
 		return work.Rows, 0
@@ -88,12 +88,12 @@ func paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duratio
 	if room <= 0 {
 		return nil, max(time.Millisecond, work.SettledSince.Add(time.Minute).Sub(now))
 	}
-	n := min(len(work.Rows), room, max(1, work.PerMinute/6)) // at most the rows for ten seconds, but at least one
+	n := min(len(work.Rows), room, max(1, work.PerMinute/6)) // the rows of ten seconds, but at least one
 	return work.Rows[:n], time.Duration(n) * time.Minute / time.Duration(work.PerMinute)
 }
 
-// sendBulkRows sends rows, each as soon as BulkPace admits it. If a row fails with an error other than a rejection,
-// it returns the error, and the activity is retried.
+// sendBulkRows sends rows, each as soon as BulkPace admits it. A rejected row does not stop it. It returns any other
+// error, so that the activity is retried.
 func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, rows []*models.BulkRow) error {
 	if len(rows) == 0 {
 		return nil

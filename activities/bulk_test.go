@@ -70,7 +70,7 @@ func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 			defer cancel()
 			var looked atomic.Int32
 			env.BulkPace.InFlight = inFlight
-			env.Now = func() time.Time { // by the next check, the pause after a row has passed
+			env.Now = func() time.Time { // each call advances the time by the maximum pause between two rows
 				return env.clock.Now().Add(time.Duration(looked.Add(1)) * 75 * time.Millisecond)
 			}
 			room := max(1, inFlight)
@@ -104,8 +104,8 @@ func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 	}
 }
 
-// TestBulkSend_AloneHasAHigherLimit checks that the limit is six times as high while only bulk sends are active, and
-// that the lower limit applies for ten seconds after any single envelope was sent.
+// TestBulkSend_AloneHasAHigherLimit checks that the limit is six times as high while no single envelopes are sent. The
+// lower limit applies for ten seconds after each single envelope.
 func TestBulkSend_AloneHasAHigherLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -149,8 +149,8 @@ func TestBulkSend_AloneHasAHigherLimit(t *testing.T) {
 	}
 }
 
-// TestBulkSend_PausesForOthers checks that, while single envelopes are being sent, consecutive rows are at least 75
-// milliseconds apart, and that this interval is proportionally shorter with a higher limit.
+// TestBulkSend_PausesForOthers checks that rows are at least 75 milliseconds apart while single envelopes are being
+// sent. A higher limit shortens this interval proportionally.
 func TestBulkSend_PausesForOthers(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -200,8 +200,8 @@ func TestBulkSend_SendsDespiteStuckInvitations(t *testing.T) {
 	})
 }
 
-// TestBulkSend_PausedWhileWaitingSendsNothing checks that rows of a bulk send are not sent if the bulk send is paused
-// while they are waiting for capacity.
+// TestBulkSend_PausedWhileWaitingSendsNothing checks that no row is sent if the bulk send is paused while its rows wait
+// for capacity.
 func TestBulkSend_PausedWhileWaitingSendsNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -282,8 +282,8 @@ func TestBulkSend_WaitsForItsBacklog(t *testing.T) {
 	})
 }
 
-// TestChangeBulk_AppliesWhatIsAllowed checks that an operator's signal pauses, resumes or cancels a bulk send. A signal
-// that the bulk send's status does not allow is ignored, while other errors are returned.
+// TestChangeBulk_AppliesWhatIsAllowed checks that operators' signals pause, resume and cancel a bulk send, and that
+// signals that its status does not allow are ignored.
 func TestChangeBulk_AppliesWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

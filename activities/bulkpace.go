@@ -32,7 +32,8 @@ const (
 // It reads the database, so it counts the envelopes of all processes. Its state in memory only affects the speed of
 // bulk sends.
 type BulkPace struct {
-	// InFlight is the number of envelopes awaiting their invitations at which no more rows are sent. Zero means one.
+	// InFlight is the maximum number of envelopes that may await their invitations. No more rows are sent while it is
+	// reached. Zero means one.
 	InFlight int
 
 	began   broadcast
@@ -68,7 +69,7 @@ func (p *BulkPace) invitationBegan() {
 	}
 }
 
-// awaitPace waits until the next row of a bulk send may be sent, or until the duration most has passed.
+// awaitPace waits until the next row of a bulk send may be sent. The parameter most limits the waiting time.
 func (a *Activities) awaitPace(ctx context.Context, most time.Duration) error {
 	limit := time.NewTimer(most)
 	defer limit.Stop()

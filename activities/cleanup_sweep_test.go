@@ -13,7 +13,7 @@ import (
 	"countersign/temporal"
 )
 
-// watchedFiles is a file store that calls the function before whenever files are listed or deleted.
+// watchedFiles is a file store that calls its hook whenever files are listed or deleted.
 type watchedFiles struct {
 	blob.Store
 
@@ -39,7 +39,6 @@ func (env *fakeEnv) keep(key string) {
 	require.NoError(env.t, env.Blobs.Keep(env.t.Context(), f, key))
 }
 
-// load returns the current state of an envelope.
 func (env *fakeEnv) load(in temporal.EnvelopeInput) *models.Envelope {
 	env.t.Helper()
 	e, err := env.Store.Envelope(env.t.Context(), in.AppID, in.EnvelopeID)
@@ -60,8 +59,8 @@ func (env *fakeEnv) timestamps(in temporal.EnvelopeInput) (key string, record fu
 	}
 }
 
-// TestSweep_KeepsLaterFiles checks that a sealing run that deletes the files of interrupted runs does not delete files
-// that were stored after the envelope was completed, whether they were recorded or not.
+// TestSweep_KeepsLaterFiles checks that sealing, when it deletes the files of interrupted runs, does not delete files
+// stored after the envelope was completed.
 func TestSweep_KeepsLaterFiles(t *testing.T) {
 	t.Parallel()
 	t.Run("of the run that completed it", func(t *testing.T) {

@@ -33,7 +33,7 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 	return tryLater(a.sendCopies(ctx, ctx, e, v))
 }
 
-// sendCopies sends the copies. Once the context begin has ended, it does not start sending another email.
+// sendCopies sends the copies. Once the context passed as begin has ended, it starts no further email.
 func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, v mailSettings) error {
 	return mailEach(begin, mailed(e.Recipients(), person), func(to addressee) error { return a.sendCopy(ctx, e, to, v) })
 }
@@ -42,8 +42,8 @@ func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, 
 var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted at the end of the retention period")}
 
 // sendCopy attaches the files to the email if they fit. If they do not, or if the mail server rejects the message size,
-// it sends links. Links are recorded in the audit trail, because all recipients are reminded before the files are
-// deleted if any recipient received only links.
+// it sends links. Links are recorded in the audit trail, because the reminder before the files are deleted depends on
+// them.
 func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addressee, v mailSettings) error {
 	begun := models.Mail{ID: a.completedID(to.signer), EnvelopeID: e.ID, SignerID: to.signer.ID, Kind: models.MailCompleted}
 	attach := a.attachmentsFit(e)

@@ -68,8 +68,7 @@ func copyRecipient(name string, group int) models.SignerInput {
 }
 
 // TestClosing_NotifiesCopyRecipients checks that copy recipients who received a notice are informed that there will be
-// no copy, regardless of how the envelope ended. Copy recipients who received no notice, or could not be reached,
-// receive nothing.
+// no copy, and that all others receive nothing.
 func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(*fakeEnv, *models.Envelope) func(*models.Envelope) error{
@@ -182,9 +181,8 @@ func TestReplaceCopyRecipient_BeforeTheEnd(t *testing.T) {
 	})
 }
 
-// TestReplaceCopyRecipient_Twice checks that each replacement has a workflow for the notice, and that the final
-// recipient is notified once, regardless of the order in which the workflows run, even if one runs while the other's
-// email is being sent.
+// TestReplaceCopyRecipient_Twice checks that the final recipient is notified once, regardless of the order in which the
+// workflows of the two replacements run.
 func TestReplaceCopyRecipient_Twice(t *testing.T) {
 	t.Parallel()
 	for _, newestFirst := range []bool{false, true} {
@@ -226,8 +224,8 @@ func TestReplaceCopyRecipient_Twice(t *testing.T) {
 	}
 }
 
-// TestReplaceCopyRecipient_DuringTheNotice checks that the new copy recipient receives one notice, whether the
-// replacement occurs before or while the former recipient's notice is sent.
+// TestReplaceCopyRecipient_DuringTheNotice checks that the new copy recipient receives one notice, even if the
+// replacement occurs while the former recipient's notice is being sent.
 func TestReplaceCopyRecipient_DuringTheNotice(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]bool{"before": false, "meanwhile": true} {
@@ -258,8 +256,8 @@ func TestReplaceCopyRecipient_DuringTheNotice(t *testing.T) {
 	}
 }
 
-// TestRenewLink_BeforeTheInvitation checks that a link that is renewed before its group is invited, for the same person
-// or another, is emailed only once, regardless of the order in which the workflows run.
+// TestRenewLink_BeforeTheInvitation checks that a link that is renewed before its group is invited is emailed only
+// once, regardless of the order in which the workflows run.
 func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 	t.Parallel()
 	changes := map[string]func(*fakeEnv, *models.Envelope, uuid.UUID) error{
@@ -351,8 +349,8 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 	})
 }
 
-// TestSendCopies_TooLargeForTheServer checks that copies that the mail server rejects because of their size are sent as
-// links, exactly once and with the same Message-ID, and that the audit trail records the links.
+// TestSendCopies_TooLargeForTheServer checks that copies that are too large for the mail server are sent as links,
+// exactly once and with the same Message-ID.
 func TestSendCopies_TooLargeForTheServer(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -399,8 +397,7 @@ func TestSendCopies_RejectedLinks(t *testing.T) {
 	})
 }
 
-// TestCopyNotices_HaveSeparateMessageIDs checks that replacing another recipient later does not affect a notice, and
-// that each notice has its own kind of Message-ID.
+// TestCopyNotices_HaveSeparateMessageIDs checks that the notices to different recipients have different Message-IDs.
 func TestCopyNotices_HaveSeparateMessageIDs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

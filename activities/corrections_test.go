@@ -14,8 +14,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestSendCopiesAgain_OncePerRequest checks that each request sends one email with new links and is recorded once,
-// and that nothing is sent after the files were deleted.
+// TestSendCopiesAgain_OncePerRequest checks that each request sends one email with new links, unless the files were
+// deleted.
 func TestSendCopiesAgain_OncePerRequest(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -126,9 +126,9 @@ func (a *Activities) jitter(delay time.Duration) time.Duration {
 	return time.Duration(a.Random(tenth))
 }
 
-// unrecorded returns the error for an attempt that was made but could not be recorded. The attempt is repeated with
-// the same number, after the delay that the schedule defines for this number of activity attempts. A database that is
-// read-only for days therefore does not cause a request to the endpoint every minute.
+// unrecorded returns the error for an attempt that was made but could not be recorded. The attempt is repeated with the
+// same number, after the delay in the schedule for the activity's attempt number. The delays grow, so a database that
+// is read-only for days does not cause a request to the endpoint every minute.
 func (a *Activities) unrecorded(ctx context.Context, delays []time.Duration, err error) error {
 	next := delays[min(int(activity.GetInfo(ctx).Attempt), len(delays)-1)]
 	return sdktemporal.NewApplicationErrorWithOptions("the delivery attempt could not be recorded", "NotRecorded",
@@ -139,7 +139,7 @@ func (a *Activities) unrecorded(ctx context.Context, delays []time.Duration, err
 // without addresses or sent content.
 const ErrTypeNotDelivered = "NotDelivered"
 
-// describeFailure describes the response of an endpoint that did not accept the event.
+// describeFailure returns the reason why the endpoint did not accept the event.
 func describeFailure(res webhook.Result) string {
 	if res.Err != nil {
 		return res.Err.Error()
@@ -147,8 +147,8 @@ func describeFailure(res webhook.Result) string {
 	return strings.TrimSpace(fmt.Sprintf("the endpoint responded with %d %s", res.Status, http.StatusText(res.Status)))
 }
 
-// deliveryError returns the error for a failed attempt. The activity is retried after the delay in again, or never if
-// again is nil.
+// deliveryError returns the error for a failed attempt. The parameter again is the delay before the activity is
+// retried, or nil if it must not be retried.
 func deliveryError(why string, again *time.Duration) error {
 	return sdktemporal.NewApplicationErrorWithOptions(why, ErrTypeNotDelivered, sdktemporal.ApplicationErrorOptions{
 		Category: sdktemporal.ApplicationErrorCategoryBenign, NonRetryable: again == nil, NextRetryDelay: models.Deref(again, 0),
@@ -178,7 +178,7 @@ func (a *Activities) reportDisabled(ctx context.Context, job *store.DeliveryJob,
 }
 
 // AbandonDelivery marks a delivery as failed if its last attempt was interrupted before the failure was recorded. It
-// has no effect if a resend later than the given one has started.
+// has no effect if a later resend has started.
 func (a *Activities) AbandonDelivery(ctx context.Context, id uuid.UUID, resend int) error {
 	return a.Store.AbandonDelivery(ctx, id, resend)
 }

@@ -117,7 +117,7 @@ func TestDeliver_LastAttemptSettles(t *testing.T) {
 }
 
 // TestDeliver_DisabledEndpointFails checks that a delivery fails if its endpoint was disabled or deleted while the
-// delivery was being created, that it can be resent, and that other runs are not affected.
+// delivery was being created.
 func TestDeliver_DisabledEndpointFails(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -178,8 +178,7 @@ func TestDeliver_OnlyTheNewestRun(t *testing.T) {
 }
 
 // TestDeliver_NumbersAttemptsFromTheRecord checks that the number of an attempt is derived from the attempts recorded
-// since the delivery was last sent, rather than from Temporal, and that an attempt of an earlier run does not settle
-// the delivery.
+// since the delivery was last sent, rather than from Temporal.
 func TestDeliver_NumbersAttemptsFromTheRecord(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

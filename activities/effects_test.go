@@ -92,8 +92,7 @@ func TestSeal_UploadedFile(t *testing.T) {
 	})
 }
 
-// TestSendCopies_AttachesFilesUpToTheLimit checks that the attachment limit is exact to the byte, both when an email is
-// sent and when the service later decides whether links were sent.
+// TestSendCopies_AttachesFilesUpToTheLimit checks that the attachment limit is exact to the byte.
 func TestSendCopies_AttachesFilesUpToTheLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

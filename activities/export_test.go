@@ -37,7 +37,7 @@ func Paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duratio
 	return paced(work, now)
 }
 
-// Stall returns the time without progress after which an intercepted activity is restarted.
+// Stall returns the time without progress after which the interceptor restarts an activity.
 func Stall(i interceptor.ActivityInboundInterceptor) time.Duration { return i.(*keepAlive).stall }
 
 // Known exports known for a tenant whose contact has the given address.

@@ -18,8 +18,8 @@ import (
 	"countersign/internal/pulse"
 )
 
-// TestHandBack_NotLocalActivities checks that KeepAlive does not cancel local activities, because the worker ends
-// them itself.
+// TestHandBack_NotLocalActivities checks that KeepAlive does not cancel local activities, because the worker itself
+// ends them.
 func TestHandBack_NotLocalActivities(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite

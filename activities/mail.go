@@ -28,8 +28,8 @@ import (
 // A replaced link is not sent, because the workflow that renewed it sends the new one. The invitation of the routing
 // group waits for that workflow, so that only one email is sent.
 //
-// A permanently rejected address is recorded in the audit trail and is not an error. In that case invite calls
-// rejected with the server's response.
+// A permanently rejected address is recorded in the audit trail and is not an error. In that case, invite passes the
+// server's response to the function rejected.
 func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *models.Envelope, v mailSettings, rejected func(string)) error {
 	if in.Reminder != nil {
 		return a.remindOnRequest(ctx, in, e, v)
@@ -79,8 +79,8 @@ const renewalSends = 2 * time.Minute
 // errTypeRenewalSends is the error type of an invitation that another workflow is about to send.
 const errTypeRenewalSends = "RenewalSends"
 
-// awaitRenewal returns an error, so that the activity is retried, until a recipient's renewed link or notice has been
-// sent or permanently rejected. The error is expected and is logged accordingly.
+// awaitRenewal returns an error until a recipient's renewed link or notice has been sent or permanently rejected. The
+// activity is then retried. The error is expected and is logged accordingly.
 func (a *Activities) awaitRenewal(ctx context.Context, e *models.Envelope, s *models.Signer) error {
 	if !s.InvitedByMail() {
 		return nil
@@ -198,7 +198,8 @@ func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, er
 	return "", nil
 }
 
-// serverWords returns the mail server's part of a rejection reason, without the service's own English text.
+// serverWords returns the part of a rejection reason that comes from the mail server, without the service's own English
+// text.
 func serverWords(reason string) string {
 	if _, words, ok := strings.Cut(reason, " rejected with "); ok {
 		return words
@@ -207,7 +208,7 @@ func serverWords(reason string) string {
 }
 
 // mailEach sends an email to each of the addressees. An unreachable addressee does not delay the others. Once the
-// context begin has ended, it does not start sending another email and returns an error.
+// context passed as begin has ended, mailEach starts no further email and returns an error.
 func mailEach(begin context.Context, all []addressee, send func(addressee) error) error {
 	var failed error
 	for _, to := range all {
@@ -224,7 +225,7 @@ func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models
 	return a.sendRecorded(ctx, models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailKind(m.Kind)}, m, record)
 }
 
-// sendRecorded is like mailOnce, but takes the existing record of the email.
+// sendRecorded is like mailOnce, but receives the existing record of the email.
 func (a *Activities) sendRecorded(ctx context.Context, begun models.Mail, m notify.Mail, record recordMail) error {
 	return a.sendOnce(ctx, begun, func(ctx context.Context, last bool) error {
 		m.LastAttempt = last
@@ -232,8 +233,8 @@ func (a *Activities) sendRecorded(ctx context.Context, begun models.Mail, m noti
 	}, record)
 }
 
-// recordMail records that a message was sent, or, if rejected is not empty, that it was permanently rejected for that
-// reason.
+// recordMail is a function that records the result of sending a message. If rejected is empty, the message was sent.
+// Otherwise, it was permanently rejected for that reason.
 type recordMail func(id, rejected string) error
 
 // rejectionRetryPeriod is the time, from the first rejection, for which a temporarily rejected message is retried (RFC
@@ -291,7 +292,7 @@ func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx 
 	return record(m.ID, "")
 }
 
-// rejectionError returns the error for a message that the server temporarily rejected. The error is retryable until
+// rejectionError returns the error for a message that the server temporarily rejected. The message is retried until
 // rejectionRetryPeriod has passed since the first rejection.
 func (a *Activities) rejectionError(ctx context.Context, m models.Mail, rejected *notify.RejectedError) error {
 	if a.lastAttempt(m) {
@@ -360,8 +361,8 @@ func (a *Activities) noteMail(ctx context.Context, id, rejected string) error {
 	return a.Store.MailSent(ctx, id)
 }
 
-// ignoreRejection returns nil if an address was permanently rejected, which is recorded with the email, and otherwise
-// err.
+// ignoreRejection returns err, or nil if err reports that an address was permanently rejected. Such a rejection is
+// recorded with the email.
 func ignoreRejection(err error) error {
 	if _, rejected := errors.AsType[*notify.PermanentError](err); rejected {
 		return nil

@@ -10,8 +10,7 @@ import (
 	"countersign/temporal"
 )
 
-// TestMails_HaveKindAndAddresses checks the kind, addressee, sender name and Reply-To address of each email, and that
-// it is recorded with the same kind.
+// TestMails_HaveKindAndAddresses checks the kind, addressee, sender name and Reply-To address of each email.
 func TestMails_HaveKindAndAddresses(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

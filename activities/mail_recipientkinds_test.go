@@ -140,8 +140,8 @@ func TestMails_ByKindOfRecipient(t *testing.T) {
 	})
 }
 
-// TestClosing_ByKindOfRecipient checks that the host is notified of the closing, and that recipients to whom the sender
-// delivers the links are not notified.
+// TestClosing_ByKindOfRecipient checks that the host is notified of the closing, and that recipients who are contacted
+// by the sender are not.
 func TestClosing_ByKindOfRecipient(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

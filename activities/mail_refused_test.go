@@ -17,8 +17,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestRejectedMail_IsGivenUpAfterDays checks that an email permanently fails after its address has been rejected for
-// days, that emails to other addresses are sent once, and that no email is lost in a longer outage of the server.
+// TestRejectedMail_IsGivenUpAfterDays checks that an email fails permanently after its address has been rejected for
+// days, and that no email is lost in a longer outage of the server.
 func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 	t.Parallel()
 	const days = 5 * 24 * time.Hour
@@ -123,8 +123,8 @@ func TestDelayedMail_HasAReason(t *testing.T) {
 	})
 }
 
-// TestRejectedMail_DaysCountFromTheFirstRejection checks that the time before the first rejection does not count, for
-// both emails and text messages. After an outage, a server may temporarily reject some of the waiting messages.
+// TestRejectedMail_DaysCountFromTheFirstRejection checks that the time before the first rejection does not count. A
+// server may temporarily reject messages that have waited during an outage.
 func TestRejectedMail_DaysCountFromTheFirstRejection(t *testing.T) {
 	t.Parallel()
 	const days = 5 * 24 * time.Hour

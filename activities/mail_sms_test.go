@@ -67,8 +67,7 @@ func TestTextMessages_LinkUnlessCode(t *testing.T) {
 	})
 }
 
-// TestTextMessages_WhileMailIsRejected checks that a text message that contains the link waits neither for the email
-// nor for a notice to the sender, and that a text message that refers to the email waits for it.
+// TestTextMessages_WhileMailIsRejected checks that a text message waits for the email only if it refers to that email.
 func TestTextMessages_WhileMailIsRejected(t *testing.T) {
 	t.Parallel()
 	number, notify := "+442079460958", "sender@example.com"
@@ -114,8 +113,7 @@ func TestTextMessages_WhileMailIsRejected(t *testing.T) {
 	}
 }
 
-// TestTextMessages_NotAboutRejectedMail checks that a signer verified by text message receives no text message that
-// refers to a permanently rejected email.
+// TestTextMessages_NotAboutRejectedMail checks that no text message refers to a permanently rejected email.
 func TestTextMessages_NotAboutRejectedMail(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -135,8 +133,8 @@ func TestTextMessages_NotAboutRejectedMail(t *testing.T) {
 	})
 }
 
-// TestTextMessages_KeepTheirLink checks that a reminder, which is sent only as an email, does not replace a link that
-// was also sent by text message. When the link is renewed, both messages are sent again.
+// TestTextMessages_KeepTheirLink checks that a reminder, which is sent only by email, does not replace a link that was
+// also sent by text message.
 func TestTextMessages_KeepTheirLink(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour

@@ -39,8 +39,8 @@ func (env *fakeEnv) mail(e *models.Envelope, kind models.MailKind) models.Mail {
 	return models.Mail{}
 }
 
-// TestInvite_EnvelopeClosedWhileSending checks that an email is recorded as sent even if the envelope was closed in
-// the meantime, without an error and without an event in the audit trail.
+// TestInvite_EnvelopeClosedWhileSending checks that an email is recorded as sent even if the envelope was closed in the
+// meantime.
 func TestInvite_EnvelopeClosedWhileSending(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -65,8 +65,8 @@ func TestInvite_EnvelopeClosedWhileSending(t *testing.T) {
 	})
 }
 
-// TestRemind_EnvelopeClosedInBetween checks that if the envelope is closed between two reminders, the second signer's
-// link is not replaced and no further email is sent.
+// TestRemind_EnvelopeClosedInBetween checks that the second signer receives neither a reminder nor a new link if the
+// envelope is closed after the first signer's reminder.
 func TestRemind_EnvelopeClosedInBetween(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -89,8 +89,8 @@ func TestRemind_EnvelopeClosedInBetween(t *testing.T) {
 	})
 }
 
-// TestSeal_EnvelopeClosedWhileFailing checks that the failure is returned unchanged if an operator closed the
-// envelope first.
+// TestSeal_EnvelopeClosedWhileFailing checks that a sealing failure is returned unchanged if an operator has closed the
+// envelope in the meantime.
 func TestSeal_EnvelopeClosedWhileFailing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -135,7 +135,7 @@ func TestStoppedWorker_RecordsNoProblem(t *testing.T) {
 	})
 }
 
-// cutOff is an endpoint whose delivery is interrupted by a stopping worker.
+// cutOff is an endpoint. A stopping worker interrupts each delivery to it.
 type cutOff func()
 
 func (stop cutOff) Deliver(context.Context, webhook.Request) webhook.Result {

@@ -36,8 +36,8 @@ func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationI
 	return tryLater(ignoreRejection(a.sendRecorded(ctx, begun, *m, nil)))
 }
 
-// notificationMail returns the email that notifies the sender of an envelope about an event, and the email's record.
-// The email is nil if no email must be sent.
+// notificationMail returns an email that notifies the sender of an envelope about an event, and its record. The email
+// is nil if none must be sent.
 func (a *Activities) notificationMail(ctx context.Context, in temporal.NotificationInput) (begun models.Mail, m *notify.Mail, err error) {
 	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
 	if err != nil {
@@ -142,7 +142,7 @@ func overtaken(kind models.NotificationKind, e *models.Envelope, s *models.Signe
 	return false
 }
 
-// toSender returns the addressee for an email to a console user. at is the time of the reported event.
+// toSender returns the addressee for an email to a console user. The parameter at is the time of the reported event.
 func (a *Activities) toSender(user *models.ConsoleUser, chosen *models.NotificationSettings, v mailSettings, at time.Time) (templates.To, error) {
 	token, err := a.Tokens.IssueUnsubscribe(user, at)
 	if err != nil {
@@ -273,9 +273,9 @@ func (a *Activities) sendDigest(ctx context.Context, user *models.ConsoleUser, c
 }
 
 // digestOf groups items by envelope, in the order of each envelope's first event. It omits envelopes that the user
-// cannot see, and the user's own actions as a signer. more is the number of envelopes that were omitted because of the
-// limit. tenant is the tenant to which all listed envelopes belong, or empty if they belong to several tenants. In the
-// latter case, the digest uses the name and branding of the app.
+// cannot see, and the user's own actions as a signer. The result more is the number of envelopes omitted because of the
+// limit. The result tenant is the common tenant of all listed envelopes, or empty if there are several. In the latter
+// case, the digest uses the name and branding of the app.
 func (a *Activities) digestOf(ctx context.Context, user *models.ConsoleUser, items []models.DigestItem) (out []templates.DigestEnvelope, more int, tenant string, err error) {
 	var order []uuid.UUID
 	byEnvelope := make(map[uuid.UUID][]models.DigestItem)

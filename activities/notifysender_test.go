@@ -116,8 +116,8 @@ func (env *fakeEnv) notifySender() {
 	}
 }
 
-// TestNotifySender_OneEmailPerEvent checks that each subscribed event causes one email, that all emails belong to one
-// thread, and that they use the sender's language and time zone and contain unsubscribe links.
+// TestNotifySender_OneEmailPerEvent checks that each subscribed event causes one email, and that all emails about an
+// envelope belong to one thread.
 func TestNotifySender_OneEmailPerEvent(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -236,7 +236,7 @@ func TestNotifySender_CorrectedAddress_IsNotReported(t *testing.T) {
 	})
 }
 
-// TestNotifySender_OnlyWhoMayAndWants checks that no email is sent if the user can no longer see the envelope, has
+// TestNotifySender_OnlyWhoMayAndWants checks that no email is sent to a user who can no longer see the envelope, has
 // disabled the notification, or caused the event.
 func TestNotifySender_OnlyWhoMayAndWants(t *testing.T) {
 	t.Parallel()
@@ -318,8 +318,8 @@ func TestNotifySender_SenderWhoSignsGetsOnlyTheCopy(t *testing.T) {
 	})
 }
 
-// TestNotifySender_SentOnceAfterInterruption checks that an attempt whose outcome is unknown is repeated with the
-// same Message-ID, and that there are no more attempts after a permanent rejection.
+// TestNotifySender_SentOnceAfterInterruption checks that an attempt whose outcome is unknown is repeated with the same
+// Message-ID.
 func TestNotifySender_SentOnceAfterInterruption(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -397,8 +397,7 @@ func TestSendDigest_GroupsByEnvelope(t *testing.T) {
 	})
 }
 
-// TestSendDigest_IsBounded checks that a digest lists at most 50 envelopes and states the number of the others, and
-// that it omits the user's own actions as a signer.
+// TestSendDigest_IsBounded checks that a digest lists at most 50 envelopes and states how many others there are.
 func TestSendDigest_IsBounded(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -13,8 +13,8 @@ import (
 )
 
 // notifyTenant notifies the tenant's contact about a problem with an envelope, once for each signer and kind of
-// problem. The signer is the zero UUID if the problem concerns no signer. Nothing is sent if there is no contact. If
-// the contact's address is permanently rejected, this is recorded with the email.
+// problem. The signer is the zero UUID if the problem concerns no signer. Nothing is sent if there is no contact. A
+// permanent rejection of the contact's address is recorded with the email.
 func (a *Activities) notifyTenant(ctx context.Context, e *models.Envelope, v mailSettings, signer uuid.UUID, n templates.Notice, what string) error {
 	if v.notify == "" {
 		return nil

@@ -13,8 +13,7 @@ import (
 	"countersign/temporal"
 )
 
-// TestMails_UseTenantSettings checks that emails use the tenant's language, sender name and Reply-To address, and
-// that the tenant's contact is notified about problems.
+// TestMails_UseTenantSettings checks that emails use the tenant's language, sender name and Reply-To address.
 func TestMails_UseTenantSettings(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -81,8 +80,8 @@ func TestFailedInvitation_NotifiesTheContact(t *testing.T) {
 	}
 }
 
-// TestFailedInvitation_NotifiesAfterInterruption checks that the tenant's contact is notified even if the attempt was
-// interrupted before the rejection was recorded or the notice was sent.
+// TestFailedInvitation_NotifiesAfterInterruption checks that the tenant's contact is notified even if the activity was
+// interrupted before the rejection was recorded.
 func TestFailedInvitation_NotifiesAfterInterruption(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

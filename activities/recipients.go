@@ -74,8 +74,8 @@ func (a *Activities) announceCopy(ctx context.Context, in temporal.InviteInput, 
 	return a.reportBounce(ctx, e, s, v, id, err, rejected)
 }
 
-// replacedLater reports whether the copy recipient was replaced again after the replacement that requested this
-// notice. In that case, the workflow of the later replacement sends the notice to the current person.
+// replacedLater reports whether the copy recipient was replaced again after the replacement that requested this notice.
+// In that case, the workflow of the later replacement sends the notice.
 func (a *Activities) replacedLater(ctx context.Context, in temporal.InviteInput, e *models.Envelope, s *models.Signer) (bool, error) {
 	if in.LinkID == nil { // invitation of a routing group
 		return false, nil
@@ -120,8 +120,9 @@ func (a *Activities) notifiedOfCopies(ctx context.Context, e *models.Envelope) (
 	return slices.DeleteFunc(slices.Clone(e.Copies), func(s *models.Signer) bool { return !notified[s.ID] }), nil
 }
 
-// reportBounce notifies the tenant if err reports that a recipient's address was permanently rejected, and calls
-// rejected with the server's response. It returns any other error. what identifies the rejected email.
+// reportBounce notifies the tenant if err reports that a recipient's address was permanently rejected, and passes the
+// server's response to the function rejected. It returns any other error. The parameter what identifies the rejected
+// email.
 func (a *Activities) reportBounce(ctx context.Context, e *models.Envelope, s *models.Signer, v mailSettings, what string, err error, rejected func(string)) error {
 	bounce, ok := errors.AsType[*notify.PermanentError](err)
 	if !ok {

@@ -59,7 +59,7 @@ type failingSMS struct{ err error }
 func (s failingSMS) Send(context.Context, string, string) error { return s.err }
 
 // TestInvite_RejectedTextMessage checks that a rejected text message is not an error, because the email contains the
-// same link. An unavailable provider is an error, and signers without a phone number receive no text message.
+// same link. An unavailable provider is an error.
 func TestInvite_RejectedTextMessage(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -104,8 +104,7 @@ func TestNotifyTenant_RejectedAddress(t *testing.T) {
 	})
 }
 
-// TestRemindDeletion_NotWithoutRetention checks that no reminder is sent for files without a retention period, and
-// that a rejected address is not an error.
+// TestRemindDeletion_NotWithoutRetention checks that no reminder is sent for files without a retention period.
 func TestRemindDeletion_NotWithoutRetention(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -125,8 +124,7 @@ func TestRemindDeletion_NotWithoutRetention(t *testing.T) {
 	})
 }
 
-// TestSealingFailed_TemporaryErrors checks that a temporary failure is retried according to the retry policy, and that
-// an error is returned if a failure cannot be recorded.
+// TestSealingFailed_TemporaryErrors checks that a temporary failure is retried according to the retry policy.
 func TestSealingFailed_TemporaryErrors(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -155,8 +153,8 @@ func TestSealingFailed_TemporaryErrors(t *testing.T) {
 	})
 }
 
-// TestEveryKindOfSigner_IsNamed checks that the certificate has a word for every kind of signer in every language, and
-// that the invitation to every kind of signer states its request.
+// TestEveryKindOfSigner_IsNamed checks that the certificate has a word for every special kind of signer in every
+// language, and that the invitation to such a signer states its request.
 func TestEveryKindOfSigner_IsNamed(t *testing.T) {
 	t.Parallel()
 	for _, kind := range models.RecipientKinds() {

@@ -11,9 +11,10 @@ import (
 	"countersign/temporal"
 )
 
-// Remind reminds the awaited signers whose last invitation or reminder was sent at least one reminder interval ago.
-// It replaces a link that is about to expire, unless a text message contains the link as well, because RenewLinks
-// then sends both messages again. It returns the time at which the next reminder is due, or nil if there is none.
+// Remind sends a reminder to each awaited signer whose last invitation or reminder is at least one reminder interval
+// old. It replaces a link that is about to expire, unless the link was also sent by text message. RenewLinks replaces
+// such a link and sends both messages again. Remind returns the time at which the next reminder is due, or nil if there
+// is none.
 func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
 	release, err := a.acquireMailLimit(in.AppID)
 	if err != nil {
@@ -51,13 +52,13 @@ func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*ti
 // signers of a routing group were invited one after the other.
 func tolerance(interval time.Duration) time.Duration { return min(interval/10, time.Hour) }
 
-// remind sends a signer the reminder with the given number. Reminders are numbered from 1. The Message-ID contains the
-// number, so that if the outcome of an attempt is unknown, the reminder is sent again as the same email.
+// remind sends a signer the reminder with the given number, starting at 1. The Message-ID contains the number. A
+// reminder whose outcome is unknown is therefore sent again as the same email.
 func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *models.Envelope, s *models.Signer, v mailSettings,
 	interval time.Duration, number int,
 ) error {
-	// If the link is due for renewal before the next reminder, with a margin of one hour, this reminder contains a new
-	// link. The period is capped, so that a long reminder interval does not cause links to be renewed too early.
+	// The reminder contains a new link if the current one must be renewed before the next reminder, with a margin of
+	// one hour. The limit ensures that a long reminder interval does not cause links to be renewed too early.
 	soon := a.Now().Add(min(interval+time.Hour, models.LinkLifetime/2))
 	if at := e.RenewLinkAt(s); at != nil && !a.textsLink(s) && !at.After(soon) {
 		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.RenewLink(a.systemContext(), s.ID) })

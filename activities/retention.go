@@ -105,11 +105,11 @@ func (a *Activities) retentionStep(ctx context.Context, step store.RetentionStep
 	return done, a.Store.SetRetentionStep(ctx, step, new(models.RetentionStepAfter(*until, now)), days)
 }
 
-// linksWereSent reports whether a recipient may have received only links to the files. This is the case if the files
-// are too large to attach. It is also the case if links were sent although the files would be attached now, because the
-// limit was different at that time or a mail server rejected the size. Only the audit trail records such cases. If the
-// archive that contains the audit trail is damaged, linksWereSent returns true, because an unnecessary reminder is
-// better than a retention period that never ends. The purge then reports the damage.
+// linksWereSent reports whether a recipient may have received only links to the files. It returns true if the files are
+// too large to attach. Otherwise, the audit trail shows whether links were sent, because the limit was lower at the
+// time or a mail server rejected the size. If the archive that contains the audit trail is damaged, linksWereSent
+// returns true, because an unnecessary reminder is better than a retention period that never ends. The purge then
+// reports the damage.
 func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (bool, error) {
 	if !a.attachmentsFit(e) {
 		return true, nil

@@ -21,9 +21,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestRetention_FromSettingsToPurge checks that the tenant's retention setting applies on completion, and that
-// recipients who have not downloaded the files are reminded once on each due day. It also checks that the files are
-// finally deleted while the record remains.
+// TestRetention_FromSettingsToPurge checks that recipients who have not downloaded the files are reminded on each due
+// day, and that the files are deleted at the end of the retention period in the tenant's settings.
 func TestRetention_FromSettingsToPurge(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -97,7 +96,7 @@ func (env *fakeEnv) retentionSteps() (steps []string) {
 }
 
 // TestRetentionSteps_DayByDay checks that recipients who have only links are reminded 14 days, 7 days and 1 day before
-// the purge, and that a late reminder states the number of remaining days.
+// the purge.
 func TestRetentionSteps_DayByDay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -233,9 +232,8 @@ func TestRemindDeletion_OnlyLinkRecipients(t *testing.T) {
 	})
 }
 
-// TestRemindDeletion_AfterTheLimitWasRaised checks that the audit trail determines which recipients have only links.
-// All recipients were sent links, and one of them received new links after the limit had been raised above the size of
-// the files.
+// TestRemindDeletion_AfterTheLimitWasRaised checks that the audit trail determines which recipients have only links,
+// even if the files no longer exceed the limit.
 func TestRemindDeletion_AfterTheLimitWasRaised(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

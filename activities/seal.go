@@ -31,8 +31,8 @@ type Sealed struct {
 }
 
 // Seal seals every document of a fully signed envelope, stores the files and completes the envelope. It then tries once
-// to send the copies, which usually saves the workflow a step. If that fails, SendCopies follows. Seal skips recorded
-// steps, so that an envelope is sealed only once and each email is sent only once.
+// to send the copies, which usually saves the workflow a step. If that fails, SendCopies follows. Seal skips steps that
+// are already recorded, so that an envelope is sealed only once and each email is sent only once.
 func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (Sealed, error) {
 	e, err := a.seal(ctx, in)
 	if err != nil {
@@ -300,8 +300,7 @@ func (a *Activities) removeUnrecorded(ctx context.Context, e *models.Envelope, k
 }
 
 // copiesBegin is the time after which Seal starts no further email. copiesEnd is the time after which it aborts an
-// email that is being sent. Stopping the worker does not interrupt an email that is being sent, because the email would
-// then be sent twice.
+// email that is being sent. Stopping the worker does not abort an email, because the email would then be sent twice.
 const (
 	copiesBegin = 5 * time.Second
 	copiesEnd   = 15 * time.Second

@@ -16,8 +16,7 @@ import (
 	"countersign/seal/lang"
 )
 
-// TestCertificate_UsesTenantSettings checks that the certificate is in the tenant's language and uses the same sender
-// name as the tenant's emails.
+// TestCertificate_UsesTenantSettings checks that the certificate uses the tenant's language and sender name.
 func TestCertificate_UsesTenantSettings(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -17,8 +17,7 @@ import (
 	"countersign/webhook"
 )
 
-// TestSeal_Input checks that the sealing job contains every signer with the values that were shown to that signer,
-// every value with its document, and the complete audit trail.
+// TestSeal_Input checks that the sealing job contains all signers, values and events.
 func TestSeal_Input(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -216,8 +215,7 @@ type errFake string
 
 func (e errFake) Error() string { return string(e) }
 
-// TestDeliver_FailuresHaveReasons checks that a failure contains the endpoint's response or the error, and that
-// simultaneous failures are retried at different times.
+// TestDeliver_FailuresHaveReasons checks that a failure contains the endpoint's response or the error.
 func TestDeliver_FailuresHaveReasons(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -212,7 +212,7 @@ func (c *crowd) sign(i int) {
 		return err
 	}))
 	require.True(c.t, c.try(func(e *models.Envelope) error { act, l := at(e); _, err := e.RecordDisplayedValues(act, l); return err }))
-	for _, part := range []int{1, 2, 5, 20, 60, 0} { // if values are rejected, smaller ones are tried
+	for _, part := range []int{1, 2, 5, 20, 60, 0} { // after a rejection, smaller values are tried
 		if c.try(func(e *models.Envelope) error {
 			act, l := at(e)
 			_, err := e.Sign(act, l, c.submission(e, e.Signers[i], part))

@@ -15,8 +15,7 @@ import (
 	"countersign/store/blob"
 )
 
-// TestSeal_PreparedFile checks that the sealer receives the prepared file and its preparation, and that the purge
-// deletes the prepared file together with the original.
+// TestSeal_PreparedFile checks that the sealer receives the prepared file and the description of its preparation.
 func TestSeal_PreparedFile(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

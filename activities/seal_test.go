@@ -111,8 +111,8 @@ func TestSeal_ConcurrencyLimit(t *testing.T) {
 	})
 }
 
-// TestTimestamp_HangingAuthorityDelaysNoSeal checks that requesting time-stamps for one envelope does not delay the
-// sealing of others, and that no activity waits for a response to another activity.
+// TestTimestamp_HangingAuthorityDelaysNoSeal checks that a hanging time-stamp authority does not delay the sealing of
+// other envelopes.
 func TestTimestamp_HangingAuthorityDelaysNoSeal(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -191,8 +191,8 @@ func TestInvite_SendsFourMailsAtATime(t *testing.T) {
 	})
 }
 
-// TestInvite_OneUnreachableRecipient checks that one unreachable recipient does not affect emails to the others, and
-// that a retry reaches that recipient without sending duplicates.
+// TestInvite_OneUnreachableRecipient checks that an unreachable recipient does not affect emails to the others, and
+// that a retry sends no duplicates.
 func TestInvite_OneUnreachableRecipient(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -214,8 +214,7 @@ func TestInvite_OneUnreachableRecipient(t *testing.T) {
 	})
 }
 
-// TestMailLimit_HangingAppLeavesSlots checks that an app whose emails hang does not delay other apps, and that its own
-// activities do not block while waiting for a slot.
+// TestMailLimit_HangingAppLeavesSlots checks that an app whose emails hang does not delay other apps.
 func TestMailLimit_HangingAppLeavesSlots(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -27,8 +27,8 @@ func (env *fakeEnv) problem(id uuid.UUID) models.SealingProblem {
 	return *e.SealingProblem
 }
 
-// TestSeal_MissingFileIsAProblem checks that a missing file is recorded once as a sealing problem, and that the
-// document is sealed after the file is restored.
+// TestSeal_MissingFileIsAProblem checks that a missing file is recorded once as a sealing problem, until the file is
+// restored.
 func TestSeal_MissingFileIsAProblem(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -135,8 +135,8 @@ func TestVoidStuck_OnlyUnsealable(t *testing.T) {
 	})
 }
 
-// TestVoidAndSeal_OneWins checks that exactly one of a concurrent void and seal succeeds, and that the resulting
-// envelope is consistent.
+// TestVoidAndSeal_OneWins checks that only one of the two operations succeeds if an envelope is voided and sealed
+// concurrently.
 func TestVoidAndSeal_OneWins(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -17,8 +17,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestListEnvelopes_FiltersAndCursors checks each filter, and that paging by cursor is not disturbed by envelopes that
-// are added or removed.
+// TestExternalID checks that an external ID is unique among a tenant's envelopes that have not failed, even with
+// concurrent requests.
 func TestExternalID(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -74,8 +74,8 @@ func TestExternalID(t *testing.T) {
 	})
 }
 
-// TestListEnvelopes_FiltersAndCursors checks each filter, and checks that a cursor continues after the previous page
-// even if envelopes are added or removed.
+// TestListEnvelopes_FiltersAndCursors checks each filter, and that paging by cursor is not disturbed by envelopes that
+// are added or removed.
 func TestListEnvelopes_FiltersAndCursors(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

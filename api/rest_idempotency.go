@@ -154,12 +154,11 @@ func (r *responseRecorder) Write(b []byte) (int, error) {
 // WriteString implements io.StringWriter.
 func (r *responseRecorder) WriteString(s string) (int, error) { return r.Write([]byte(s)) }
 
-// fingerprint returns a hash of the request body. It reads the body to its end and replaces it with a re-readable copy.
-// The parameter file is the maximum size of a file in the body, or 0 if the route accepts no file.
+// maxBodyInMemory is the maximum size of a body that is buffered in memory, in bytes.
 const maxBodyInMemory = 16 << 10
 
 // fingerprint returns a hash of the request body. It reads the body to its end and replaces it with a re-readable copy.
-// file is the maximum size of a file in the body, or 0 if the route accepts no file.
+// The parameter file is the maximum size of a file in the body, or 0 if the route accepts no file.
 func (s *shared) fingerprint(c *gin.Context, file int64) (sum []byte, discard func(), err error) {
 	body, _, discard, err := s.spool(c.Request.Body, maxBodyInMemory)
 	if err != nil {

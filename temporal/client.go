@@ -74,8 +74,7 @@ func Retryable(err error) bool {
 type Workflows struct{ Client client.Client }
 
 // Progress returns the progress of an envelope's workflow. It returns ErrNoWorkflow if there is no workflow, or if the
-// workflow ended without completing successfully, because such a workflow would still answer the query as if it were
-// running.
+// workflow has failed or was terminated. Such a workflow would still answer the query as if it were running.
 func (w Workflows) Progress(ctx context.Context, envelope uuid.UUID) (Progress, error) {
 	var p Progress
 	res, err := w.Client.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
@@ -174,7 +173,7 @@ func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace stri
 }
 
 // failingTasks selects the running workflows whose workflow tasks fail or time out because the code panics or cannot
-// replay the history. Nothing else would reveal that such a workflow is blocked.
+// replay the history. Such a workflow makes no progress, but shows no other sign of a problem.
 const failingTasks = `ExecutionStatus = "Running" AND TemporalReportedProblems IN ("category=WorkflowTaskFailed", "category=WorkflowTaskTimedOut")`
 
 // FailingWorkflowTasks returns the number of running workflows with failing workflow tasks, and the ID of one of them.

@@ -48,7 +48,7 @@ type Dispatcher struct {
 
 const (
 	concurrency   = 16               // maximum number of rows delivered concurrently
-	leaseDuration = 20 * time.Second // exceeds callTimeout; a row claimed by a crashed process is retried after it
+	leaseDuration = 20 * time.Second // longer than callTimeout; after this time, a row claimed by a crashed process is retried
 	callTimeout   = 8 * time.Second
 	pollInterval  = time.Second // in case a wake-up is missed
 	shortInterval = 20 * time.Millisecond
@@ -120,7 +120,7 @@ func (d *Dispatcher) claim(ctx context.Context, slots chan struct{}) (int, error
 }
 
 func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
-	ctx = context.WithoutCancel(ctx) // a shutdown waits for the call rather than for the row's lease
+	ctx = context.WithoutCancel(ctx) // on shutdown, wait for the call rather than for the end of the row's lease
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	call, span := d.span(call, row)
@@ -237,8 +237,8 @@ func (d *Dispatcher) envelopeOptions(row models.OutboxRow, start EnvelopeStart) 
 
 // options returns the options of a workflow that normally runs once. After the workflow has completed, it is started
 // again only if the row requests a restart. After it has failed or been terminated, it can always be started again. The
-// row's fairness key ensures that no workflow waits for the backlog of another app or endpoint in the task queues. The
-// workflow's activities inherit the key.
+// workflow's activities inherit the row's fairness key, so that no workflow waits for the task queue backlog of another
+// app or endpoint.
 func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptions {
 	reuse := enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
 	if row.Refs.Restart {
@@ -265,8 +265,7 @@ func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptio
 }
 
 // signal sends a fact to the envelope's workflow. The row's ID serves as the request ID, so that the server ignores
-// repeated requests. If the workflow does not exist, it is started with the signal. If it has ended, it does not need
-// the signal.
+// repeated requests. A missing workflow is started with the signal. A workflow that has ended does not need the signal.
 func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name string) error {
 	fact := SignerSignal{SignerID: models.Deref(row.Refs.SignerID, uuid.Nil), Trace: tracing.Traceparent(ctx)}
 	payloads, err := converter.GetDefaultDataConverter().ToPayloads(fact)

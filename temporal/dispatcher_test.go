@@ -28,7 +28,7 @@ type fakeOutbox struct {
 	mu    sync.Mutex
 	rows  []models.OutboxRow
 	waits []time.Duration
-	stuck bool // whether rows cannot be removed, so that each is delivered repeatedly
+	stuck bool // rows cannot be removed, so each row is delivered repeatedly
 	wake  chan struct{}
 
 	claimed map[int64]bool // rows claimed in the current run of the dispatcher
@@ -37,7 +37,7 @@ type fakeOutbox struct {
 
 func (b *fakeOutbox) Wake() <-chan struct{} { return b.wake }
 
-// dispatch runs the dispatcher until it has tried to deliver each existing row once, or has removed every row.
+// dispatch runs the dispatcher until it has removed every row, or has tried to deliver each existing row once.
 func (b *fakeOutbox) dispatch(t *testing.T, d *temporal.Dispatcher) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -213,8 +213,8 @@ func TestDispatch_TemporalIsDown(t *testing.T) {
 	assert.Equal(t, []time.Duration{8 * time.Second}, b.waits)
 }
 
-// TestDispatch_StartsEnvelopeWithItsPlan checks that an envelope's workflow starts with its plan and status, and that
-// it starts even if the plan cannot be read.
+// TestDispatch_StartsEnvelopeWithItsPlan checks that an envelope's workflow starts with its plan, or without one if the
+// plan cannot be read.
 func TestDispatch_StartsEnvelopeWithItsPlan(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -264,8 +264,8 @@ func (quiet) Info(string, ...any)  {}
 func (quiet) Warn(string, ...any)  {}
 func (quiet) Error(string, ...any) {}
 
-// TestRun_OneKeyStalls_DelaysNoOther checks that a hanging call occupies only one slot, and that the rows of all other
-// keys are claimed and delivered in the meantime.
+// TestRun_OneKeyStalls_DelaysNoOther checks that a hanging call occupies only one slot and does not delay the rows of
+// other keys.
 func TestRun_OneKeyStalls_DelaysNoOther(t *testing.T) {
 	t.Parallel()
 	const others = 60 // more than the number of slots

@@ -193,8 +193,7 @@ type InviteInput struct {
 	// LinkID is the renewed link to send, unless another link has replaced it, or the ID of a repeated copy notice. If
 	// it is nil, the signer's current link is sent.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
-	// Reminder is the ID of a reminder request. The reminder is sent with the current link instead of an invitation. It
-	// is nil for an invitation.
+	// Reminder identifies the request for a reminder, which is sent with the current link. It is nil for an invitation.
 	Reminder *uuid.UUID `json:"reminder,omitempty"`
 }
 

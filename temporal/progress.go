@@ -25,8 +25,8 @@ const (
 // terminated by an operator, or was removed some time after it ended.
 var ErrNoWorkflow = errors.New("no workflow is running for the envelope")
 
-// ProgressOf returns the progress of a sent envelope according to the database. It is used for an envelope without a
-// workflow. nextReminder is the result of models.Envelope.NextReminder.
+// ProgressOf returns the progress of a sent envelope according to the database, for an envelope without a workflow. The
+// parameter nextReminder is the result of models.Envelope.NextReminder.
 func ProgressOf(e *models.Envelope, nextReminder *time.Time) Progress {
 	p := Progress{Step: StepDone, Awaiting: []uuid.UUID{}}
 	switch {

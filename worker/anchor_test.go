@@ -23,7 +23,7 @@ import (
 )
 
 // TestAnchorSchedule_RunsOnce checks on a real Temporal server that the schedule runs immediately, and only once even
-// if several workers create it, and that its workflow completes once the authority responds.
+// if several workers create it.
 func TestAnchorSchedule_RunsOnce(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()
@@ -92,7 +92,7 @@ func TestAnchorSchedule_RunsOnce(t *testing.T) {
 }
 
 // TestSchedules_FollowTheProgram checks that a schedule created by another version is updated to this version's times,
-// that it is not updated again, and that it remains paused.
+// and that a paused schedule remains paused.
 func TestSchedules_FollowTheProgram(t *testing.T) {
 	t.Parallel()
 	c := dial(t)

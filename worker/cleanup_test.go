@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCleanupSchedule_RunsEveryTenMinutes checks on a real Temporal server that the cleanup runs immediately, even if
-// several workers create the schedule, and then every ten minutes without overlapping runs.
+// TestCleanupSchedule_RunsEveryTenMinutes checks on a real Temporal server that the cleanup runs immediately and then
+// every ten minutes.
 func TestCleanupSchedule_RunsEveryTenMinutes(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()

@@ -18,7 +18,7 @@ import (
 )
 
 // TestWorker_ReportsThatItGaveUp checks that a worker reports a failure when the SDK stops polling because the
-// namespace was missing for too long. Otherwise, nothing would reveal that the process is idle.
+// namespace was missing for too long. Otherwise, the idle process would go unnoticed.
 func TestWorker_ReportsThatItGaveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // simulated time passes instantly

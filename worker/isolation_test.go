@@ -22,8 +22,7 @@ import (
 )
 
 // TestSlowEndpoint_DelaysNoOther checks, on a real Temporal server, that a hanging endpoint with more deliveries than
-// there are activity slots does not delay a delivery to another endpoint, and that every delivery to the latter
-// succeeds on its first attempt.
+// activity slots does not delay deliveries to another endpoint.
 func TestSlowEndpoint_DelaysNoOther(t *testing.T) {
 	t.Parallel()
 	const slots, deliveries, places = 25, 60, 20

@@ -56,8 +56,7 @@ func TestReplay_NamesWorkflowsOfAnotherBuild(t *testing.T) {
 	}, time.Minute, 200*time.Millisecond)
 }
 
-// TestDeploymentProblem_NoWorkflowTasks checks that workers that poll without receiving workflow tasks are detected,
-// whether because no version is current or because only some workers stopped using versioning.
+// TestDeploymentProblem_NoWorkflowTasks checks that workers that poll without receiving workflow tasks are detected.
 func TestDeploymentProblem_NoWorkflowTasks(t *testing.T) {
 	t.Parallel()
 	opts := kit.Temporal(t)

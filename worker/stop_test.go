@@ -36,8 +36,8 @@ func (q *quickActivity) Run(context.Context) (*store.Anchor, error) {
 	return &store.Anchor{Number: 1}, nil
 }
 
-// TestStop_HandsBackRunningActivities checks that a stopped worker ends its long activities and reports this to
-// Temporal, and that another worker then runs them.
+// TestStop_HandsBackRunningActivities checks that a stopped worker ends its long activities, and that another worker
+// then runs them.
 func TestStop_HandsBackRunningActivities(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -98,7 +98,7 @@ type barrier struct {
 	all  chan struct{}
 }
 
-// concurrentStops is a worker whose Stop returns only when all other workers are stopping too.
+// concurrentStops is a worker whose Stop returns only after Stop was called on all other workers.
 type concurrentStops struct {
 	sdkworker.Worker
 	*barrier

@@ -21,12 +21,12 @@ type backgroundTasks struct {
 	running int
 
 	expiring, renewing, reminding bool
-	behind                        int // number of consecutive responses with a next time in the future
+	behind                        int // number of consecutive responses with a next time that has already passed
 	reads                         int // number of times that the schedule was reloaded
 }
 
-// startBackground runs a task while the workflow waits for the signers. It calls done with the task's error, unless the
-// wait ended and canceled the task.
+// startBackground runs a task while the workflow waits for the signers. It passes the task's error to the function
+// done, unless the wait ended and canceled the task.
 func (w *envelope) startBackground(ctx workflow.Context, t task, result any, done func(workflow.Context, error)) {
 	w.background.running++
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -43,8 +43,8 @@ func (w *envelope) startBackground(ctx workflow.Context, t task, result any, don
 	})
 }
 
-// inviteAwaited invites the awaited signers who have not been invited yet. It also notifies recipients of copies whose
-// routing group has been reached that they will receive a copy.
+// inviteAwaited invites the awaited signers who have not been invited yet. It also notifies copy recipients when their
+// routing group is reached.
 func (w *envelope) inviteAwaited(ctx workflow.Context) {
 	first := len(w.invited) == 0
 	ids := w.notInvited(w.plan.Signers.Awaited())
@@ -81,9 +81,9 @@ func (w *envelope) notInvited(ids []uuid.UUID) (missing []uuid.UUID) {
 	return missing
 }
 
-// scheduleLaterSigners schedules reminders and link renewals for signers who are invited after the first ones. When a
-// new group opens, its first reminder is due one interval later. If the sender delivered the links of the earlier
-// signers, no times have been scheduled yet. The database corrects the times when they are due.
+// scheduleLaterSigners schedules reminders and link renewals for signers who are invited after the first ones. The
+// first reminder of a new group is due one interval after the group opens. No times have been scheduled yet if the
+// sender delivered the links of the earlier signers. The database corrects the times when they are due.
 func (w *envelope) scheduleLaterSigners(ctx workflow.Context) {
 	now := workflow.Now(ctx)
 	if w.plan.Signers.OpenGroup() != w.group {
@@ -139,8 +139,8 @@ func (w *envelope) startDueTask(ctx workflow.Context) {
 	}
 }
 
-// expire starts the activity that closes the envelope at its deadline. If the last signer has signed in the meantime,
-// the activity does not close the envelope, and the signer's signal arrives afterwards.
+// expire starts the activity that closes the envelope at its deadline. If the last signer has just signed, the activity
+// does not close the envelope, and the signal for the signature follows.
 func (w *envelope) expire(workflow.Context) {
 	w.background.expiring = true
 	var status models.Status
@@ -190,8 +190,8 @@ func (w *envelope) remind(ctx workflow.Context) {
 	})
 }
 
-// compareClocks returns the next due time according to the database. If that time has already passed, the database's
-// clock is behind, and the timer waits longer.
+// compareClocks returns next, the next due time according to the database. A time that has already passed means that
+// the database's clock is behind. The timer then waits longer.
 func (w *envelope) compareClocks(ctx workflow.Context, next *time.Time) *time.Time {
 	if next != nil && !next.After(workflow.Now(ctx)) {
 		w.background.behind++

@@ -91,8 +91,8 @@ func (w *bulkSend) signals(ctx workflow.Context) workflow.Selector {
 }
 
 // listen handles the signals in order of arrival, even during a batch, so that an operator's last command takes effect.
-// It receives outside the selector's Select. A receiver inside Select would consume a signal immediately, but would
-// handle it only when its coroutine runs, which never happens at the end of a run.
+// It waits in Await rather than in Select, where a signal that arrives at the end of a run would be consumed but never
+// handled.
 func (w *bulkSend) listen(ctx workflow.Context) {
 	sel := w.signals(ctx)
 	for workflow.Await(ctx, sel.HasPending) == nil {

@@ -130,8 +130,8 @@ func TestBulkSend_RunsUntilNoRowIsPending(t *testing.T) {
 	require.Equal(t, 20*time.Second, f.begun[15].Sub(f.begun[14]))
 }
 
-// TestBulkSend_ContinuesAfterStaleState checks that the workflow continues if it read a stale state at its start. The
-// bulk send was paused when the state was read, and was resumed afterwards.
+// TestBulkSend_ContinuesAfterStaleState checks that the workflow continues although the bulk send was paused when the
+// workflow read its state. It has been resumed since.
 func TestBulkSend_ContinuesAfterStaleState(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkPaused, counts: models.BulkCounts{Pending: 25}, wait: 20 * time.Second}
@@ -275,8 +275,7 @@ func TestBulkSend_AppliesSignalsInOrder(t *testing.T) {
 	require.Equal(t, models.BulkCounts{Sent: 10, Pending: 15}, f.counts)
 }
 
-// TestBulkSend_ContinuesAsNew checks that the workflow applies all signals before it continues as new, and passes on
-// only its IDs.
+// TestBulkSend_ContinuesAsNew checks that the workflow applies all signals before it continues as new.
 func TestBulkSend_ContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 25}, wait: time.Minute}
@@ -293,8 +292,7 @@ func TestBulkSend_ContinuesAsNew(t *testing.T) {
 	require.Equal(t, 10, f.counts.Sent)
 }
 
-// TestBulkSend_PausedCanBeCanceled checks that cancellation in Temporal ends a paused bulk send, as it ends any
-// workflow.
+// TestBulkSend_PausedCanBeCanceled checks that cancellation in Temporal ends a paused bulk send.
 func TestBulkSend_PausedCanBeCanceled(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkPaused, counts: models.BulkCounts{Pending: 25}}

@@ -15,7 +15,7 @@ import (
 )
 
 // TestCleanup_RunsUntilNothingRemains checks that rounds continue despite failures, and that a run ends even if more
-// rows keep arriving.
+// rows always remain.
 func TestCleanup_RunsUntilNothingRemains(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ rounds, want int }{{1, 1}, {3, 3}, {1 << 30, 200}} {

@@ -19,8 +19,8 @@ import (
 	"countersign/workflows"
 )
 
-// deliver runs a delivery whose endpoint accepts only the attempt with the number takes, or no attempt if takes is
-// zero. It returns the wait before each attempt.
+// deliver runs a delivery whose endpoint accepts only one attempt, or none. The parameter takes is the number of that
+// attempt, or zero. It returns the wait before each attempt.
 func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, abandoned bool, failed error) {
 	t.Helper()
 	s, err := webhook.ParseSchedule(schedule)
@@ -75,9 +75,9 @@ func TestDelivery_SucceedsEventually(t *testing.T) {
 	assert.False(t, abandoned)
 }
 
-// TestDelivery_NoAttemptWasMade_CountsNone checks that waiting for the concurrency limit and interrupted attempts do
-// not count toward the five attempts. Temporal receives the number of remaining attempts, so that its UI shows the
-// current number.
+// TestDelivery_NoAttemptWasMade_CountsNone checks that the five attempts do not include interrupted attempts or waiting
+// for the concurrency limit. Temporal receives the number of remaining attempts, so that its UI shows the current
+// number.
 func TestDelivery_NoAttemptWasMade_CountsNone(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(quiet(t))

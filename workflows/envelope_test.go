@@ -399,8 +399,8 @@ func TestSeal_ProblemIsShownUntilVoid(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
-// TestVoid_SignalBeforeTheFailure checks that a void is not lost if its signal arrives before the signal of the sealing
-// failure that permits it.
+// TestVoid_SignalBeforeTheFailure checks that a void is not lost if its signal overtakes the signal of the sealing
+// failure.
 func TestVoid_SignalBeforeTheFailure(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -413,7 +413,7 @@ func TestVoid_SignalBeforeTheFailure(t *testing.T) {
 }
 
 // TestSeal_FindsTheEnvelopeVoided checks that the workflow ends if the sealing activity finds that the envelope was
-// voided before the signal arrives.
+// already voided.
 func TestSeal_FindsTheEnvelopeVoided(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -518,8 +518,7 @@ func TestRestart_ContinuesFromTheDatabase(t *testing.T) {
 	}
 }
 
-// TestLinks_AreRenewedInTime checks that a link that would expire before the envelope does is renewed in time and
-// repeatedly, with and without reminders.
+// TestLinks_AreRenewedInTime checks that a link that would expire before its envelope is renewed in time.
 func TestLinks_AreRenewedInTime(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
@@ -580,8 +579,8 @@ func TestCancel_WhileNothingIsDue(t *testing.T) {
 	assert.Equal(t, []string{"invite A"}, env.calls)
 }
 
-// TestTimers_BeforeTheDatabaseClock checks that, if the database's clock is behind, due times are checked at increasing
-// intervals rather than every second.
+// TestTimers_BeforeTheDatabaseClock checks that due times are checked at increasing intervals if the database's clock
+// is behind.
 func TestTimers_BeforeTheDatabaseClock(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*temporal.Plan, *time.Time){

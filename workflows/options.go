@@ -36,7 +36,7 @@ func mailOptions(summary string) workflow.ActivityOptions {
 }
 
 // retryForever returns a retry policy with unlimited attempts, because a signature must not be lost if a server is down
-// overnight. longest is the maximum delay between two attempts.
+// overnight. The parameter longest is the maximum delay between two attempts.
 func retryForever(longest time.Duration) *sdktemporal.RetryPolicy {
 	return &sdktemporal.RetryPolicy{
 		InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: longest,

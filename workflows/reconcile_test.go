@@ -16,8 +16,7 @@ import (
 	"countersign/workflows"
 )
 
-// TestReconcile_ContinuesWhereTheLastRunEnded checks that a run begins at the position returned by the previous run,
-// retries while Temporal or the database is unavailable, and returns the position for the next run.
+// TestReconcile_ContinuesWhereTheLastRunEnded checks that a run begins at the position that the previous run returned.
 func TestReconcile_ContinuesWhereTheLastRunEnded(t *testing.T) {
 	t.Parallel()
 	last := reconcile.Position{Work: store.WorkDeliveries, After: uuid.New()}

@@ -17,9 +17,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestContinuedHistoriesReplay runs workflows on a server that suggests continuing as new after a few events while all
-// kinds of signals arrive. It replays the histories of the first and the last run, and checks that no operator signal
-// to a bulk send is lost between two runs.
+// TestContinuedHistoriesReplay replays the histories of workflows that continued as new while signals arrived. It
+// checks that no operator signal to a bulk send is lost between two runs.
 func TestContinuedHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	server := kit.TemporalWith(t, "--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=20")

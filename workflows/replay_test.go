@@ -35,9 +35,9 @@ import (
 	"countersign/worker"
 )
 
-// record specifies where to save the histories of this version. "make histories" sets it. The histories of a released
-// version must never be changed, because envelopes can be open for weeks, and workflows that began under an older
-// version must be able to continue under this one.
+// record is the directory for the histories of this version. "make histories" sets it. The histories of a released
+// version must never be changed. An envelope can be open for weeks, so workflows that began under an older version must
+// be able to continue under this one.
 var record = flag.String("record", "", "save the histories of this run under testdata/histories/`NAME`")
 
 // init sets the build ID that each task of a history contains.
@@ -241,7 +241,7 @@ func (s *scenario) deliver(ctx context.Context, in activities.DeliverInput) (act
 	if s.delivers {
 		return activities.DeliverResult{Delivered: true}, nil
 	}
-	opts := sdktemporal.ApplicationErrorOptions{NonRetryable: true} // for the last attempt
+	opts := sdktemporal.ApplicationErrorOptions{NonRetryable: true} // the error of the last attempt
 	if n := int(activity.GetInfo(ctx).Attempt); n < len(in.Delays) {
 		opts = sdktemporal.ApplicationErrorOptions{NextRetryDelay: in.Delays[n]}
 	}

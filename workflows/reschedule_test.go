@@ -77,8 +77,8 @@ func TestReschedule_AfterAllSigned(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "copies"}, env.calls)
 }
 
-// TestReschedule_WhileReminding checks that the result of a running reminder activity is not used if the interval
-// changes in the meantime.
+// TestReschedule_WhileReminding checks that the result of a reminder activity is ignored if the interval has changed in
+// the meantime.
 func TestReschedule_WhileReminding(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour

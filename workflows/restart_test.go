@@ -47,9 +47,8 @@ func (*fakeMailer) MessageID(parts ...string) string {
 	return strings.Join(parts, "-") + "@example.com"
 }
 
-// TestRestart_BetweenReminders checks that every reminder is sent exactly once, at the tenant's interval, whether
-// reconcile restarts a lost workflow or a workflow continues in a new history. The activities and their database are
-// real.
+// TestRestart_BetweenReminders checks that every reminder is sent exactly once, at the tenant's interval, even if a
+// lost workflow is restarted or a workflow continues as new. The activities and their database are real.
 func TestRestart_BetweenReminders(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour

@@ -14,9 +14,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestRouting_WitnessesAndCopies checks that a witness is invited after the witnessed signature, and that the routing
-// group waits for the witness. It also checks that a recipient of copies is notified when the group is reached, and
-// that the group does not wait for that recipient.
+// TestRouting_WitnessesAndCopies checks that a routing group waits for its witnesses, who are invited after the
+// witnessed signature, but not for its copy recipients.
 func TestRouting_WitnessesAndCopies(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 2, 2, 4) // signers A, B, C
@@ -36,7 +35,7 @@ func TestRouting_WitnessesAndCopies(t *testing.T) {
 	}
 }
 
-// TestRouting_WitnessAfterRestart checks that a restarted workflow takes earlier signatures from the plan.
+// TestRouting_WitnessAfterRestart checks that a restarted workflow reads earlier signatures from the plan.
 func TestRouting_WitnessAfterRestart(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 1)
@@ -49,7 +48,7 @@ func TestRouting_WitnessAfterRestart(t *testing.T) {
 }
 
 // TestTimers_OfLaterInvitations checks that reminders and renewals are scheduled for signers who are invited later,
-// even if the sender delivered the first signers' links, so that the plan contained no such times.
+// even if the plan contained no such times.
 func TestTimers_OfLaterInvitations(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour

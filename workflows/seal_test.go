@@ -11,8 +11,7 @@ import (
 	"countersign/temporal"
 )
 
-// TestSeal_AlsoSendsCopies checks that sealing also sends the copies if everything succeeds, and that otherwise the
-// copies are sent in a separate step.
+// TestSeal_AlsoSendsCopies checks that the copies are sent in a separate step only if sealing did not send them.
 func TestSeal_AlsoSendsCopies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -103,8 +103,7 @@ func TestStuck_UntilSealed(t *testing.T) {
 	require.Equal(t, []string{"sealing_failed, stuck in sealing", "completed"}, *shown)
 }
 
-// TestStuck_Invitations checks that a failing invitation is shown as stuck, delays nothing, and is abandoned when the
-// envelope is closed.
+// TestStuck_Invitations checks that a failing invitation is shown as stuck and delays nothing.
 func TestStuck_Invitations(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 1)
@@ -244,8 +243,8 @@ func TestDetails_OfFailedDelivery(t *testing.T) {
 	}
 }
 
-// TestDetails_OfDelivery checks that the details do not claim that this workflow delivered an event if the delivery was
-// already settled.
+// TestDetails_OfDelivery checks that the details do not claim a delivery by this workflow if the delivery was already
+// settled.
 func TestDetails_OfDelivery(t *testing.T) {
 	t.Parallel()
 	for delivered, want := range map[bool]string{true: "Delivered.", false: "Nothing left to do"} {
@@ -268,8 +267,7 @@ func currentDetails(t *testing.T, env *testsuite.TestWorkflowEnvironment) string
 	return m.GetCurrentDetails()
 }
 
-// TestVoid_WhileTimedTaskFails checks that a failing expiry, renewal or reminder is shown as stuck, and does not delay
-// a void or the end of the workflow.
+// TestVoid_WhileTimedTaskFails checks that a failing expiry, renewal or reminder does not delay a void.
 func TestVoid_WhileTimedTaskFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

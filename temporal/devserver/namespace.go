@@ -109,8 +109,8 @@ func updateNamespace(ctx context.Context, db sqlplugin.DB, row *sqlplugin.Namesp
 	return nil
 }
 
-// addAttributes assigns each missing attribute a preallocated column of its type, in a fixed order. It reports whether
-// it changed the configuration.
+// addAttributes assigns a preallocated column of the matching type to each missing attribute, in a fixed order. It
+// reports whether it changed the configuration.
 func addAttributes(cfg *persistencespb.NamespaceConfig, attributes searchAttributes) (bool, error) {
 	columns := sadefs.GetDBIndexSearchAttributes(nil).GetCustomSearchAttributes()
 	aliases := maps.Clone(cfg.GetCustomSearchAttributeAliases()) // column name → attribute name

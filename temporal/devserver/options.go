@@ -176,7 +176,7 @@ func plainNumbers(value any) any {
 		if i, err := v.Int64(); err == nil {
 			return int(i)
 		}
-		f, _ := v.Float64() // out of range yields ±Inf, which the server rejects by name
+		f, _ := v.Float64() // out of range yields ±Inf, which the server rejects
 		return f
 	case []any:
 		for i := range v {

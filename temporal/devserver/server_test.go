@@ -40,7 +40,7 @@ func runWorker(t *testing.T, c client.Client) {
 	t.Cleanup(w.Stop)
 }
 
-// TestSDKLauncher_RunsTheServer checks that the SDK's launcher can run the server in place of the Temporal CLI.
+// TestSDKLauncher_RunsTheServer checks that the SDK's launcher can run the server instead of the Temporal CLI.
 func TestSDKLauncher_RunsTheServer(t *testing.T) {
 	t.Setenv(roleVariable, "server")
 	extra := sdktemporal.NewSearchAttributeKeyInt64("Pages")
@@ -90,8 +90,7 @@ func TestSDKLauncher_RunsTheServer(t *testing.T) {
 	require.NoError(t, srv.Stop())
 }
 
-// TestExistingFile_GetsAttributes checks that missing attributes are added to an existing file at the next start, and
-// that an open workflow survives kill -9.
+// TestExistingFile_GetsAttributes checks that missing attributes are added to an existing file at the next start.
 func TestExistingFile_GetsAttributes(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "with ?%#.db")
