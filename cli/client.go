@@ -74,7 +74,8 @@ func coded(err error) error {
 	return codedError{err, exitRejected}
 }
 
-// waitError returns the error for a wait that ended prematurely. what describes the object and contains its ID.
+// waitError returns the error for a wait that ended prematurely. The parameter what describes the object and contains
+// its ID.
 func waitError(waiting context.Context, err error, what string) error {
 	switch {
 	case errors.Is(waiting.Err(), context.DeadlineExceeded):
@@ -301,7 +302,7 @@ func firstTenant(tenants []string) string {
 	return "main"
 }
 
-// readFile reads a file specified by the user. It returns an error if the file is larger than most bytes.
+// readFile reads a file specified by the user. The parameter most is the maximum size of the file in bytes.
 func readFile(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path) //nolint:gosec // chosen by the user
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// TestMadeUpEventsAreAsRealOnes checks that a sample event has the same members as a real event with the same name.
+// TestMadeUpEventsAreAsRealOnes checks that a sample event has the same members as a real event of the same kind.
 func TestMadeUpEventsAreAsRealOnes(t *testing.T) {
 	t.Parallel()
 	about := map[models.EventName]bool{ // events about a single signer (docs/build/webhooks.md)

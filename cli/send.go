@@ -177,9 +177,9 @@ func parseField(text string) (countersign.FieldRequest, error) {
 	return countersign.NewField(api.FieldType(parts[0]), parts[1], page, box[0], box[1], box[2], box[3]), nil
 }
 
-// addSignatures adds a signature field for each signer to the first document. The position is taken from the document's
-// form or text tags, or is at the bottom of the last page. It adds no fields if the user specified any, and none for
-// signers who already have fields from tags or a form.
+// addSignatures adds a signature field for each signer to the first document. The position comes from the document's
+// form or text tags. The default is the bottom of the last page. It adds no fields if the user specified any, and none
+// for signers who already have fields from tags or a form.
 func (s sendCommand) addSignatures(ctx context.Context, c *countersign.Client, id uuid.UUID, first *countersign.Document) error {
 	if len(s.Field) > 0 {
 		return nil

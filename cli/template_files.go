@@ -134,8 +134,8 @@ func plainDates(v any) any {
 	return v
 }
 
-// templateYAML returns a template in the format that push accepts. answer is the service's raw response, and document
-// is the name of the PDF.
+// templateYAML returns a template in the format that push accepts. The parameter answer is the service's raw response,
+// and document is the name of the PDF.
 func templateYAML(t *api.Template, answer []byte, document string) ([]byte, error) {
 	b, err := json.Marshal(t)
 	if err != nil {
@@ -160,8 +160,8 @@ func templateYAML(t *api.Template, answer []byte, document string) ([]byte, erro
 		}
 	}
 	dropDefaults(data)
-	// Only for this member, null differs from an absent member: null means no deadline, and an absent member means the
-	// tenant's default. The client decodes both in the same way.
+	// The client decodes null and an absent member in the same way, but they differ for this member: null means no
+	// deadline, and an absent member means the tenant's default.
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(answer, &raw); err != nil {
 		return nil, err

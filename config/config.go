@@ -265,8 +265,8 @@ func parseProblems(err error) error {
 	return errors.Join(out...)
 }
 
-// serviceLink matches the names of the variables that Kubernetes sets in each pod for every Service, unless
-// enableServiceLinks is false. The variables for a Service named countersign or countersign-api look like settings.
+// serviceLink matches the names of variables that Kubernetes sets in each pod for every Service, unless
+// enableServiceLinks is false. If a Service is named countersign or countersign-api, its variables look like settings.
 var serviceLink = regexp.MustCompile(`^` + Prefix + `([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
 // foreignVariables lists variables in the same environment that other programs read: the commands that call a service
@@ -276,7 +276,7 @@ var foreignVariables = []string{
 	"SITE", "VERSION", "ENV_FILE", "DB_PASSWORD", "HTTP_PORT", "HTTPS_PORT",
 }
 
-// unknown returns an error that lists settings that do not exist, because they are probably misspelled.
+// unknown returns an error that lists the names that are not settings, because they are probably misspelled.
 func unknown(vars map[string]string) error {
 	var known []string
 	for _, name := range foreignVariables {

@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 }
 
 // TestNamesOfOthersAreLeftAlone checks that variables for other programs are ignored. A developer's shell contains the
-// variables of the command line and, if it has sourced .env, the variables of the Compose file.
+// variables of the command line client, and those of the Compose file if the shell has sourced .env.
 func TestNamesOfOthersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	of := map[string]*regexp.Regexp{
@@ -60,8 +60,8 @@ func TestNamesOfOthersAreLeftAlone(t *testing.T) {
 	require.Greater(t, found, 10)
 }
 
-// TestAServiceOfKubernetesIsNoSetting checks that the variables that Kubernetes sets for Services are ignored. Each pod
-// has variables that begin with the name of the Service, which is usually countersign.
+// TestAServiceOfKubernetesIsNoSetting checks that the variables that Kubernetes sets for a Service are ignored. Their
+// names begin with the name of the Service, which is usually countersign.
 func TestAServiceOfKubernetesIsNoSetting(t *testing.T) {
 	t.Parallel()
 	links := []string{

@@ -17,8 +17,8 @@ import (
 
 // Errors contain no personal data, so addresses are removed from a server's responses (RFC 5321 §4.2, RFC 3463).
 
-// ServerError is a problem that is not specific to one message: a response of the mail server, or the failure to obtain
-// a response. Use errors.As to detect it.
+// ServerError is a problem that is not specific to one message. It wraps a response of the mail server, or the reason
+// why there was none. Use errors.As to detect it.
 type ServerError struct{ Err error }
 
 // Error returns the cause. It contains no address and no name of a person.
@@ -29,8 +29,8 @@ func (s *ServerError) Unwrap() error { return s.Err }
 
 var enhancedCode = regexp.MustCompile(`\b[245]\.\d{1,3}\.\d{1,3}\b`)
 
-// connectFailure describes why no authenticated connection was established. The error is never permanent, because the
-// configuration or the server can be fixed. It contains neither the login nor the password.
+// connectFailure returns the reason why no authenticated connection was established. The error is never permanent,
+// because the configuration or the server can be fixed. It contains neither the login nor the password.
 func connectFailure(ctx context.Context, err error, login, password string) error {
 	if err = describeConnection(ctx, err, login, password); ctx.Err() != nil {
 		return err
@@ -38,7 +38,8 @@ func connectFailure(ctx context.Context, err error, login, password string) erro
 	return &ServerError{err}
 }
 
-// oauthFailure describes why no access token was obtained. Like a failure to connect, the error is never permanent.
+// oauthFailure returns the reason why no access token was obtained. Like a failure to connect, the error is never
+// permanent.
 func oauthFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("mail server: %w", ctx.Err())
@@ -70,8 +71,8 @@ func describeConnection(ctx context.Context, err error, private ...string) error
 	return fmt.Errorf("mail server: %w", err)
 }
 
-// sendFailure describes why the server did not accept the email to an address. attached reports whether the email has
-// attachments.
+// sendFailure returns the reason why the server did not accept the email to an address. The parameter attached reports
+// whether the email has attachments.
 func sendFailure(ctx context.Context, err error, recipient string, attached bool) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("mail: %w", ctx.Err())
@@ -123,8 +124,8 @@ const (
 )
 
 // final reports whether a response means that this address, or this message, will never be accepted. Servers also use
-// 5xx codes for problems with the sender, the login or a quota, many of which they report only after RCPT or DATA. Such
-// problems can be fixed.
+// 5xx codes for problems that can be fixed: with the sender, the login or a quota. They report many of these only after
+// RCPT or DATA.
 func final(step string, code int, enhanced string) bool {
 	if code < 500 {
 		return false

@@ -13,7 +13,7 @@ import (
 )
 
 // TestNoControlCharactersInHeaders checks that headers contain no control characters, and no characters that change the
-// direction of the text that follows.
+// direction of text.
 func TestNoControlCharactersInHeaders(t *testing.T) {
 	t.Parallel()
 	server := serve(t, serverKind{})

@@ -142,8 +142,8 @@ func oauthSender(t *testing.T, m *mailServer, oauth notify.OAuthConfig, c *clock
 	return s
 }
 
-// TestOAuthClientCredentials_SendAndRenew checks that one token is used for many emails, and that it is replaced
-// before its expiry and after the mail server has rejected it.
+// TestOAuthClientCredentials_SendAndRenew checks that many emails use the same token, which is replaced before its
+// expiry and after the mail server has rejected it.
 func TestOAuthClientCredentials_SendAndRenew(t *testing.T) {
 	t.Parallel()
 	ts, c := serveTokens(t), &clock{at: time.Now()}
@@ -200,8 +200,8 @@ func TestOAuthServiceAccount_SignsForTheMailbox(t *testing.T) {
 	assert.Equal(t, "https://mail.google.com/", claims["scope"])
 }
 
-// TestOAuthTokenEndpoint_FailuresAreNamedAndRetried checks that, for every failure of the endpoint, the error describes
-// the failure, contains no secret and can be retried.
+// TestOAuthTokenEndpoint_FailuresAreNamedAndRetried checks that the error describes each failure of the endpoint and
+// contains no secret.
 func TestOAuthTokenEndpoint_FailuresAreNamedAndRetried(t *testing.T) {
 	t.Parallel()
 	closed := httptest.NewServer(http.NotFoundHandler())

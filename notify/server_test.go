@@ -180,8 +180,8 @@ func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}, roots
 }
 
-// smtpScript starts a server that sends a greeting and then responds to each line. It closes the connection when answer
-// returns false.
+// smtpScript starts a server that sends a greeting and then responds to each line. It closes the connection when the
+// function answer returns false.
 func smtpScript(t *testing.T, greeting string, answer func(line string) (string, bool)) string {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

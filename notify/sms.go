@@ -25,9 +25,9 @@ const (
 
 var e164 = regexp.MustCompile(`^\+[1-9]\d{6,14}$`)
 
-// SMS sends text messages. Send sends a text to a telephone number in E.164 format. It returns a *PermanentError if a
-// retry cannot succeed, and a *RejectedError if the server rejected this message for a reason that may be temporary or
-// may be fixed. The error does not contain the number.
+// SMS sends text messages. Send sends a message to a telephone number in E.164 format. It returns a *PermanentError if
+// a retry cannot succeed, and a *RejectedError if the server rejected this message for a reason that may be temporary
+// or may be fixed. The error does not contain the number.
 type SMS interface {
 	Send(ctx context.Context, to, text string) error
 }
@@ -123,8 +123,8 @@ func (t *Twilio) Send(ctx context.Context, to, text string) error {
 	return err
 }
 
-// recipientErrorCodes reports whether one of Twilio's error codes concerns this number or text. Other codes concern the
-// account or the sender and can be fixed.
+// recipientErrorCodes reports whether one of Twilio's error codes concerns this telephone number or message. Other
+// codes concern the account or the sender and can be fixed.
 func recipientErrorCodes(code int) bool {
 	switch code {
 	case 21211, 21214, 21217, 21604, 21610, 21612, 21614, 21617, 21635:

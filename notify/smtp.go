@@ -166,8 +166,8 @@ func (s *SMTP) MessageID(parts ...string) string {
 }
 
 // Send sends one email to the server. It returns nil if the server accepted it. The error is a *PermanentError if a
-// retry cannot succeed, and a *RejectedError if the server rejected this email but may accept it later. It is a
-// *TooLargeError that wraps one of these if the server may accept the email without its attachments. The error's text
+// retry cannot succeed, and a *RejectedError if the server rejected this email but may accept it later. A
+// *TooLargeError wraps one of these if the server may accept the email without its attachments. The error's text
 // contains the step and the server's status codes, and never an address.
 func (s *SMTP) Send(ctx context.Context, m Mail) error {
 	_, err := s.Deliver(ctx, m)
@@ -225,8 +225,9 @@ func (s *SMTP) Check(ctx context.Context) error {
 
 type step func(context.Context, *gomail.Client, *smtp.Client) error
 
-// exchange runs do on an authenticated connection. It manages the connection itself, so that the connection is closed
-// when ctx ends, and is closed without QUIT if do fails. A QUIT in the middle of DATA would become part of the message.
+// exchange runs the function do on an authenticated connection. It manages the connection itself, so that the
+// connection is closed when ctx ends, and is closed without QUIT if do fails. A QUIT in the middle of DATA would become
+// part of the message.
 func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()

@@ -25,8 +25,8 @@ var (
 	ErrBadResponse       = errors.New("not a valid HTTP response")
 )
 
-// classify maps an error to one of the reasons above. outer is the context of the caller. If it has ended, the endpoint
-// has not failed.
+// classify maps an error to one of the reasons above. If the caller's context, outer, has ended, the endpoint is not at
+// fault.
 func classify(outer context.Context, err error) error {
 	if outer.Err() != nil {
 		return fmt.Errorf("delivery interrupted: %w", outer.Err())

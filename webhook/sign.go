@@ -34,8 +34,8 @@ func Sign(secret, body []byte) string {
 }
 
 // StandardHeaders returns webhook-id, webhook-timestamp (Unix seconds) and webhook-signature as defined by Standard
-// Webhooks 1.0. The signature header contains, for each secret, "v1," followed by the base64 HMAC-SHA256 over
-// "id.timestamp.body", separated by spaces, so that a receiver that has any one of the secrets can verify it. If a
+// Webhooks 1.0. The signature header contains one entry for each secret, separated by spaces, so that a receiver with
+// any of the secrets can verify it. An entry is "v1," followed by the base64 HMAC-SHA256 over "id.timestamp.body". If a
 // secret has the form whsec_<base64>, the key is the decoded base64, as in the libraries for that specification. Any
 // other secret is itself the key.
 func StandardHeaders(id string, at time.Time, body []byte, secrets ...[]byte) http.Header {

@@ -16,10 +16,10 @@ import (
 
 const maxURL = 2048 // in bytes
 
-// CheckURL returns an error if raw cannot be registered as an endpoint. It does not resolve names, which is done for
-// each delivery. The URL of an endpoint must be absolute, use https, and contain a public name or address. If
-// allowPrivate is set, which is intended for development, http and private hosts are also accepted. The errors do not
-// quote the URL, because its path or query may contain a credential.
+// CheckURL returns an error if the URL cannot be registered as an endpoint. It does not resolve names, because each
+// delivery does. The URL must be absolute, use https, and contain a public name or address. If allowPrivate is set,
+// which is intended for development, http and private hosts are also accepted. The errors do not quote the URL, because
+// its path or query may contain a credential.
 func CheckURL(raw string, allowPrivate bool) error {
 	if len(raw) > maxURL {
 		return fmt.Errorf("longer than %d characters", maxURL)

@@ -18,7 +18,7 @@ type comparison = struct {
 // is then always displayed.
 func (c *conversion) condition(f *Field) *api.Condition {
 	clauses := make(api.Comparisons, 0, len(f.Conditions))
-	ors := 0 // number of later conditions that are joined with "or"
+	ors := 0 // number of conditions joined to the previous one with "or"
 	for i, condition := range f.Conditions {
 		clause, ok := c.clause(condition)
 		if i > 0 && condition.Operation == "or" {

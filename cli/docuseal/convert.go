@@ -38,7 +38,7 @@ type Result struct {
 // 0.
 type PageSize func(document, page int) (w, h float64, ok bool)
 
-// Convert converts a template. size returns the sizes of the pages in its documents.
+// Convert converts a template. The function size returns the sizes of the pages in its documents.
 func (t *Template) Convert(size PageSize) *Result {
 	c := &conversion{template: t, size: size, names: make(map[string]string), taken: make(map[string]bool)}
 	for i, s := range t.Submitters {
@@ -293,7 +293,8 @@ func (c *conversion) place(f *Field, a Area, out countersign.FieldRequest) {
 	c.Fields = append(c.Fields, Placed{FieldRequest: out, Document: doc})
 }
 
-// within clips a side of an area to the length of the page, and rounds it to hundredths.
+// within clips one side of an area to the page, and rounds it to hundredths. The parameter page is the length of that
+// side of the page.
 func within(at, length, page float64) (start, side float64) {
 	end := math.Min(at+length, page)
 	start = math.Max(at, 0)
@@ -308,7 +309,7 @@ func truncate(s string, most int) string {
 	return s
 }
 
-// text converts a value to text. It returns "" for nil and for lists.
+// text converts a value to a string. It returns "" for nil and for lists.
 func text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -321,7 +322,7 @@ func text(v any) string {
 	return ""
 }
 
-// texts converts a value, which may be a list, to a list of texts.
+// texts converts a value, which may be a list, to a list of strings.
 func texts(v any) []string {
 	list, ok := v.([]any)
 	if !ok {

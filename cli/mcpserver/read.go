@@ -32,7 +32,7 @@ type row struct {
 	Page        string    `json:"page"`
 }
 
-// pageSize returns the page size for a limit of a request; 0 is the default.
+// pageSize returns the number of items for the limit in a request. Zero selects the default.
 func pageSize(limit int) (int, error) {
 	size := cmp.Or(limit, 20)
 	if size < 1 || size > 50 {

@@ -53,7 +53,7 @@ func listenOnSamePort(ctx context.Context, address, before string) (net.Listener
 	return listen(ctx, address)
 }
 
-// samePort returns the port in the address of a previous run if that port is free, and "0" otherwise.
+// samePort returns the port in the address of a previous run, or "0" if that port is in use.
 func samePort(ctx context.Context, before string) string {
 	if u, err := url.Parse(before); err == nil && u.Scheme == "http" {
 		before = u.Host

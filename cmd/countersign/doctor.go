@@ -144,8 +144,8 @@ func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 	return s
 }
 
-// planner checks for planner settings that were lost when the database was restored, or that `migrate` set for another
-// database user.
+// planner checks the planner settings of the database. They are lost when the database is restored, and `migrate` may
+// have set them only for another database user.
 func (x *doctor) planner(ctx context.Context, s *store.Store) {
 	if !s.HasPartitions() { // SQLite has no such settings
 		return

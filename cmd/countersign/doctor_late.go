@@ -13,7 +13,7 @@ import (
 	"countersign/temporal"
 )
 
-// reconcileNotice is the maximum time since the last run of the schedule reconcile before doctor warns. The schedule
+// reconcileNotice is the maximum time since the last run of the reconcile schedule before doctor warns. The schedule
 // runs every three minutes.
 const reconcileNotice = 15 * time.Minute
 

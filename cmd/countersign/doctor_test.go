@@ -15,7 +15,7 @@ import (
 	"countersign/operate/watch"
 )
 
-// TestDoctor_ChecksWhatIsWatched checks that the report of doctor has a line for each alert condition that doctor can check.
+// TestDoctor_ChecksWhatIsWatched checks that doctor reports on each alert condition that it can check.
 func TestDoctor_ChecksWhatIsWatched(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("doctor*.go")

@@ -12,8 +12,8 @@ import (
 	"countersign/store"
 )
 
-// trust reports which parties the service's own verdicts trust, and whether these parties confirm the times from its
-// time-stamp authority.
+// trust reports which other parties the verdicts of this service trust, and whether time-stamps from its own authority
+// are trusted.
 func (x *doctor) trust(ctx context.Context, cfg config.Config, s *store.Store) {
 	others, err := settingsTrust(cfg)
 	if err != nil {

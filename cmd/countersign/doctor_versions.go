@@ -12,8 +12,8 @@ import (
 	"countersign/worker"
 )
 
-// versions reports workers that poll but receive no workflow tasks, because worker versioning routes the tasks to other
-// workers.
+// versions reports workers that poll but receive no workflow tasks, because worker versioning assigns the tasks to
+// other workers.
 func (x *doctor) versions(ctx context.Context, c client.Client, cfg config.Config) {
 	problem, advice, err := temporal.DeploymentProblem(ctx, c, cfg.TemporalNamespace, cfg.WorkerDeployment)
 	switch {

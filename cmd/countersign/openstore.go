@@ -64,8 +64,8 @@ func (d database) config() (config.Config, error) {
 	return devConfig(d.DataDir, config.Default().Listen)
 }
 
-// with runs fn with the store. The database must be migrated to the version of this program, because a running service
-// may use an older version and only the operator should decide when to migrate the database. The database of 'dev' is
+// with runs fn with the store. It returns an error unless the database has the version of this program. A service that
+// is still running may need the older version, so only the operator decides when to migrate. The database of 'dev' is
 // migrated automatically.
 func (d database) with(ctx context.Context, fn func(*store.Store) error) error {
 	cfg, err := d.config()

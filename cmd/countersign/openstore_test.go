@@ -14,8 +14,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCommandsDoNotMigrateTheDatabaseOfAService checks that commands of a newer program do not change the database of a
-// running service, except for `migrate`. The database in dev's data directory is migrated by every command.
+// TestCommandsDoNotMigrateTheDatabaseOfAService checks that only `migrate` migrates the database of a service. Every
+// command migrates the database in dev's data directory.
 func TestCommandsDoNotMigrateTheDatabaseOfAService(t *testing.T) {
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestCommands_RejectAnotherMasterKey(t *testing.T) {
 	assert.Zero(t, n, "nothing was written with the other key")
 }
 
-// TestRotatingTheKeyOfRecords checks that the record key can be rotated by its current name and by its previous name.
+// TestRotatingTheKeyOfRecords checks that the current and the previous name of the record key can be used to rotate it.
 func TestRotatingTheKeyOfRecords(t *testing.T) {
 	url := kit.MigratedURL(t, "sqlite")
 	t.Setenv("COUNTERSIGN_DATABASE_URL", url)

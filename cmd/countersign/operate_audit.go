@@ -57,12 +57,12 @@ func (v auditVerify) Run(ctx context.Context) error {
 	})
 }
 
-// auditSummary prints reports. As JSON it prints all reports, and as text only those with problems.
+// auditSummary prints all reports as JSON, or the reports with problems as text.
 type auditSummary struct {
 	json                             bool
 	envelopes, events, sealed, wrong int
 	anchors                          int
-	last                             *audit.AnchorReport // the newest anchor that is valid
+	last                             *audit.AnchorReport // the newest valid anchor
 }
 
 func (a *auditSummary) add(r *audit.Report) error {

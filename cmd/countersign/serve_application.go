@@ -202,7 +202,7 @@ func signInProvider(cfg config.Config) *api.ProviderConfig {
 }
 
 // newActivities creates the activities of the Temporal workers. It creates a test signature with the sealing key, so
-// that a missing or expired key is detected before anyone has signed.
+// that a missing or expired key is detected before anyone signs an envelope.
 func (a *app) newActivities(ctx context.Context) (*activities.Activities, error) {
 	sealer, err := newReloadingSealer(ctx, a.cfg, a.store)
 	if err != nil {

@@ -24,8 +24,8 @@ const (
 	sendBuffer = 128 << 10
 )
 
-// serve handles requests on l until ctx ends, and then waits for running requests to finish. rateLimit appears in the
-// headers of responses to requests that are not valid HTTP. Zero omits the headers.
+// serve handles requests on l until ctx ends, and then waits for running requests to finish. The parameter rateLimit is
+// used in the headers of responses to requests that are not valid HTTP. Zero omits the headers.
 func serve(ctx context.Context, l net.Listener, h http.Handler, rateLimit int) error {
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: readHeaderLimit, ReadTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHeader,

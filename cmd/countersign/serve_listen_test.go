@@ -14,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRejectionsBeforeAHandler checks that requests rejected by net/http itself receive an error in the API's format,
-// and that the responses of handlers are sent unchanged.
+// TestRejectionsBeforeAHandler checks that requests rejected by net/http itself receive an error in the API's format.
 func TestRejectionsBeforeAHandler(t *testing.T) {
 	t.Parallel()
 	l, err := listen(t.Context(), "127.0.0.1:0")

@@ -144,7 +144,7 @@ func profiles() http.Handler {
 	return mux
 }
 
-// certificateNotice is the time before the expiry of a sealing certificate from which warnings are logged.
+// certificateNotice is the time before the expiry of a sealing certificate at which warnings begin.
 const certificateNotice = 30 * 24 * time.Hour
 
 // watchCertificate logs a warning if the sealing certificate is about to expire, immediately and then daily, until ctx

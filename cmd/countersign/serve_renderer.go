@@ -36,14 +36,13 @@ func (r rendererCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// pageRenderer is a renderer that waits for its module to be compiled before it renders pages. dir is the directory for
-// the compiled module.
+// pageRenderer renders pages after its module has been compiled.
 type pageRenderer struct {
 	*appearance.Renderer
 
 	command []string
 	dir     string
-	remove  bool // delete dir when closing, because it belongs to this process only
+	remove  bool // delete dir when closing, because no other process uses it
 	log     *slog.Logger
 
 	compiled atomic.Bool

@@ -54,7 +54,8 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 
 var errPartEnded = errors.New("a component of the service has stopped")
 
-// failedPart returns the error of the part whose failure ended ctx, or nil if ctx ended for another reason.
+// failedPart returns the error of the part of the program whose failure ended ctx, or nil if ctx ended for another
+// reason.
 func failedPart(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errPartEnded) {
 		return cause
@@ -74,8 +75,8 @@ func ignoreStop(ctx context.Context, err *error) {
 const callLimit = 10 * time.Second
 
 // startWorkers waits until Temporal responds, because Temporal may start later than this process and be slow at first.
-// It then starts the Temporal workers and creates the schedules. If a worker fails later, it calls cancel, which ends
-// the process so that it is restarted or its absence is noticed.
+// It then starts the Temporal workers and creates the schedules. If a worker fails later, it calls cancel. The process
+// then ends, so that it is restarted or the operator notices.
 func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, cancel context.CancelCauseFunc) (worker.Workers, error) {
 	var ws worker.Workers
 	deployment := worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}
@@ -106,8 +107,8 @@ func (a *app) retryUntilTemporalReady(ctx context.Context, ask func(context.Cont
 	return a.retryUntilReady(ctx, "Temporal", temporal.Retryable, ask)
 }
 
-// retryUntilReady calls ask until the call succeeds or fails permanently, or until ctx ends. The delay between calls
-// increases to a maximum of ten seconds.
+// retryUntilReady calls the function ask until it succeeds or fails permanently, or until ctx ends. The delay between
+// calls increases to a maximum of ten seconds.
 func (a *app) retryUntilReady(ctx context.Context, name string, passes func(error) bool, ask func(context.Context) error) error {
 	for pause := time.Second; ; pause = min(2*pause, 10*time.Second) {
 		try, cancel := context.WithTimeout(ctx, callLimit)

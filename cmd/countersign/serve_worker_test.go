@@ -23,7 +23,8 @@ import (
 	"countersign/activities"
 )
 
-// startAgainst starts workers with a Temporal client whose requests receive the response that answer returns.
+// startAgainst starts workers with a Temporal client. The function answer determines the response to each of its
+// requests.
 func startAgainst(t *testing.T, answer func(ctx context.Context, request any) error) error {
 	t.Helper()
 	intercept := func(ctx context.Context, _ string, request, reply any, _ *grpc.ClientConn, _ grpc.UnaryInvoker, _ ...grpc.CallOption) error {

@@ -139,7 +139,7 @@ func (c *setupCommand) check() (*url.URL, error) {
 	if c.MailFrom == "" {
 		c.MailFrom = "no-reply@" + base.Hostname()
 		named := c.App + " <" + c.MailFrom + ">"
-		if parsed, err := mail.ParseAddress(named); err == nil && parsed.Name == c.App { // the name needs no quotation marks, which would themselves have to be escaped in the settings file
+		if parsed, err := mail.ParseAddress(named); err == nil && parsed.Name == c.App { // the name needs no quotation marks, which would have to be escaped in the settings file
 			c.MailFrom = named
 		}
 	}

@@ -62,7 +62,7 @@ func (a *app) ensureSchedules(ctx context.Context) error {
 const scheduleInterval = 30 * time.Second
 
 // keepSchedules runs until ctx ends. It recreates the search attributes and schedules if Temporal has lost its data.
-// Without the schedule reconcile, lost workflows would never be restarted.
+// Without the reconcile schedule, lost workflows would never be restarted.
 func (a *app) keepSchedules(ctx context.Context) {
 	ticker := time.NewTicker(scheduleInterval)
 	defer ticker.Stop()

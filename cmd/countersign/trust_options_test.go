@@ -92,8 +92,8 @@ func TestTrustOptions(t *testing.T) {
 	assert.NotContains(t, strings.ToLower(err.Error()), "--")
 }
 
-// TestAnAuthorityAloneIsNotEnough checks that the settings for the service's own verdicts must not specify authorities
-// without sealers.
+// TestAnAuthorityAloneIsNotEnough checks that settings with authorities but without sealers are rejected for the
+// service's own verdicts.
 func TestAnAuthorityAloneIsNotEnough(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load([]string{"COUNTERSIGN_TRUST_CA=ca.pem"}, config.Default())

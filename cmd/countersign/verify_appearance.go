@@ -82,7 +82,7 @@ func verifyAppearance(ctx context.Context, f *io.SectionReader, report verify.Re
 }
 
 // verifyFinished compares the pages that were displayed before signing with the sealed pages, and returns the number of
-// compared pages. A page cannot be compared if another signer entered a value on it later.
+// compared pages. It skips a page on which another signer entered a value later.
 func verifyFinished(ctx context.Context, r *pageRenderer, sealed *io.SectionReader, record *verify.Record) (compared int, err error) {
 	signedAt := make(map[string]time.Time)
 	for _, s := range record.Signers {

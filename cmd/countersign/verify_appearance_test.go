@@ -18,9 +18,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestVerifyAppearance_OfWhatProgramsDrawDifferently checks pages that other programs draw differently. The page
-// displayed to a signer must have the recorded hash and equal the image written by the command, and a different
-// recorded hash must be an error.
+// TestVerifyAppearance_OfWhatProgramsDrawDifferently checks pages that other programs draw differently. The image that
+// the command writes must have the hash that was recorded when the page was displayed to a signer.
 func TestVerifyAppearance_OfWhatProgramsDrawDifferently(t *testing.T) {
 	t.Parallel()
 	const fonts = "/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>"
@@ -70,8 +69,7 @@ func TestVerifyAppearance_OfWhatProgramsDrawDifferently(t *testing.T) {
 }
 
 // TestVerifyAppearance_OfFinishedPages checks that a page displayed before signing is compared with the sealed page,
-// that a different recorded hash is an error, and that a record with finished pages is not sealed if its audit trail
-// does not contain their digest.
+// and that a different recorded hash is an error.
 func TestVerifyAppearance_OfFinishedPages(t *testing.T) {
 	t.Parallel()
 	original := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 612 792]" + sealkit.OwnResources}}})

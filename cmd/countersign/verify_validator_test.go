@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestVerifyIsBounded checks that a file is examined in a separate process, and that no verdict is returned if the
-// process is terminated for exceeding its limits.
+// TestVerifyIsBounded checks that a file is examined in a separate process, and that there is no verdict if the process
+// exceeds its limits.
 func TestVerifyIsBounded(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "plain.pdf")

@@ -13,9 +13,9 @@ import (
 	"countersign/locales"
 )
 
-// TestWhatIsAskedFor checks emails and text messages to an approver, viewer, witness or host. In every language, the
-// subject, heading, sentence and text message must state the request and not ask for a signature. If
-// COUNTERSIGN_TEST_MAILS is set to a directory, the messages are saved there for inspection.
+// TestWhatIsAskedFor checks that emails and text messages to an approver, viewer, witness or host state the request,
+// and do not ask for a signature, in every language. If COUNTERSIGN_TEST_MAILS is set to a directory, the messages are
+// saved there for inspection.
 func TestWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)
@@ -67,7 +67,7 @@ func TestWhatIsAskedFor(t *testing.T) {
 }
 
 // TestWordsForThoseWhoDoNotSign checks that emails to or about recipients who approve, read or receive copies do not
-// mention signing. These emails include codes and notices of completions, declines and bounces.
+// mention signing.
 func TestWordsForThoseWhoDoNotSign(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)

@@ -121,7 +121,7 @@ func outlookClose() htmltemplate.HTML {
 	return `<!--[if mso]></td></tr></table><![endif]-->`
 }
 
-// The templates are parsed on first use. Parsing panics if an embedded template is invalid, which tests would detect.
+// The templates are parsed on first use. Parsing panics if an embedded template is invalid, which the tests detect.
 var (
 	htmlLetter = sync.OnceValue(func() *htmltemplate.Template {
 		outlook := htmltemplate.FuncMap{"outlookOpen": outlookOpen, "outlookClose": outlookClose}

@@ -84,7 +84,7 @@ func (l Look) Support() string {
 
 const maxSupportURL = 500
 
-// LookOf returns the branding for a sender's settings. A nil setting means the default. logo is a PNG.
+// LookOf returns the branding for a sender's settings. A nil setting means the default. The parameter logo is a PNG.
 func LookOf(color, footer, supportURL *string, logo []byte) (Look, error) {
 	var l Look
 	for to, from := range map[*string]*string{&l.Color: color, &l.Footer: footer, &l.SupportURL: supportURL} {

@@ -22,8 +22,8 @@ func logoOf(t *testing.T, w, h int) []byte {
 	return b.Bytes()
 }
 
-// TestLook checks that every email to a recipient has the sender's color, logo, footer and support link, that it
-// loads no external content, and that its text is legible in any color.
+// TestLook checks that every email to a recipient has the sender's branding, loads no external content, and is legible
+// in any color.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	color, footer, help := "#0000FF", "Acme Ltd <b>\nHigh Street 1", "https://acme.example/help?a=1&b=2"

@@ -18,7 +18,7 @@ import (
 
 var braces = regexp.MustCompile(`\{[a-z]+\}`)
 
-// TestEveryPhraseIsThere checks that mail.json contains a text for each field of phrases.
+// TestEveryPhraseIsThere checks that mail.json contains a phrase for each field of phrases.
 func TestEveryPhraseIsThere(t *testing.T) {
 	t.Parallel()
 	for tag, p := range languages {
@@ -99,9 +99,9 @@ func contrastOf(t *testing.T, a, b string) float64 {
 	return contrast.Ratio(x, y)
 }
 
-// TestEveryMailInEveryLanguage renders all emails in all languages. It checks that no placeholder remains, that no
-// English text appears in other languages, and that the sender and the request come first. If COUNTERSIGN_TEST_MAILS is
-// set to a directory, the emails are saved there for inspection.
+// TestEveryMailInEveryLanguage renders all emails in all languages. It checks that no placeholder and no English text
+// remains, and that the sender and the request come first. If COUNTERSIGN_TEST_MAILS is set to a directory, the emails
+// are saved there for inspection.
 func TestEveryMailInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)

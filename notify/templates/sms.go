@@ -68,7 +68,7 @@ func (d Code) SMS() string {
 	return preferShort(forms, len(forms)-1)
 }
 
-// preferShort returns the first form that fits into one message, or forms[fallback] if none does.
+// preferShort returns the first form that fits into one message. If none fits, it returns forms[fallback].
 func preferShort(forms []string, fallback int) string {
 	for _, form := range forms {
 		if singleSMS(form) {

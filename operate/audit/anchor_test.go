@@ -202,8 +202,8 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 	}
 }
 
-// TestAnAnchorProvesATime checks that the report contains the time of the anchor, even for a single envelope, and that
-// openssl confirms the time using only the two stored files.
+// TestAnAnchorProvesATime checks that the report contains the time of the anchor, and that openssl confirms the time
+// using only the two stored files.
 func TestAnAnchorProvesATime(t *testing.T) {
 	t.Parallel()
 	a := newAnchorFixture(t, "sqlite")
@@ -240,8 +240,7 @@ func TestAnAnchorProvesATime(t *testing.T) {
 		a.made[0].Digest, models.FormatTime(a.made[1].At), a.open, head.Seq, head.Hash), string(a.read(a.made[1].BlobKey)))
 }
 
-// TestARunThatIsCutOffIsNoFinding checks that an interrupted run does not cause a finding, whether it was interrupted
-// before or after its row was written.
+// TestARunThatIsCutOffIsNoFinding checks that an interrupted run does not cause a finding.
 func TestARunThatIsCutOffIsNoFinding(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -27,8 +27,9 @@ type AnchorReport struct {
 	// StampedAt is the time confirmed by the authority, or nil if the token is invalid.
 	StampedAt *time.Time `json:"stampedAt"`
 	Authority string     `json:"authority,omitempty"`
-	// Trusted reports whether the authority is one of the configured authorities, and was still trustworthy when the
-	// next anchor, which contains the digest of this anchor's list, was created.
+	// Trusted reports whether the authority is trusted. It must be one of the configured authorities, and must still
+	// have been trustworthy when the next anchor was created. The next anchor contains the digest of this anchor's
+	// list.
 	Trusted bool `json:"trusted"`
 }
 
@@ -49,8 +50,8 @@ const (
 	maxLine = 256
 )
 
-// anchors verifies the anchors and emits the findings. Unless only is uuid.Nil, it skips the anchors that cannot list
-// that envelope.
+// anchors verifies the anchors and emits the findings. If the parameter only is not uuid.Nil, it skips the anchors that
+// cannot list that envelope.
 func (v Verifier) anchors(ctx context.Context, only uuid.UUID, emit func(*Report) error) (*anchorIndex, error) {
 	// List the files before the rows, so that a list that is created in the meantime is not reported as having no row.
 	keys, err := v.Blobs.List(ctx, blob.Anchors)

@@ -21,8 +21,8 @@ type anchorStamp struct {
 }
 
 // stamps reads and judges the tokens of all anchors, and returns them by number. Each list contains the digest of the
-// previous one, so its time-stamp proves that all earlier lists existed. The last token is therefore judged as of now.
-// Each earlier token is judged as of the time confirmed by the next trusted token.
+// previous one, so its time-stamp proves that all earlier lists existed. Each token is therefore judged as of the time
+// confirmed by the next trusted token, and the last one as of now.
 func (v Verifier) stamps(ctx context.Context) (map[int64]*anchorStamp, error) {
 	all := make(map[int64]*anchorStamp)
 	var order []*anchorStamp // valid stamps, newest last
@@ -86,7 +86,7 @@ func readStamp(a *store.Anchor, same map[[sha256.Size]byte][]*x509.Certificate) 
 // token reports whether a trusted authority has confirmed the digest of an anchor's list.
 func (v Verifier) token(r *Report, a *store.Anchor, stamps map[int64]*anchorStamp) {
 	s := stamps[a.Number]
-	if s == nil { // the anchor was created since then
+	if s == nil { // the anchor was created after the others were read
 		s = readStamp(a, make(map[[sha256.Size]byte][]*x509.Certificate))
 		if s.err == nil {
 			s.finding = trust.Policy{Stampers: v.TSARoots}.EvaluateStamps([]trust.Stamp{s.stamp}, v.Revocation, v.Now())[0]

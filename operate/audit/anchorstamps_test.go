@@ -53,7 +53,7 @@ func rootOf(name string) *x509.Certificate {
 	}
 }
 
-// serve starts a time-stamp authority whose certificate expires at until.
+// serve starts a time-stamp authority with a certificate that expires at the given time.
 func (i *issuer) serve(until time.Time) *kit.TSA {
 	usage, err := asn1.Marshal([]asn1.ObjectIdentifier{{1, 3, 6, 1, 5, 5, 7, 3, 8}})
 	require.NoError(i.t, err)
@@ -74,8 +74,7 @@ func (i *issuer) revoking(at time.Time, reason int) []byte {
 	return der
 }
 
-// TestWhoseAnchorsCount checks that anchors' authorities are judged by the same rules as in a verification, and that
-// each anchor is judged as of the time confirmed by the next anchor.
+// TestWhoseAnchorsCount checks that the authorities of anchors are judged by the same rules as in a verification.
 func TestWhoseAnchorsCount(t *testing.T) {
 	t.Parallel()
 	a := newAuditFixture(t, "sqlite")

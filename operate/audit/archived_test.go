@@ -16,8 +16,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestArchivesAreVerified checks that archived data is compared with the sealed files and with every anchor, and that
-// changes to an archive or its envelope are detected.
+// TestArchivesAreVerified checks that archived data is compared with the sealed files and with every anchor.
 func TestArchivesAreVerified(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -81,8 +80,8 @@ func TestArchivesAreVerified(t *testing.T) {
 	}
 }
 
-// TestAnAnchorHasWhatWasArchivedBeforeIt checks that an anchor also lists an envelope that was archived after the
-// previous anchor was created.
+// TestAnAnchorHasWhatWasArchivedBeforeIt checks that an anchor also lists an envelope that was archived since the
+// previous anchor.
 func TestAnAnchorHasWhatWasArchivedBeforeIt(t *testing.T) {
 	t.Parallel()
 	a := newAnchorFixture(t, "sqlite")

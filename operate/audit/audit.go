@@ -159,8 +159,8 @@ func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[
 	return emit(r)
 }
 
-// checkStatus compares the envelope's status with the outcome in the chain. This detects that a chain was truncated
-// together with its record, because the final event is then missing.
+// checkStatus compares the envelope's status with the outcome in the chain. It detects an envelope whose chain and
+// record were both truncated, because the final event is then missing.
 func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 	count := make(map[models.EventName]int)
 	for i := range events {
@@ -198,8 +198,8 @@ func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 	}
 }
 
-// checkPrepared compares the envelope with the draft that the chain recorded when it was sent. In an edited draft, the
-// parts differ from the ones that the chain recorded individually.
+// checkPrepared compares the envelope with the draft that the chain recorded when it was sent. Edits of a draft are
+// recorded only there, so earlier events may describe other signers, documents and fields.
 func checkPrepared(r *Report, e *models.Envelope, events []models.Event) {
 	fields, err := e.FieldsDigest()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestAPurgedEnvelopeIsSound checks that purging prefilled and entered values, whose hashes are in the chain, does not
-// cause a finding. A prefilled value that was missing before the purge still causes a finding.
+// TestAPurgedEnvelopeIsSound checks that purging prefilled and entered values does not cause a finding, although the
+// chain contains their hashes. A prefilled value that was missing before the purge still causes a finding.
 func TestAPurgedEnvelopeIsSound(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {

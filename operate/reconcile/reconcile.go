@@ -116,8 +116,8 @@ func (r *Reconciler) page(ctx context.Context, at Position) (count Count, next u
 	return Count{Unfinished: len(rows), Missing: len(missing)}, next, err
 }
 
-// stillUnfinished returns the rows that a second query still lists as unfinished. The other rows were finished by a
-// workflow that ended after the first query.
+// stillUnfinished returns the rows that a second query still lists as unfinished. The other rows were finished in the
+// meantime by a workflow that has ended.
 func (r *Reconciler) stillUnfinished(ctx context.Context, at Position, rows []models.OutboxRow) ([]models.OutboxRow, error) {
 	again, _, err := r.Store.Unfinished(ctx, at.Work, at.After, pageSize)
 	return slices.DeleteFunc(rows, func(row models.OutboxRow) bool {

@@ -55,8 +55,8 @@ func dial(t *testing.T) client.Client {
 	return c
 }
 
-// TestRun_MissingWorkflowsAreRequeued checks, for each kind of work, that a running workflow is not requeued, and that
-// a terminated or unknown workflow is requeued unless its work was finished in the meantime.
+// TestRun_MissingWorkflowsAreRequeued checks, for each kind of work, that a terminated or unknown workflow is requeued
+// unless its work was finished in the meantime.
 func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
 	t.Parallel()
 	c := dial(t)

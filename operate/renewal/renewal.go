@@ -124,7 +124,7 @@ func (r Renewer) renewDocument(ctx context.Context, e *models.Envelope, d *model
 }
 
 // document stores the extended file before it switches the document to that file. If it is interrupted in between, the
-// unreferenced file is harmless and is purged with the other files.
+// unreferenced file is harmless, and is purged with the other files.
 func (r Renewer) document(ctx context.Context, e *models.Envelope, d *models.Document) (*time.Time, error) {
 	in, err := blob.OpenRecorded(ctx, r.Blobs, store.FileRecord(d))
 	if err != nil {

@@ -166,7 +166,7 @@ func (env *fakeEnv) renewer() renewal.Renewer {
 	return renewal.Renewer{Store: env.Store, Blobs: env.Blobs, Sealer: env.Sealer, Now: env.Now, NewID: env.NewID}
 }
 
-// holds checks that the files, the records and the audit trail agree with each other.
+// holds checks that the files, the records and the audit trail are consistent.
 func (env *fakeEnv) holds(e *models.Envelope, level string) {
 	env.t.Helper()
 	for _, d := range e.Sealed() {
@@ -187,8 +187,8 @@ func (env *fakeEnv) holds(e *models.Envelope, level string) {
 	require.NoError(env.t, err)
 }
 
-// TestRenewal checks that a file without a document time-stamp receives one, that no renewal is due until that
-// time-stamp is about to expire, and that each file begins with the content of the previous one.
+// TestRenewal checks that a file without a document time-stamp receives one, and that no renewal is due until that
+// time-stamp is about to expire.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	onBoth(t, nil, func(env *fakeEnv) {
@@ -310,8 +310,7 @@ func TestLongTermIsRecorded(t *testing.T) {
 	})
 }
 
-// cutOffStore is a file store that returns an error after storing a file, before the document is switched to that
-// file.
+// cutOffStore is a file store that stores a file and then returns an error, as if the process had been interrupted.
 type cutOffStore struct{ blob.Store }
 
 var errCut = errors.New("cut off")
@@ -386,7 +385,7 @@ func TestTwoAtOnce(t *testing.T) {
 	})
 }
 
-// sealerWithHook is a sealer that calls the function first before each renewal.
+// sealerWithHook is a sealer that calls its hook before each renewal.
 type sealerWithHook struct {
 	renewal.Sealer
 

@@ -170,8 +170,8 @@ func (r removing) Walk(ctx context.Context, prefix string, visit func(blob.Entry
 	})
 }
 
-// TestFilesAreRemovedMeanwhile checks that a run continues if a file is deleted after it was listed, and that the
-// next run updates the record of a file that an interrupted run had encrypted.
+// TestFilesAreRemovedMeanwhile checks that a run continues if a file is deleted after it was listed, and that a run
+// completes the work of an interrupted one.
 func TestFilesAreRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx, clock := t.Context(), kit.NewClock()

@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSweepOfPages checks that page images and texts are not removed while an envelope or a template references their
-// file, and are then removed with their records.
+// TestSweepOfPages checks that page images and texts are removed only when neither an envelope nor a template
+// references their file.
 func TestSweepOfPages(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSweepOfTemplates checks that a template's file is not removed, even if it is in the folder of a deleted or purged
-// envelope, and that it is reported once it is no longer referenced.
+// TestSweepOfTemplates checks that a template's file is reported only once it is no longer referenced, even if it is in
+// the folder of a deleted or purged envelope.
 func TestSweepOfTemplates(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -60,8 +60,8 @@ func TestConditions_AreOnTheDashboard(t *testing.T) {
 	}
 }
 
-// TestConditions_AreComplete checks that each condition has a unique name, a meaning, a severity and an expression, and
-// that either doctor checks the condition or the condition states why doctor cannot.
+// TestConditions_AreComplete checks that each condition has all required members, and that either doctor checks it or
+// it states why doctor cannot.
 func TestConditions_AreComplete(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
