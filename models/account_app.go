@@ -42,8 +42,8 @@ func allowsTenant(tenants []string, tenant string) bool {
 	return len(tenants) == 0 || slices.Contains(tenants, tenant)
 }
 
-// ClientSecret is a secret of an app. Its hash is used for authentication. It is also stored encrypted, because it
-// signs webhooks that have no separate secret.
+// ClientSecret is a secret of an app. The hash of the secret authenticates the app. The encrypted secret signs
+// webhooks that have no secret of their own.
 type ClientSecret struct {
 	ID        uuid.UUID `gorm:"primaryKey"`
 	AppID     uuid.UUID
@@ -60,7 +60,7 @@ type MailKind string
 const (
 	MailInvitation MailKind = "invitation"
 	MailReminder   MailKind = "reminder"
-	MailCopyNotice MailKind = "copy_notice" // announces to a recipient that they will receive a copy
+	MailCopyNotice MailKind = "copy_notice" // announces that the recipient will receive a copy
 	MailCompleted  MailKind = "completed"
 	MailClosed     MailKind = "closed"
 	MailDeletion   MailKind = "deletion"
@@ -88,7 +88,7 @@ type Mail struct {
 }
 
 // RequestedMailID returns the ID of the Mail record for the email that an outbox row requests. The record is written
-// together with the row, so that the email is sent even if Temporal loses its workflow.
+// together with the row, so that the email is sent even if Temporal loses the workflow.
 func RequestedMailID(request uuid.UUID) string { return "requested-" + request.String() }
 
 // SigningKey is a key that the service uses to sign tokens or manifests.

@@ -31,7 +31,7 @@ var NotificationKinds = []NotificationKind{
 // Default reports whether the notification is enabled by default.
 func (k NotificationKind) Default() bool { return k != NotifyOpened && k != NotifySigned }
 
-// Problem reports whether the notification is about a problem that requires the sender to act.
+// Problem reports whether the notification is about a problem that the sender must solve.
 func (k NotificationKind) Problem() bool {
 	return k == NotifyDeclined || k == NotifyBounced || k == NotifySealingProblem
 }
@@ -67,7 +67,6 @@ const (
 	NotifyNever       NotificationFrequency = "never"
 )
 
-// notificationFrequencies lists all notification frequencies.
 var notificationFrequencies = []NotificationFrequency{NotifyImmediately, NotifyDaily, NotifyNever}
 
 // NotificationSettings contains the notification settings of a console user.

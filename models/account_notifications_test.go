@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestDefaultNotifications_OutcomesOnly checks that notifications about outcomes and required actions are enabled by
-// default, and that notifications about individual steps are disabled.
+// TestDefaultNotifications_OutcomesOnly checks that only notifications about outcomes and required actions are enabled
+// by default.
 func TestDefaultNotifications_OutcomesOnly(t *testing.T) {
 	t.Parallel()
 	n := models.DefaultNotifications(uuid.New())
@@ -52,8 +52,8 @@ func TestNotificationSettings_RejectsInvalidValues(t *testing.T) {
 	}
 }
 
-// TestNextDigest_IsAtEightLocalTime checks that the digest is due at eight in the morning in the user's time zone, even
-// when daylight saving time begins in between.
+// TestNextDigest_IsAtEightLocalTime checks that the digest is due at eight in the morning in the user's time zone,
+// even if daylight saving time begins in between.
 func TestNextDigest_IsAtEightLocalTime(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ zone, now, next string }{

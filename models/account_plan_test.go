@@ -9,8 +9,8 @@ import (
 	"countersign/models"
 )
 
-// TestPlanLimits_ReadAndWritten checks the minimum and maximum accepted limits, and that a rejected text changes
-// nothing.
+// TestPlanLimits_ReadAndWritten checks the smallest and the largest accepted limits, and that parsing an invalid
+// string changes nothing.
 func TestPlanLimits_ReadAndWritten(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]models.PlanLimits{

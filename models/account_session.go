@@ -19,7 +19,7 @@ type ConsoleSession struct {
 
 // ConsoleChallenge is a challenge issued during sign-in. It accepts one response.
 type ConsoleChallenge struct {
-	ID        string `gorm:"primaryKey"` // SHA-256 in hexadecimal of the secret that the response must contain
+	ID        string `gorm:"primaryKey"` // SHA-256, in hexadecimal, of the secret that the response must contain
 	Kind      ChallengeKind
 	Holder    []byte     // SHA-256 of a secret known only to the challenged browser or session
 	UserID    *uuid.UUID // nil if not yet known
@@ -85,8 +85,8 @@ func (f SecondFactor) Requires(r Role) bool {
 	return f == SecondFactorRequired || f == SecondFactorAdmins && r == RoleAdmin
 }
 
-// PageSession contains the common fields of embedded and builder sessions. A page session permits operations from pages
-// of one origin.
+// PageSession contains the common fields of embedded and builder sessions. A page session permits certain operations
+// from pages of one origin.
 type PageSession struct {
 	ID            uuid.UUID `gorm:"primaryKey"`
 	AppID         uuid.UUID
@@ -120,7 +120,7 @@ func (s *PageSession) Live(at time.Time) error {
 	return nil
 }
 
-// ErrSessionInvalid is returned for a token of an unknown or revoked session.
+// ErrSessionInvalid is returned for a token whose session is unknown or revoked.
 var ErrSessionInvalid = Reject(KindUnauthorized, "session_invalid", "This embedded session is not valid.")
 
 // errSignerChanged is returned if a signer was replaced while an embedded session was being created.

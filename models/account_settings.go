@@ -13,8 +13,8 @@ import (
 	"countersign/locales"
 )
 
-// Settings contains the settings of a tenant. If a field is nil, the app's setting applies or, if that is also nil, the
-// service's setting. The app's own settings have an empty TenantID.
+// Settings contains the settings of a tenant. If a field is nil, the app's setting applies. If the app's setting is
+// also nil, the service's setting applies. The app's own settings have an empty TenantID.
 type Settings struct {
 	AppID                 uuid.UUID `gorm:"primaryKey"`
 	TenantID              string    `gorm:"primaryKey"`
@@ -107,7 +107,6 @@ func (s *Settings) ReminderInterval(fallback time.Duration) time.Duration {
 	return hoursOr(s.ReminderIntervalHours, fallback)
 }
 
-// hoursOr returns hours as a duration, or fallback if hours is nil.
 func hoursOr(hours *int, fallback time.Duration) time.Duration {
 	if hours == nil {
 		return fallback
@@ -125,8 +124,8 @@ const (
 	maxSupportURL = 500
 )
 
-// Branding is the appearance of a tenant's emails, pages and certificates. It consists of the logo and the settings,
-// for which nil means the default.
+// Branding is the appearance of a tenant's emails, pages and certificates. It consists of the logo and the settings. A
+// nil setting means the default.
 type Branding struct {
 	Settings
 

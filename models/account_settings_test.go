@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestSupportURL_IsAPlainHTTPSAddress checks that the URL that emails and pages link to uses HTTPS, contains no
-// credentials, and consists only of visible characters.
+// TestSupportURL_IsAPlainHTTPSAddress checks that the support URL must use HTTPS, contain no credentials, and consist
+// of visible characters.
 func TestSupportURL_IsAPlainHTTPSAddress(t *testing.T) {
 	t.Parallel()
 	const good = "https://example.com/help"
@@ -80,8 +80,8 @@ func TestSettings_AreBounded(t *testing.T) {
 	}
 }
 
-// TestSettings_InheritDefaults checks that each setting is taken first from the tenant, then from the app, and then
-// from the service.
+// TestSettings_InheritDefaults checks that a tenant's setting takes precedence over the app's, and the app's over the
+// service's.
 func TestSettings_InheritDefaults(t *testing.T) {
 	t.Parallel()
 	upper := models.Settings{

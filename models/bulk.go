@@ -65,7 +65,7 @@ func (s BulkStatus) Next(action BulkAction) (BulkStatus, error) {
 	return s, Reject(KindConflict, "bulk_send_"+string(s), "The bulk send is %s, which does not allow this operation.", s)
 }
 
-// Ended reports whether no more rows will be sent, unless failed rows are retried.
+// Ended reports whether the bulk send has ended. No more rows will be sent unless failed rows are retried.
 func (s BulkStatus) Ended() bool { return s == BulkCompleted || s == BulkCanceled }
 
 // BulkRowStatus is the status of a row of a bulk send.
@@ -213,6 +213,6 @@ func (c *BulkCounts) Add(s BulkRowStatus, n int) {
 	}
 }
 
-// BulkFairnessKey returns the fairness key of an app's bulk sends. Because of the separate key, bulk sends take turns
-// with the app's other work.
+// BulkFairnessKey returns the fairness key of an app's bulk sends. It differs from the app's own key, so that bulk
+// sends take turns with the app's other work.
 func BulkFairnessKey(app uuid.UUID) uuid.UUID { return uuid.NewSHA1(app, []byte("bulk")) }

@@ -2,8 +2,8 @@
 // events that each transition records.
 //
 // An Envelope is a pure aggregate. Its methods check the transition table, change values in memory and record events.
-// They do not access the database or the network, and receive the time and the actor as arguments. Package store
-// persists each change based only on these events.
+// They do not access the database or the network, and receive the time and the actor as arguments. Package store saves
+// each change, and derives its effects from the recorded events.
 package models
 
 import (
@@ -48,7 +48,7 @@ type Envelope struct {
 	// Labels are categories that the sender assigned to the envelope. They are not part of its audit record.
 	Labels []string `gorm:"serializer:json"`
 	// OwnerID is the console user who created or sent the envelope and receives its notifications. It is nil if an
-	// application created it.
+	// application created the envelope.
 	OwnerID *uuid.UUID
 	// ReminderHours is the time between reminders. Nil means the tenant's setting, and zero means no reminders.
 	ReminderHours *int
@@ -129,8 +129,8 @@ func (e *Envelope) Check(p Problems) {
 	checkLabels(p, e.Labels)
 }
 
-// NewEnvelope creates a draft with the values of e. If they are missing, it generates the ID and sets the field origin
-// to top-left.
+// NewEnvelope creates a draft with the values of e. It generates a missing ID, and sets a missing field origin to
+// top-left.
 func NewEnvelope(act ActionContext, e Envelope) (*Envelope, error) {
 	p := Problems{}
 	e.Check(p)
@@ -204,7 +204,7 @@ func (e *Envelope) transition(action Action) {
 	}
 }
 
-// find returns the first element for which meant returns true, or nil.
+// find returns the first element for which the function meant returns true, or nil.
 func find[T any](list []*T, meant func(*T) bool) *T {
 	if i := slices.IndexFunc(list, meant); i >= 0 {
 		return list[i]

@@ -33,12 +33,12 @@ type PreviousSigner struct {
 func (s *Signer) Previous() []PreviousSigner {
 	var out []PreviousSigner
 	if s.PreviousJSON != nil {
-		_ = json.Unmarshal([]byte(*s.PreviousJSON), &out) // always valid, because succeed wrote it
+		_ = json.Unmarshal([]byte(*s.PreviousJSON), &out) // always valid, because it was written by succeed
 	}
 	return out
 }
 
-// Predecessor returns the last element of Previous, or the zero value if the signer has not replaced anyone.
+// Predecessor returns the last element of Previous, or the zero value if the signer replaced nobody.
 func (s *Signer) Predecessor() PreviousSigner {
 	if previous := s.Previous(); len(previous) > 0 {
 		return previous[len(previous)-1]
@@ -55,7 +55,7 @@ type Replacement struct {
 	Reason     *string
 }
 
-// Replace replaces a recipient with another person. The former recipient's link, code and consent are invalidated
+// Replace replaces a recipient with another person. The former recipient's link, code and consent become invalid
 // immediately. If it is the recipient's turn, a link or a copy notice is sent to the new recipient.
 func (e *Envelope) Replace(act ActionContext, recipient uuid.UUID, in Replacement) (*Signer, error) {
 	s := e.Recipient(recipient)
@@ -150,7 +150,8 @@ func (e *Envelope) replacePerson(act ActionContext, s *Signer, in Replacement) e
 	return nil
 }
 
-// recordSuccession records the replacement of a signer. The audit chain numbers the people without naming them.
+// recordSuccession records the replacement of a signer. The audit chain identifies each person by number rather than
+// by name.
 func (e *Envelope) recordSuccession(act ActionContext, name EventName, s *Signer, in Replacement) {
 	e.record(act, name, s.ID, addReason(Detail{"signerId": s.ID.String(), "person": len(s.Previous()) + 1}, in.Reason))
 }
@@ -192,8 +193,8 @@ func (e *Envelope) Remind(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	return s, nil
 }
 
-// appendWithinLimit appends at to the times that are within the preceding window. It returns an error if their number
-// has reached the limit.
+// appendWithinLimit returns the times in the window before at, followed by at. It returns an error if the window
+// already contains the maximum number of times.
 func appendWithinLimit(times []time.Time, at time.Time, window time.Duration, most int, code, message string) ([]time.Time, error) {
 	recent := within(times, at, window)
 	if len(recent) >= most {
@@ -242,9 +243,9 @@ func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (
 	return s, nil
 }
 
-// LinkUntil ensures that an awaited signer has a link for an embedded page that is valid until the given time. Like
-// IssueLink, it keeps the current link if that link remains valid until then, and otherwise issues a new one. seen is
-// the signer as loaded by the caller.
+// LinkUntil ensures that an awaited signer has a link for an embedded page that is valid until the given time. It
+// issues a new link only if the current one expires earlier. It returns an error if the signer was replaced after the
+// caller loaded seen.
 func (e *Envelope) LinkUntil(act ActionContext, seen *Signer, until time.Time) error {
 	s, err := e.CheckEmbed(seen.ID, act.At)
 	switch {
@@ -334,7 +335,7 @@ func (in EnvelopeEdit) beyondLabels() bool {
 	return in.Subject.Present || in.Message.Present || in.ExpiresInDays.Present || in.ReminderHours.Present || in.Metadata.Present || in.ExpiresAt.Present
 }
 
-// RequestCopies requests that the sealed files be sent again to a recipient's address, at most CopyLimit times within
+// RequestCopies requests that the sealed files be sent to a recipient again, at most CopyLimit times within
 // resendWindow.
 func (e *Envelope) RequestCopies(act ActionContext, email string) (*Signer, error) {
 	if err := e.check(ActionSendCopies); err != nil {

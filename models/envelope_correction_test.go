@@ -14,7 +14,7 @@ import (
 )
 
 // TestReplaceSigner_StartsFromTheInvitation checks that a replaced signer loses all access to the envelope, and that
-// the new signer starts with the invitation.
+// the new signer starts with an invitation.
 func TestReplaceSigner_StartsFromTheInvitation(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1, 2)
@@ -81,8 +81,8 @@ func TestReplaceSigner_StartsFromTheInvitation(t *testing.T) {
 	require.Equal(t, "envelope_draft", code(t, err))
 }
 
-// TestDelegate_OnceToAnotherPerson checks that, if the sender permits it, a confirmed signer can delegate once, and
-// only to a person outside the envelope.
+// TestDelegate_OnceToAnotherPerson checks that a confirmed signer can delegate once if the sender permits it, and only
+// to a person outside the envelope.
 func TestDelegate_OnceToAnotherPerson(t *testing.T) {
 	t.Parallel()
 	in := models.Replacement{Name: "Grace", Email: "grace@example.com", AuthMethod: models.AuthEmailOTP, Reason: ptr("away")}
@@ -156,8 +156,7 @@ func TestResend_IsLimitedPerHour(t *testing.T) {
 	require.Equal(t, "envelope_draft", code(t, err))
 }
 
-// TestIssueLink_KeepsAValidLink checks that the current link is returned while it is valid, and that a new link is
-// returned after it has expired or on request.
+// TestIssueLink_KeepsAValidLink checks that a new link is issued only if the current one has expired or on request.
 func TestIssueLink_KeepsAValidLink(t *testing.T) {
 	t.Parallel()
 	e := sent(t, ptr(100), models.AuthNone, 1, 2)
@@ -198,7 +197,7 @@ func TestIssueLink_KeepsAValidLink(t *testing.T) {
 }
 
 // TestReschedule_DeadlineAndReminders checks that the deadline and the reminders of a sent envelope can be changed
-// independently of each other.
+// independently.
 func TestReschedule_DeadlineAndReminders(t *testing.T) {
 	t.Parallel()
 	e := sent(t, ptr(5), models.AuthNone, 1)
@@ -237,7 +236,7 @@ func TestReschedule_DeadlineAndReminders(t *testing.T) {
 	require.Equal(t, "envelope_terminal", code(t, e.Patch(act(start), models.EnvelopeEdit{ReminderHours: changed(ptr(7))})))
 }
 
-// TestRequestCopies_IsLimitedPerHour checks that the sealed files can be resent only to recipients, and only five times
+// TestRequestCopies_IsLimitedPerHour checks that the sealed files can be resent only to recipients and only five times
 // per hour.
 func TestRequestCopies_IsLimitedPerHour(t *testing.T) {
 	t.Parallel()
@@ -295,8 +294,7 @@ func TestLink_EndsAtTheDeadline(t *testing.T) {
 	assert.Equal(t, "signing_link_expired", code(t, err))
 }
 
-// TestRemovedDeadline_LeavesNoTrace checks that an envelope whose deadline was removed has no deadline after it is
-// sent.
+// TestRemovedDeadline_LeavesNoTrace checks that an envelope is sent without a deadline if its deadline was removed.
 func TestRemovedDeadline_LeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	days := 3

@@ -64,7 +64,7 @@ type Document struct {
 	// Encrypted reports whether the file is stored encrypted.
 	Encrypted bool
 	// SealFacts contains the results of examining an original for sealing, as encoded by package seal. If it is empty,
-	// the original is examined again when it is sealed.
+	// the original is examined again during sealing.
 	SealFacts string
 	// The prepared file, which recipients read and sign instead of the original. It is the original without the removed
 	// parts. The fields are empty if there is no prepared file.

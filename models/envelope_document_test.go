@@ -12,7 +12,7 @@ import (
 )
 
 // TestDocumentWarnings_AreAudited checks that warnings about display differences are recorded in the audit trail, and
-// that the event for a document without warnings contains none.
+// that no warnings are recorded for a document without any.
 func TestDocumentWarnings_AreAudited(t *testing.T) {
 	t.Parallel()
 	for _, warnings := range [][]string{nil, {"font_not_embedded", "overprint"}} {
@@ -44,7 +44,7 @@ func TestFileNames_AreTruncated(t *testing.T) {
 		e.Documents[0].Name = name
 		assert.Equal(t, want, e.DocumentName(e.Documents[0]), name)
 	}
-	// A document without a usable name is identified only by its number if there are several documents.
+	// If there are several documents, one without a usable name is identified only by its number.
 	subject := "Lease"
 	e.Subject = &subject
 	e.Documents = append(e.Documents, &models.Document{ID: uuid.New(), Kind: models.DocumentOriginal, Order: 2, Name: "plan.pdf"})

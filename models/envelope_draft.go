@@ -16,7 +16,7 @@ const (
 	maxMetadataLength = 500 // characters of a name or a value
 )
 
-// Change is a field of an edit. It changes the value only if Given is true.
+// Change is a field of an edit. It has an effect only if Given is true.
 type Change[T any] struct {
 	Present bool
 	Value   T
@@ -283,7 +283,8 @@ func (e *Envelope) recordPreparation(act ActionContext) error {
 
 // FieldsDigest returns the SHA-256 hash, in lowercase hexadecimal, of the RFC 8785 canonical JSON of the list of
 // fields. Each entry contains the ID, document, signer, type, page and position, and whether the field is required. If
-// the envelope uses other properties, each entry also contains the name, default value and attributes.
+// the envelope uses properties that the original API does not support, each entry also contains the name, default
+// value and attributes.
 func (e *Envelope) FieldsDigest() (string, error) {
 	list := make([]map[string]any, 0, len(e.Fields))
 	for _, f := range e.Fields {

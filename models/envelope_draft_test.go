@@ -13,7 +13,6 @@ import (
 
 func changed[T any](v T) models.Change[T] { return models.Change[T]{Present: true, Value: v} }
 
-// metadata returns metadata with n names.
 func metadata(n int) map[string]string {
 	out := make(map[string]string, n)
 	for i := range n {

@@ -90,8 +90,8 @@ type Event struct {
 
 	// SignerID is the signer that the event concerns. It is used to route the event to webhooks and workflows.
 	SignerID uuid.UUID `gorm:"-"`
-	// MailID identifies the email that the event reports as sent. If MailRejection contains a reason, the event reports
-	// that the email was permanently rejected. MailID is empty for all other events.
+	// MailID identifies the email that the event reports as sent or, if MailRejection contains a reason, as
+	// permanently rejected. It is empty for all other events.
 	MailID        string `gorm:"-"`
 	MailRejection string `gorm:"-"`
 }
@@ -136,9 +136,9 @@ func (e *Event) canonical(withHash bool) ([]byte, error) {
 	return b, nil
 }
 
-// VerifyChain verifies a complete chain. It checks the sequence numbers, which must start at 1 without gaps, the link
-// from each event to the preceding one, and each hash. The chain must have n events and end with the hash head, which
-// detects truncation. The error identifies the first invalid event.
+// VerifyChain verifies a complete chain. It checks each hash, each link to the preceding event, and the sequence
+// numbers, which must start at 1 without gaps. The chain must have n events and end with the hash head, which detects
+// truncation. The error identifies the first invalid event.
 func VerifyChain(events []Event, n int64, head string) error {
 	prev := ChainStart
 	for i := range events {

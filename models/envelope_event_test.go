@@ -86,9 +86,8 @@ func TestCanonicalForm(t *testing.T) {
 	assert.Equal(t, hash, sha256Hex(string(again)))
 }
 
-// TestRandomActions_KeepTheRules performs random actions in random order. It checks that at most one final status is
-// reached, that no action leaves that status, that the chain verifies, and that webhooks report the events that
-// occurred.
+// TestRandomActions_KeepTheRules performs random actions in random order. It checks that an envelope reaches at most
+// one final status and never leaves it, and that its audit chain and webhook events are correct.
 func TestRandomActions_KeepTheRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -197,8 +196,8 @@ func TestServiceEvents_HaveNoAddress(t *testing.T) {
 	assert.Equal(t, "test", *newest(e).UserAgent)
 }
 
-// TestVerifyChain_ChecksNumbersAndLinks checks that the sequence number and link of each event are verified even if all
-// hashes were recomputed.
+// TestVerifyChain_ChecksNumbersAndLinks checks that a wrong sequence number or link is detected even if all hashes
+// were recomputed.
 func TestVerifyChain_ChecksNumbersAndLinks(t *testing.T) {
 	t.Parallel()
 	e := chainedEvents(t)

@@ -9,7 +9,7 @@ import (
 )
 
 // Send sends a draft for signing. The deadline starts to run, and links are issued to the first routing group. If
-// message is nil, the message of the draft is kept.
+// message is nil, the draft's message is kept.
 func (e *Envelope) Send(act ActionContext, message *string) error {
 	if err := e.check(ActionSend); err != nil {
 		return err
@@ -135,8 +135,8 @@ func (f *SealedFile) timestampEnd() *time.Time {
 	return new(f.TimestampedUntil.UTC())
 }
 
-// Timestamped replaces the file of a sealed document with a file that contains an additional document time-stamp. was
-// must be the hash of the current file.
+// Timestamped replaces the file of a sealed document with a copy that contains an additional document time-stamp. It
+// returns an error if the hash of the current file is not was.
 func (e *Envelope) Timestamped(act ActionContext, document uuid.UUID, was string, f SealedFile) error {
 	d := e.Document(document)
 	switch {
@@ -172,7 +172,7 @@ func (e *Envelope) Invited(act ActionContext, signer uuid.UUID, reminder bool, m
 	return nil
 }
 
-// InvitationFailed records that a signer cannot be reached by email, and the reason.
+// InvitationFailed records that a signer cannot be reached by email, with the reason.
 func (e *Envelope) InvitationFailed(act ActionContext, signer uuid.UUID, why, mailID string) error {
 	if err := e.check(ActionInvite); err != nil {
 		return err
@@ -201,8 +201,8 @@ func (e *Envelope) Reinvite(act ActionContext, signer uuid.UUID) error {
 	return nil
 }
 
-// SetRetention schedules the purge of a completed envelope's files for the given number of days after completion. Zero
-// days has no effect, and the files are kept.
+// SetRetention schedules the purge of a completed envelope's files for the given number of days after completion. If
+// the number is zero, the files are kept.
 func (e *Envelope) SetRetention(days int) {
 	if days <= 0 || e.CompletedAt == nil {
 		return
@@ -214,12 +214,12 @@ func (e *Envelope) SetRetention(days int) {
 	e.RetentionDueAt = new(RetentionStepAfter(until, *e.CompletedAt))
 }
 
-// deletionReminders lists how many days before the end of the retention period reminders are sent to recipients who
-// have only links to the files.
+// deletionReminders lists when recipients who have only links to the files are reminded, in days before the end of the
+// retention period.
 var deletionReminders = []int{14, 7, 1}
 
-// RetentionStepAfter returns the time of the first retention step after the given time. A step is either a reminder or
-// the purge. until is the end of the files' retention period.
+// RetentionStepAfter returns the time of the first retention step after the given time. The steps are reminders, and
+// the purge at the time until.
 func RetentionStepAfter(until, after time.Time) time.Time {
 	for _, days := range deletionReminders {
 		if at := until.AddDate(0, 0, -days); at.After(after) {
@@ -266,8 +266,7 @@ func (e *Envelope) Purged() bool {
 // ErrPurged is returned for a document that has been purged.
 var ErrPurged = Reject(KindGone, "document_purged", "The document was deleted at the end of its retention period.")
 
-// downloadWindow is the period after a recorded download in which further downloads of the same document by the same
-// recipient are not recorded.
+// downloadWindow is the minimum time between recorded downloads of the same document by the same recipient.
 const downloadWindow = time.Hour
 
 // Downloaded records that a recipient has downloaded a sealed document.

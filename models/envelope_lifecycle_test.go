@@ -69,7 +69,7 @@ func TestRetention_CountsFromCompletion(t *testing.T) {
 }
 
 // TestDownloads_AreRecordedOncePerHour checks that a recipient's downloads of a document are recorded at most once per
-// hour, and that every download by an app's client is recorded.
+// hour. Every download by an app's client is recorded.
 func TestDownloads_AreRecordedOncePerHour(t *testing.T) {
 	t.Parallel()
 	e := completed(t)
@@ -243,8 +243,7 @@ func TestInvitations_AreRecorded(t *testing.T) {
 	require.Error(t, e.Reinvite(act(start), id))
 }
 
-// TestPermissions checks which tenants an app may access, which roles and second factors are valid, which accounts must
-// set up a second factor, and the fairness keys of outbox rows.
+// TestPermissions checks access by tenant, role and second factor, and the fairness keys of outbox rows.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, (&models.App{}).CheckTenant("any"))
@@ -274,7 +273,7 @@ func TestPermissions(t *testing.T) {
 	require.Equal(t, app, models.OutboxRefs{AppID: app}.FairnessKey())
 }
 
-// TestTitle_FallsBack checks that the title is the subject, or else the file name, or else a generic word.
+// TestTitle_FallsBack checks that the title is the subject, else the file name, else a generic word.
 func TestTitle_FallsBack(t *testing.T) {
 	t.Parallel()
 	e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "c"})
@@ -314,8 +313,8 @@ func TestComplete_RequiresSealedFiles(t *testing.T) {
 	assert.Len(t, e.Sealed(), 2)
 }
 
-// TestCanRestart_FromSendToEnd checks that an envelope's workflow can be restarted from the time it is sent until the
-// envelope reaches a final status.
+// TestCanRestart_FromSendToEnd checks that an envelope's workflow can be restarted only between sending and a final
+// status.
 func TestCanRestart_FromSendToEnd(t *testing.T) {
 	t.Parallel()
 	want := map[models.Status]string{"draft": "envelope_draft", "sent": "", "in_progress": "", "sealing": ""}

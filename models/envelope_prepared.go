@@ -53,8 +53,8 @@ func (e *Envelope) recordPrepared(act ActionContext, d *Document) {
 	})
 }
 
-// Prepare replaces the prepared file of an original in a draft with the prepared file in the input, if any. It also
-// replaces the previously detected fields with newly detected ones.
+// Prepare replaces the prepared file of an original in a draft with the one in the input, if any. It also replaces the
+// previously detected fields with newly detected ones.
 func (e *Envelope) Prepare(act ActionContext, id uuid.UUID, in DocumentInput, found func(*Document) ([]FieldInput, error), path func(int) string) (*Document, error) {
 	if err := e.check(ActionEditDocument); err != nil {
 		return nil, err

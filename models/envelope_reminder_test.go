@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestNextReminder_AfterTheInterval checks that a reminder is due one interval after the last invitation or reminder
-// that was sent or has permanently failed.
+// TestNextReminder_AfterTheInterval checks that a reminder is due one interval after the last settled invitation or
+// reminder.
 func TestNextReminder_AfterTheInterval(t *testing.T) {
 	t.Parallel()
 	const interval = 48 * time.Hour
@@ -65,8 +65,7 @@ func TestNextReminder_AfterTheInterval(t *testing.T) {
 	assert.Nil(t, e.ReminderAt(other, nil, interval), "the envelope is closed")
 }
 
-// TestReminders_AreCounted checks that the count includes only the signer's reminders that were sent or have
-// permanently failed.
+// TestReminders_AreCounted checks that the count includes only the signer's own settled reminders.
 func TestReminders_AreCounted(t *testing.T) {
 	t.Parallel()
 	id, at := uuid.New(), start
@@ -81,7 +80,7 @@ func TestReminders_AreCounted(t *testing.T) {
 	assert.Equal(t, 2, models.RemindersSettled(mails, id))
 }
 
-// TestGroup_IsAwaitedSince checks that a group opens when the envelope is sent or when the previous group is complete.
+// TestGroup_IsAwaitedSince checks that a group opens when the envelope is sent or the previous group is complete.
 func TestGroup_IsAwaitedSince(t *testing.T) {
 	t.Parallel()
 	assert.True(t, draft(t, nil, models.AuthNone, 1).OpenSince().IsZero())
@@ -112,7 +111,7 @@ func TestAwaitedGroup_IsTheLowest(t *testing.T) {
 	assert.Equal(t, models.SignerPending, e.Signers[1].Status)
 }
 
-// TestNextRenewal_IsOfTheOldestInvitation checks that the link from the oldest invitation is renewed first.
+// TestNextRenewal_IsOfTheOldestInvitation checks that the link of the oldest invitation is renewed first.
 func TestNextRenewal_IsOfTheOldestInvitation(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1, 2)
@@ -126,8 +125,8 @@ func TestNextRenewal_IsOfTheOldestInvitation(t *testing.T) {
 	assert.Nil(t, e.RenewLinkAt(e.Signers[0]), "there is no link to replace")
 }
 
-// TestReminderInterval_OfTheEnvelopeComesFirst checks that the envelope's interval takes precedence, and that emails to
-// a former signer do not count.
+// TestReminderInterval_OfTheEnvelopeComesFirst checks that the envelope's interval takes precedence over the tenant's,
+// and that emails to a former signer do not count.
 func TestReminderInterval_OfTheEnvelopeComesFirst(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)

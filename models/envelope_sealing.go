@@ -39,7 +39,7 @@ func (p SealingProblem) Message() string {
 	return "The documents cannot be sealed."
 }
 
-// Permanent reports whether retrying cannot succeed until an operator has fixed the cause.
+// Permanent reports whether retrying fails until an operator has fixed the cause.
 func (p SealingProblem) Permanent() bool { return p != SealingFailing }
 
 // SealingFailed records that the documents cannot be sealed. Recording the same problem again has no effect.
@@ -72,8 +72,8 @@ func (e *Envelope) AllSignedAt() time.Time {
 	return last
 }
 
-// VoidStuck closes a fully signed envelope whose documents cannot be sealed, on an operator's behalf. This requires a
-// recorded problem, because otherwise sealing may still succeed.
+// VoidStuck closes a fully signed envelope whose documents cannot be sealed, on an operator's behalf. Without a
+// recorded problem it returns an error, because sealing may still succeed.
 func (e *Envelope) VoidStuck(act ActionContext, reason string) error {
 	if err := e.check(ActionVoidStuck); err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"countersign/seal/limits"
 )
 
-// SealUse is the used part of a sealed document's capacity. Every new entry must fit together with the reserve for the
-// awaited signers, so that sealing never fails because of size.
+// SealUse is the used capacity of a sealed document. Every new entry must leave enough capacity for the awaited
+// signers, so that sealing never fails because of size.
 type SealUse struct {
 	Trail    int `json:"trail,omitempty"`    // audit trail, and attachments listed in the record, in bytes of JSON
 	Texts    int `json:"texts,omitempty"`    // entered values, in bytes of JSON
@@ -21,7 +21,7 @@ const (
 	reservedText     = 64         // bytes of JSON per field
 	reservedPictures = 128 << 10  // bytes of compressed samples
 	maxFileName      = 6 * 105    // bytes of JSON per attachment name
-	listedField      = 420        // bytes of JSON per value, without its texts
+	listedField      = 420        // bytes of JSON per value, without its text
 	listedFile       = 420        // bytes of JSON per attachment
 	listedSigner     = 1200       // bytes of JSON per signer
 	listedID         = 40         // bytes of JSON per ID in a list
@@ -32,8 +32,8 @@ const (
 	listedOrigin     = 1100 + 300 // bytes of JSON per document
 )
 
-// trailCapacity returns the remaining capacity of the seal record in bytes of JSON, after its current content and the
-// reserves of signers who have not acted.
+// trailCapacity returns the unused capacity of the seal record in bytes of JSON, excluding the reserves of signers who
+// have not acted.
 func (e *Envelope) trailCapacity() int {
 	capacity := limits.Trail - e.Used.Trail - listedRest - limits.JSON(e.TenantID) - 2*limits.JSON(Deref(e.Subject, "")) - e.awaitedTrail()
 	largest := 0
@@ -51,7 +51,7 @@ func (e *Envelope) trailCapacity() int {
 	return capacity - largest
 }
 
-// hasCapacity reports whether the seal record has capacity for the given number of events without entered texts.
+// hasCapacity reports whether the seal record has capacity for n events without entered texts.
 func (e *Envelope) hasCapacity(events int) bool { return e.trailCapacity() >= events*limits.Event }
 
 // awaitedTrail returns the reserve in the seal record for the actions of the awaited signers.
@@ -80,8 +80,7 @@ func (e *Envelope) acted() map[uuid.UUID]bool {
 	return acted
 }
 
-// awaitedTexts returns the reserve for the texts of signers who have not acted, excluding the signer with the ID
-// except.
+// awaitedTexts returns the reserve for the texts of signers who have not acted, except the signer with the given ID.
 func (e *Envelope) awaitedTexts(except uuid.UUID) int {
 	kept, acted, signers := 0, e.acted(), make(map[uuid.UUID]*Signer, len(e.Signers))
 	for _, s := range e.Signers {
@@ -95,8 +94,8 @@ func (e *Envelope) awaitedTexts(except uuid.UUID) int {
 	return kept
 }
 
-// awaitedPictures returns the reserve for the pictures of signers who have not acted, excluding the signer with the ID
-// except.
+// awaitedPictures returns the reserve for the pictures of signers who have not acted, except the signer with the given
+// ID.
 func (e *Envelope) awaitedPictures(except uuid.UUID) int {
 	waiting, acted := make(map[uuid.UUID]bool), e.acted()
 	for _, f := range e.Fields {
@@ -107,8 +106,8 @@ func (e *Envelope) awaitedPictures(except uuid.UUID) int {
 	return len(waiting) * reservedPictures
 }
 
-// optional contains the events that are rejected if the seal record has no capacity left, unless the service itself
-// causes them. It maps each event to the member that the error names.
+// optional lists the events that are rejected if the seal record has no capacity left, with the member that the error
+// names. Events that the service itself causes are always accepted.
 var optional = map[EventName]string{
 	EventDocumentAdded: "documents", EventDocumentPrepared: "documents", EventSignerAdded: "signers", EventFieldAdded: "fields", EventEnvelopeSent: "fields",
 	EventEnvelopeUpdated: "", EventSignerReplaced: "", EventCopyReplaced: "", EventSignerDelegated: "", EventLinkIssued: "", EventLinkRenewed: "",
@@ -145,7 +144,7 @@ func tooLarge(member, format string, args ...any) error {
 }
 
 // useValues adds a signer's values to the used capacity of the sealed documents, and rejects values that do not fit.
-// sizes maps the hashes of pictures to their sizes.
+// sizes contains the sizes of pictures by hash.
 func (e *Envelope) useValues(s *Signer, values []FieldValue, sizes map[string]int) error {
 	p, use, files := Problems{}, e.Used, make(map[uuid.UUID]bool)
 	for _, a := range e.Attached {

@@ -14,8 +14,8 @@ import (
 	"countersign/seal/limits"
 )
 
-// TestEnvelope_ThatCouldNotBeSealed_IsRejected checks that creating an envelope that is too large to be sealed is
-// rejected, and that the error names the member that exceeds the limit.
+// TestEnvelope_ThatCouldNotBeSealed_IsRejected checks that an envelope that is too large to be sealed is rejected, and
+// that the error names the member that exceeds the limit.
 func TestEnvelope_ThatCouldNotBeSealed_IsRejected(t *testing.T) {
 	t.Parallel()
 	app := act(start)

@@ -5,8 +5,8 @@ import "slices"
 // Status is the state of an envelope.
 type Status string
 
-// The states of an envelope. Clients see sealing as in_progress. In this state, everyone has signed, and the envelope
-// can no longer be voided by the sender or declined, and no longer expires.
+// The states of an envelope. Clients see StatusSealing as in_progress. In that state everyone has signed, and the
+// envelope can no longer expire, be voided by the sender, or be declined.
 const (
 	StatusDraft      Status = "draft"
 	StatusSent       Status = "sent"
@@ -34,8 +34,7 @@ func (s Status) Public() Status {
 	return s
 }
 
-// Terminal reports whether no transition leaves the state. Workflows also call it, and they must not iterate over a
-// map.
+// Terminal reports whether no transition leaves the state. Workflows call it, so it must not iterate over a map.
 func (s Status) Terminal() bool {
 	return slices.Contains([]Status{StatusCompleted, StatusDeclined, StatusVoided, StatusExpired, StatusDeleted}, s)
 }

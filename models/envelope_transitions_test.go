@@ -16,8 +16,8 @@ import (
 	"countersign/models"
 )
 
-// pathTo is a second copy of the transition table, derived from the interface definition. All other actions must be
-// rejected.
+// pathTo is a second copy of the transition table, derived from the interface definition. Actions that it does not
+// contain must be rejected.
 var pathTo = map[models.Status]map[models.Action]models.Status{
 	"draft": {
 		"add_document": "draft", "add_signer": "draft", "add_field": "draft", "send": "sent", "void": "voided",
@@ -181,8 +181,8 @@ func TestErrors_AreComparedByCode(t *testing.T) {
 	assert.False(t, models.IsRejection(models.Reject(models.KindUnavailable, "later", "")), "what may go away is retried")
 }
 
-// TestClosedEnvelope_RejectsByAudience checks that actions on a closed envelope are rejected. For signers, the error is
-// about the link, and for senders, it is about the envelope.
+// TestClosedEnvelope_RejectsByAudience checks that the error for an action on a closed envelope is about the link for
+// a signer, and about the envelope for a sender.
 func TestClosedEnvelope_RejectsByAudience(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
@@ -209,7 +209,7 @@ func TestClosedEnvelope_RejectsByAudience(t *testing.T) {
 	}
 }
 
-// TestLists_AreComplete checks that the lists of values used by other tests are complete and without duplicates.
+// TestLists_AreComplete checks that the lists used by other tests contain every value exactly once.
 func TestLists_AreComplete(t *testing.T) {
 	t.Parallel()
 	known := map[models.Action]bool{}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// EnteredValue is the value of a field in responses: a text, the hash of a picture, or null.
+// EnteredValue is the value of a field in responses: a string, the hash of a picture, or null.
 type EnteredValue struct {
 	Text    *string
 	Picture string // SHA-256 hash in lowercase hexadecimal
@@ -75,8 +75,8 @@ func (n NamedValues) MarshalJSON() ([]byte, error) {
 	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), nil
 }
 
-// NamedValues returns the values of all fields by name. A group of radio fields is a single entry with the chosen
-// option, and several fields with the same name are a single entry.
+// NamedValues returns the values of all fields by name. Fields with the same name share one entry. A group of radio
+// fields has one entry with the chosen option.
 func (e *Envelope) NamedValues(values []FieldValue) NamedValues {
 	entered := e.EnteredValues(values)
 	at := make(map[string]int)

@@ -28,8 +28,8 @@ const (
 	KindUnavailable                   // 503 Service Unavailable
 )
 
-// Error is the rejection of a request that the rules do not permit. Code is stable and machine-readable. Message is
-// safe to show to clients.
+// Error reports that the rules do not permit a request. Code is stable and machine-readable. Message is safe to show
+// to clients.
 type Error struct {
 	Kind    Kind
 	Code    string
@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s (%s)", e.Code, e.Message, strings.Join(names, ", "))
 }
 
-// Is reports whether target is an *Error with the same code, so that errors.Is(err, models.ErrNotFound) is true for
+// Is reports whether target is an *Error with the same code. errors.Is(err, models.ErrNotFound) is therefore true for
 // every error with that code.
 func (e *Error) Is(target error) bool {
 	t, ok := errors.AsType[*Error](target)
@@ -63,8 +63,8 @@ func Reject(kind Kind, code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// IsRejection reports whether err is an *Error of any kind other than KindUnavailable. Retrying the same request cannot
-// succeed unless the kind indicates otherwise.
+// IsRejection reports whether err is an *Error of any kind other than KindUnavailable. Retrying the same request
+// cannot succeed unless the kind indicates otherwise.
 func IsRejection(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Kind != KindUnavailable

@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestProblems_AreBounded checks that a small request with thousands of errors does not result in a large response.
+// TestProblems_AreBounded checks that the response to a small request with thousands of errors is also small.
 func TestProblems_AreBounded(t *testing.T) {
 	t.Parallel()
 	p := models.Problems{}
@@ -23,7 +23,7 @@ func TestProblems_AreBounded(t *testing.T) {
 	require.Error(t, p.Err())
 }
 
-// TestInvalidFields_SummarizesProblems checks that the message contains the first problem and the number of further
+// TestInvalidFields_SummarizesProblems checks that the message contains the first problem and the number of other
 // problems.
 func TestInvalidFields_SummarizesProblems(t *testing.T) {
 	t.Parallel()

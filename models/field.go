@@ -56,8 +56,8 @@ const (
 )
 
 // FieldInput is the input for a field. SignerRef is a signer's ID, zero-based index, or email address. Alternatively,
-// Role specifies a signer's role. If DocumentID is nil, the field belongs to the first document. If Name is empty, the
-// name is generated from the type and a number. The attribute Named is derived from Name.
+// Role specifies a signer's role. If DocumentID is nil, the field belongs to the first document. If Name is empty, a
+// name is generated from the type and a number, and the attribute Named is false.
 type FieldInput struct {
 	DocumentID   *uuid.UUID
 	SignerRef    string
@@ -234,7 +234,7 @@ const (
 )
 
 // checkSigner records a problem if the field refers to a nonexistent recipient (kind is nil) or to a recipient who
-// cannot have fields. shared reports whether several recipients have the referenced address.
+// cannot have fields. shared means that several recipients have the referenced address.
 func (in FieldInput) checkSigner(p Problems, path string, kind *RecipientKind, shared bool) {
 	member, missing := "signerId", noSuchSigner
 	if shared {
@@ -266,12 +266,12 @@ func (e *Envelope) signerIndex(in FieldInput) int {
 	return in.signerIndex(len(all), func(i int) (role, email string) { return all[i].Role, all[i].Email })
 }
 
-// sharedIndex is the result for an address that belongs to several signers.
+// sharedIndex is the index returned for an address that belongs to several signers.
 const sharedIndex = -2
 
-// signerIndex returns the index of the signer with the field's role among n signers. If the field has no role, it
+// signerIndex returns the index of the signer with the field's role among n signers. For a field without a role, it
 // resolves the reference, which is an index or an address that belongs to only one signer. The result is negative if
-// there is no such signer. of returns the role and the address of a signer.
+// there is no such signer. The function of returns a signer's role and address.
 func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int {
 	if in.Role != "" {
 		for i := range n {

@@ -168,7 +168,7 @@ func TestFieldLimits_AtTheirEdges(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// entered returns a submission of texts and images for the fields with the given numbers, in this order.
+// entered returns a submission of texts and images for the fields with the given numbers.
 func entered(e *models.Envelope, pairs ...any) models.Submission {
 	sub := models.Submission{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -185,7 +185,7 @@ func entered(e *models.Envelope, pairs ...any) models.Submission {
 }
 
 // TestSubmission_StoredValues checks that fields with the same name share a value, that known values are not
-// overwritten, and that hidden fields have no value. says is a substring of the expected error.
+// overwritten, and that hidden fields have no value.
 func TestSubmission_StoredValues(t *testing.T) {
 	t.Parallel()
 	readOnly := with(func(a *models.FieldAttributes) { a.ReadOnly = true })
@@ -240,8 +240,8 @@ func TestSubmission_StoredValues(t *testing.T) {
 	}
 }
 
-// TestSubmission_ErrorsNameFieldAndRule checks that each invalid value results in one problem, which contains the
-// sender's message if there is one, and that the error details identify the field and the rule.
+// TestSubmission_ErrorsNameFieldAndRule checks that each invalid value results in a single problem, and that the error
+// details identify the field and the rule.
 func TestSubmission_ErrorsNameFieldAndRule(t *testing.T) {
 	t.Parallel()
 	limited := with(func(a *models.FieldAttributes) { a.MaxLength = 5 })

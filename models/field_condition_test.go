@@ -128,13 +128,13 @@ func (s conditionSet) evaluate() []string {
 	return shown
 }
 
-// TestVisibleFields_DoNotDependOnOrder checks that the result for fields in any order is the same as when the fields
-// are evaluated from first to last.
+// TestVisibleFields_DoNotDependOnOrder checks that evaluating fields in any order has the same result as evaluating
+// them from first to last.
 func TestVisibleFields_DoNotDependOnOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawConditions(t)
-		for _, f := range s.fields { // a text field with the text "false" is filled, but evaluate treats it as a checkbox
+		for _, f := range s.fields { // a text field with the value "false" is filled, but evaluate treats it as a checkbox
 			if f.Type == models.FieldText && s.entered[f.ID] == "false" {
 				s.entered[f.ID] = "no"
 			}

@@ -10,7 +10,8 @@ import (
 
 // Dates as stored and displayed in fields.
 
-// isoDate is the layout of minimum and maximum dates, and of dates that have a minimum or maximum but no format.
+// isoDate is the layout of minimum and maximum dates. A date field with a minimum or maximum but no format also uses
+// it.
 const isoDate = time.DateOnly
 
 // signedDateFormat is the default pattern of signed_date fields.
@@ -72,7 +73,6 @@ next:
 	return layout.String(), nil
 }
 
-// parseDate parses a date in the given layout.
 func parseDate(text, layout string) (time.Time, bool) {
 	at, err := time.Parse(layout, strings.TrimSpace(text))
 	return at, err == nil

@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestISODay_ConvertsUnambiguousDates checks that dates in all formats are converted to ISO 8601 unless they are
-// ambiguous.
+// TestISODay_ConvertsUnambiguousDates checks that unambiguous dates in all formats are converted to ISO 8601.
 func TestISODay_ConvertsUnambiguousDates(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ text, language, want string }{
@@ -34,8 +33,8 @@ func TestISODay_ConvertsUnambiguousDates(t *testing.T) {
 	}
 }
 
-// TestDateValues_AreISO checks that the value of a date field is converted to ISO 8601 according to the language of the
-// signer's page, or is parsed in the field's own format.
+// TestDateValues_AreISO checks that a date is converted to ISO 8601 according to the field's format or, by default,
+// the language of the signer's page.
 func TestDateValues_AreISO(t *testing.T) {
 	t.Parallel()
 	ada, plain, formatted := &Signer{Status: SignerSigned, Language: "en", ConsentVersion: disclosureEdition + "-fr"}, &Field{Name: "a", Type: FieldDate}, &Field{Name: "b", Type: FieldDate}

@@ -16,7 +16,6 @@ func parseNumber(text string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(text)
 }
 
-// decimals returns the number of digits after the decimal point.
 func decimals(text string) int {
 	_, after, _ := strings.Cut(text, ".")
 	return len(after)

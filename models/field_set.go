@@ -244,7 +244,7 @@ func (s *fieldSet) checkCycles() {
 // Extended reports whether any field of the envelope has properties that the original API does not support.
 func (e *Envelope) Extended() bool { return slices.ContainsFunc(e.Fields, (*Field).Extended) }
 
-// EarlierNames returns the names of other signers' fields or groups to which the conditions of a signer's fields refer.
+// EarlierNames returns the names of other signers' fields and groups to which a signer's conditions refer.
 func (e *Envelope) EarlierNames(signer uuid.UUID) []string {
 	own := make(map[string]bool)
 	var names []string

@@ -59,8 +59,8 @@ func prefilled(text string) func(*models.FieldInput) {
 	return func(in *models.FieldInput) { in.DefaultValue = text }
 }
 
-// TestFieldAttributes_RejectMisuse checks that every attribute is rejected with its own path if it does not apply or
-// exceeds its limits, and that it is accepted otherwise.
+// TestFieldAttributes_RejectMisuse checks that an attribute that does not apply or exceeds its limits is rejected with
+// its own path.
 func TestFieldAttributes_RejectMisuse(t *testing.T) {
 	t.Parallel()
 	validation := func(v models.FieldValidation) func(*models.FieldInput) {
@@ -225,7 +225,7 @@ func TestFieldNames_AreGenerated(t *testing.T) {
 	require.ErrorContains(t, err, "is the name of another field")
 }
 
-// TestSend_ChecksFields checks that an envelope can be sent only if its fields can be signed.
+// TestSend_ChecksFields checks that an envelope whose fields cannot be signed cannot be sent.
 func TestSend_ChecksFields(t *testing.T) {
 	t.Parallel()
 	e := unfilled(t)
@@ -270,8 +270,8 @@ func TestFieldSets_NamesAndGroups(t *testing.T) {
 		require.ElementsMatch(t, c.paths, problemsOf(t, err), name)
 	}
 
-	// A generated name is not used for another field. When a draft is sent, a condition that became invalid when the
-	// signers were edited is detected.
+	// A generated name is not used for another field. Sending a draft detects a condition that became invalid when the
+	// signers were edited.
 	e := unfilled(t)
 	made, err := e.AddFields(act(start), []models.FieldInput{
 		of("A", models.FieldText, "a"), of("A", models.FieldText, ""), of("C", models.FieldText, "c", when(filled("a"))), of("C", models.FieldRadio, "", radio("g", "x"), required, with(func(a *models.FieldAttributes) { a.ReadOnly = true }), prefilled("true")),
@@ -331,7 +331,7 @@ func TestFixedGroups_CanBeSigned(t *testing.T) {
 	}
 }
 
-// TestConditionValues_ByFieldType checks the values that conditions of later signers compare, by field type.
+// TestConditionValues_ByFieldType checks the values that later signers' conditions compare, by field type.
 func TestConditionValues_ByFieldType(t *testing.T) {
 	t.Parallel()
 	field := func(typ models.FieldType, name, group, option string) *models.Field {
@@ -365,7 +365,7 @@ func TestConditionValues_ByFieldType(t *testing.T) {
 		}
 	}
 
-	// Evaluating conditions that form a cycle, which never occurs in a draft, still terminates.
+	// Evaluating conditions that form a cycle terminates, although no draft contains a cycle.
 	circle := []models.ConditionField{{ID: "a", Name: "a", Type: models.FieldText, Condition: ptr(filled("b"))}, {ID: "b", Name: "b", Type: models.FieldText, Condition: ptr(filled("a"))}}
 	require.Empty(t, models.VisibleFields(circle, map[string]string{"a": "x", "b": "x"}, nil))
 

@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestReferencesToSigners_NameExactlyOne checks that a field can reference its signer by role, ID, index or unambiguous
-// address, both in an envelope and in a request.
+// TestReferencesToSigners_NameExactlyOne checks that a field can reference its signer by role, ID, index or
+// unambiguous address.
 func TestReferencesToSigners_NameExactlyOne(t *testing.T) {
 	t.Parallel()
 	e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "me"})
@@ -80,8 +80,8 @@ func TestReferencesToSigners_NameExactlyOne(t *testing.T) {
 	}
 }
 
-// TestFieldPlaces_AreOnThePage checks that a field must be on an existing page, extend at most half a point beyond the
-// page's edge, and refer to a specific signer.
+// TestFieldPlaces_AreOnThePage checks that a field must be on an existing page, and can extend at most half a point
+// beyond the page's edge.
 func TestFieldPlaces_AreOnThePage(t *testing.T) {
 	t.Parallel()
 	good := field("0", models.FieldText)
@@ -159,8 +159,8 @@ func TestFieldPlaces_AreOnThePage(t *testing.T) {
 	require.Len(t, e.Fields, models.MaxFields)
 }
 
-// TestSharedAddress_IsRejected checks that a field that refers to an address shared by two signers is rejected, and
-// that the error states this reason.
+// TestSharedAddress_IsRejected checks that the error for a field whose address belongs to two signers states this
+// reason.
 func TestSharedAddress_IsRejected(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)

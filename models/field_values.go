@@ -181,7 +181,7 @@ func (c *valueCheck) fill(s *Signer, at time.Time, zone *time.Location) {
 	}
 }
 
-// holds reports whether the value of the entry is equivalent to text.
+// holds reports whether the entry's value is equivalent to text.
 func (v *entry) holds(text string) bool {
 	if v.field.Type.choice() {
 		checked, ok := parseCheckbox(v.text)
@@ -231,7 +231,7 @@ func (c *valueCheck) visible(earlier map[string]string) map[string]bool {
 	return VisibleFields(fields, entered, earlier)
 }
 
-// value checks the value of a visible field. It returns the text to store, and false if the field remains empty.
+// value checks the value of a visible field. It returns the value to store, and false if the field remains empty.
 func (c *valueCheck) value(v *entry) (string, bool) {
 	f := v.field
 	switch {

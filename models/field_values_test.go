@@ -38,7 +38,7 @@ func submit(e *models.Envelope, values submission) models.Submission {
 	return sub
 }
 
-// signing returns a sent envelope with the given fields in which the signer with the index i can sign next. The earlier
+// signing returns a sent envelope with the given fields. The signer with index i can sign next, because the earlier
 // signers have signed without values.
 func signing(t require.TestingT, i int, ins ...models.FieldInput) *models.Envelope {
 	e := unfilled(t)
@@ -56,8 +56,8 @@ func signing(t require.TestingT, i int, ins ...models.FieldInput) *models.Envelo
 	return e
 }
 
-// signedValues returns the signed values by field name. If several fields have the same name, one apostrophe per
-// repetition is appended to the names of the later fields.
+// signedValues returns the signed values by field name. If several fields have the same name, the name of the second
+// one is followed by one apostrophe, that of the third by two, and so on.
 func signedValues(e *models.Envelope) map[string]string {
 	out := map[string]string{}
 	for _, v := range e.Values {
@@ -245,8 +245,8 @@ func TestChoices_KeepOneOption(t *testing.T) {
 	}
 }
 
-// TestSignedValues_FollowTheRules checks that, for any submission, the stored values belong to visible fields, conform
-// to every rule, and include all required fields.
+// TestSignedValues_FollowTheRules checks that the stored values of any submission belong to visible fields, conform to
+// every rule, and include all required fields.
 func TestSignedValues_FollowTheRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

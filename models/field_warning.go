@@ -18,8 +18,8 @@ const expectedText = 10
 const sampleText = "average length of words "
 
 // Warnings returns the warnings about a field in its current position. fit returns the number of characters of a text
-// that fit legibly, and reports whether all of them do. covers indicates that the field is for a picture that would
-// cover text on the page.
+// that fit legibly, and reports whether all of them do. covers means that the field's picture would cover text on the
+// page.
 func (e *Envelope) Warnings(f *Field, fit func(f *Field, text string) (int, bool), covers bool) (out []FieldWarning) {
 	if d := e.Document(f.DocumentID); d != nil {
 		if w, h, ok := d.PageSize(f.Page); ok && f.W*f.H > w*h/4 {
@@ -37,7 +37,7 @@ func (e *Envelope) Warnings(f *Field, fit func(f *Field, text string) (int, bool
 	return out
 }
 
-// expected returns texts that should fit into the field.
+// expected returns the texts that should fit into the field.
 func (f *Field) expected(s *Signer) (texts []string) {
 	if f.Type.File() || f.Type.choice() {
 		return nil

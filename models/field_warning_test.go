@@ -8,7 +8,7 @@ import (
 	"countersign/models"
 )
 
-// TestWarnings_OfText checks that only fields that display text are measured, and with which texts.
+// TestWarnings_OfText checks which fields are measured, and with which text.
 func TestWarnings_OfText(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]models.Field{

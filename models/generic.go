@@ -24,7 +24,6 @@ func nilIfEmpty(s string) *string {
 	return &s
 }
 
-// mapSlice applies a function to each element of a list, and returns the results.
 func mapSlice[T, U any](list []T, to func(T) U) []U {
 	out := make([]U, 0, len(list))
 	for _, v := range list {

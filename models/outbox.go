@@ -24,7 +24,7 @@ const (
 	OutboxTimestamp     OutboxKind = "timestamp"       // adds the missing time-stamps
 	OutboxBulk          OutboxKind = "bulk"            // starts a bulk send, or signals that it was changed
 	OutboxNotify        OutboxKind = "notify"          // notifies the sender about the event with the row's ID
-	OutboxDigest        OutboxKind = "digest"          // sends the user identified by Key the digest of events up to the row's creation
+	OutboxDigest        OutboxKind = "digest"          // sends a digest of the events up to the row's creation to the user identified by Key
 )
 
 // OutboxRow is a message that has not been delivered to Temporal yet. Rows with the same Key are delivered in order.
@@ -68,19 +68,19 @@ type OutboxRefs struct {
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
 	// Resend is the number of a delivery's resend, or zero for the first delivery.
 	Resend int `json:"resend,omitempty"`
-	// Reminder indicates that OutboxReinvite sends a reminder with the current link.
+	// Reminder means that OutboxReinvite sends a reminder with the current link.
 	Reminder bool `json:"reminder,omitempty"`
 	// Days is the number of days left before the files are deleted, for OutboxDeletion.
 	Days int `json:"days,omitempty"`
-	// Restart indicates that the workflow is started again even if it has completed successfully.
+	// Restart means that the workflow is started again even if it has completed successfully.
 	Restart bool `json:"restart,omitempty"`
 	// Trace is the W3C traceparent of the step that wrote the row, or "" without tracing.
 	Trace string `json:"trace,omitempty"`
 }
 
-// FairnessKey returns the owner of the row's work. For a delivery, the owner is the endpoint. For an envelope sent by a
-// bulk send, it is the app's bulk sends. For all other work, it is the app. Claims from the outbox and Temporal's task
-// queues are distributed equally among the keys, so that no key waits for the backlog of another.
+// FairnessKey returns the owner of the row's work. A delivery belongs to its endpoint, an envelope of a bulk send
+// belongs to the app's bulk sends, and all other work belongs to the app. Claims from the outbox and Temporal's task
+// queues give each key an equal share, so that no key waits for the backlog of another.
 func (r OutboxRefs) FairnessKey() uuid.UUID {
 	if r.WebhookID != nil {
 		return *r.WebhookID

@@ -54,7 +54,7 @@ func RecipientKinds() []RecipientKind {
 // RecipientKindNames lists the kinds in error messages.
 var RecipientKindNames = alternatives(RecipientKinds())
 
-// rules returns the rules for a kind. An empty kind means a signer. It returns false if the kind does not exist.
+// rules returns the rules for a kind, or false if the kind does not exist. An empty kind means a signer.
 func (k RecipientKind) rules() (recipientRules, bool) {
 	k = cmp.Or(k, RecipientSigner)
 	for _, r := range recipientKinds {
@@ -121,8 +121,8 @@ func (s *Signer) resent() bool {
 	return n > 0 && s.LinkIssuedAt != nil && s.Resends[n-1].Equal(*s.LinkIssuedAt)
 }
 
-// HasOwnInvitation reports whether the current link was issued by a resend or a replacement, which sends its own
-// invitation. The invitation of the routing group then omits the signer, so that the invitation is sent only once.
+// HasOwnInvitation reports whether a resend or a replacement issued the current link and sends an invitation for it.
+// The invitations of the routing group then omit the signer, who would otherwise receive two.
 func (s *Signer) HasOwnInvitation() bool {
 	return s.resent() || s.LinkIssuedAt != nil && s.Predecessor().Until.Equal(*s.LinkIssuedAt)
 }
@@ -290,8 +290,8 @@ func (s *Signer) kindDetail(d Detail) Detail {
 	return d
 }
 
-// witnessedAddress reports whether an address belongs to the signer whom s witnesses, or to a witness of s. These must
-// be different people.
+// witnessedAddress reports whether an address belongs to a witness of s, or to the signer whom s witnesses. A witness
+// must be a different person from the signer.
 func (e *Envelope) witnessedAddress(s *Signer, email string) bool {
 	return slices.ContainsFunc(e.Signers, func(other *Signer) bool {
 		return (e.Principal(s) == other || e.Principal(other) == s) && EmailKey(other.Email) == EmailKey(email)
@@ -316,7 +316,7 @@ func (e *Envelope) OwnAction(s *Signer) string {
 	return e.RequestedAction(s)
 }
 
-// AllSign reports whether every recipient who must act signs, rather than only approving or reading.
+// AllSign reports whether every recipient who must act has to sign, rather than approve or read.
 func (e *Envelope) AllSign() bool {
 	return !slices.ContainsFunc(e.Signers, func(s *Signer) bool { return !s.rules().signs })
 }

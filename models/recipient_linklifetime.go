@@ -8,8 +8,8 @@ const LinkLifetime = 30 * 24 * time.Hour
 // RenewBefore is the time before a link's expiry at which the link is renewed if the envelope remains open longer.
 const RenewBefore = 3 * 24 * time.Hour
 
-// RenewLinkAt returns the time at which the link of an awaited signer is due for renewal. It returns nil if the link is
-// valid until the deadline, or if the sender delivers links, because the sender would not receive the new link.
+// RenewLinkAt returns the time at which the link of an awaited signer is due for renewal. It returns nil if the link
+// is valid until the deadline, or if the sender delivers links, because the signer would not receive the new link.
 func (e *Envelope) RenewLinkAt(s *Signer) *time.Time {
 	if !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkExpiresAt == nil || e.DeadlinePassed(s.LinkExpiresAt.UTC()) || !e.hasCapacity(3) {
 		return nil
@@ -22,7 +22,7 @@ func (e *Envelope) NextRenewal() *time.Time {
 	return e.firstTime(e.RenewLinkAt)
 }
 
-// firstTime calls of for each signer, and returns the earliest result, or nil if every result is nil.
+// firstTime calls the function of for each signer, and returns the earliest result, or nil if every result is nil.
 func (e *Envelope) firstTime(of func(*Signer) *time.Time) *time.Time {
 	var first *time.Time
 	for _, s := range e.Signers {
@@ -33,9 +33,8 @@ func (e *Envelope) firstTime(of func(*Signer) *time.Time) *time.Time {
 	return first
 }
 
-// issueLink issues a new link to the signer. The old link, its code and its verification are invalidated immediately.
-// The deadline is not part of the link, because the deadline can change. It is read from the envelope whenever a link
-// is used.
+// issueLink issues a new link to the signer. The old link, its code and its verification become invalid immediately.
+// The link does not contain the deadline, which can change and is read from the envelope whenever a link is used.
 func (e *Envelope) issueLink(act ActionContext, s *Signer) {
 	s.LinkID, s.LinkIssuedAt, s.LinkExpiresAt = new(act.NewID()), new(act.At), new(act.At.Add(LinkLifetime))
 	s.OTPHash, s.OTPExpiresAt, s.OTPVerifiedAt, s.OTPRequests = nil, nil, nil, nil

@@ -89,8 +89,8 @@ type Signer struct {
 
 	// ValuesHash is the valuesSha256 of the signer's signed values, or "" before signing.
 	ValuesHash string
-	// The digest of the other signers' values that were last delivered to the link, and the signers whose values it
-	// covers. After signing, the digest and the signers are the ones recorded with the signature.
+	// The digest of the other signers' values that were last shown to the link's holder, and the signers whose values
+	// it covers. After signing, these are the digest and signers recorded with the signature.
 	Shown          string
 	ShownSigners   []uuid.UUID `gorm:"serializer:json"`
 	ShownConfirmed bool        // whether the request to sign contained the digest
@@ -110,9 +110,9 @@ type SignerInput struct {
 	AllowDelegation bool
 	Kind            RecipientKind // default RecipientSigner
 	Language        string        // BCP 47; "" for the tenant's
-	Silent          bool          // whether the sender delivers the link, so that the service sends no email
+	Silent          bool          // whether the sender, rather than the service, delivers the link
 	Host            *Host         // host of an in-person signer
-	WitnessFor      string        // role of the witnessed signer, whose routing order applies if RoutingOrder is 0
+	WitnessFor      string        // role of the witnessed signer, whose routing order is used if RoutingOrder is 0
 }
 
 // maxRole is the maximum length of a role's name, in characters.
@@ -143,7 +143,6 @@ func (in SignerInput) Check(p Problems, path string) {
 	in.checkRecipient(p, path)
 }
 
-// apply copies the input to a signer.
 func (in SignerInput) apply(s *Signer) {
 	s.Name, s.Email, s.Phone, s.RoutingOrder, s.AuthMethod = in.Name, in.Email, in.Phone, in.RoutingOrder, in.AuthMethod
 	s.Role, s.AllowDelegation = in.Role, in.AllowDelegation
@@ -155,7 +154,7 @@ func (in SignerInput) apply(s *Signer) {
 	}
 }
 
-// input returns the input that would create an identical signer.
+// input returns the input that would create the same signer.
 func (s *Signer) input() SignerInput {
 	return SignerInput{
 		Name: s.Name, Email: s.Email, Phone: s.Phone, RoutingOrder: s.RoutingOrder, AuthMethod: s.AuthMethod, Role: s.Role,
@@ -193,8 +192,8 @@ func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error)
 	return s, nil
 }
 
-// mailbox returns the position of the first signer with an address, or position if there is none yet. This allows
-// people to be counted without reading their addresses.
+// mailbox returns the position of the first signer with an address, or position if there is none yet. It makes it
+// possible to count people without reading their addresses.
 func (e *Envelope) mailbox(email string, position int) int {
 	if s := find(e.Recipients(), func(s *Signer) bool { return EmailKey(s.Email) == EmailKey(email) }); s != nil {
 		return s.Mailbox

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestRoutingOrder_IsBounded checks that the routing order must be between 1 and 1000, and that only a witness may omit
-// it, because it is derived from the witnessed signer.
+// TestRoutingOrder_IsBounded checks that the routing order must be between 1 and 1000. Only a witness may omit it,
+// because a witness has the routing order of the witnessed signer.
 func TestRoutingOrder_IsBounded(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[int][2]bool{-1: {}, 0: {false, true}, 1: {true, true}, 1000: {true, true}, 1001: {}} {
@@ -23,8 +23,8 @@ func TestRoutingOrder_IsBounded(t *testing.T) {
 	}
 }
 
-// TestRecipients_OfOneGroup checks that copies are announced together with their group, that nobody can witness their
-// own signature even after a replacement, and that codes depend on the kind of recipient.
+// TestRecipients_OfOneGroup checks that copies are announced together with their group, and that nobody can witness
+// their own signature, even after a replacement.
 func TestRecipients_OfOneGroup(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t,
@@ -43,7 +43,8 @@ func TestRecipients_OfOneGroup(t *testing.T) {
 	assert.Equal(t, models.AuthEmailOTP, models.RecipientKind("another").DefaultAuthMethod())
 }
 
-// TestEmailAddresses_ValidationAndMasking checks which texts are valid email addresses, and how they are masked.
+// TestEmailAddresses_ValidationAndMasking checks which strings are valid email addresses, and how addresses are
+// masked.
 func TestEmailAddresses_ValidationAndMasking(t *testing.T) {
 	t.Parallel()
 	for address, good := range map[string]bool{

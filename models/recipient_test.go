@@ -10,7 +10,6 @@ import (
 	"countersign/models"
 )
 
-// recipient returns the input for a recipient in routing group 1.
 func recipient(i int, edit func(*models.SignerInput)) models.SignerInput {
 	in := signer(i, 1, models.AuthNone)
 	edit(&in)
@@ -89,8 +88,8 @@ func TestRecipientRules_ByKind(t *testing.T) {
 	require.Equal(t, models.AuthNone, models.RecipientInPerson.DefaultAuthMethod())
 }
 
-// TestSend_RequiresAnActiveRecipient checks that an envelope must have a recipient who acts, and that it waits for all
-// such recipients and for no others.
+// TestSend_RequiresAnActiveRecipient checks that an envelope needs a recipient who acts, and waits for all such
+// recipients and no others.
 func TestSend_RequiresAnActiveRecipient(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, kind(models.RecipientCopy)))
@@ -240,8 +239,8 @@ func TestWitnesses_FollowTheirSigner(t *testing.T) {
 	require.ErrorContains(t, d.Send(act(start), nil), "the role Tenant, which no signer has")
 }
 
-// TestInvitee_IsHostOrNobody checks that the host of an in-person signer receives the email, and that, if the sender
-// delivers the links, an email is sent only on request.
+// TestInvitee_IsHostOrNobody checks that the host of an in-person signer receives the email. If the sender delivers
+// the links, an email is sent only on request.
 func TestInvitee_IsHostOrNobody(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, func(in *models.SignerInput) { in.Kind, in.Host = models.RecipientInPerson, host("h@example.com") }),
@@ -281,8 +280,8 @@ func TestSavedSignature_NotOnAnotherDevice(t *testing.T) {
 	}
 }
 
-// TestEditSigner_ChangesKind checks that a recipient in a draft can be changed to another kind, and that the recipient
-// keeps its position.
+// TestEditSigner_ChangesKind checks that a recipient in a draft can be changed to another kind without losing its
+// position.
 func TestEditSigner_ChangesKind(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, func(*models.SignerInput) {}), recipient(1, kind(models.RecipientCopy)), recipient(2, kind(models.RecipientApprover)))

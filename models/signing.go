@@ -15,8 +15,8 @@ const (
 	OTPTries         = 3 // wrong attempts that invalidate a code
 	OTPRequestLimit  = 5 // codes per OTPRequestWindow and link
 	OTPRequestWindow = 10 * time.Minute
-	// OTPWrongLimit is the maximum number of wrong codes per link. Once it is reached, no more codes can be requested
-	// until the sender issues a new link.
+	// OTPWrongLimit is the maximum number of wrong codes per link. After that, no more codes can be requested until
+	// the sender issues a new link.
 	OTPWrongLimit = 30
 	maxDwell      = 24 * 60 * 60 * 1000
 )
@@ -27,14 +27,14 @@ type Link struct {
 }
 
 var (
-	// ErrLinkInvalid is returned for a token that has never been, or is no longer, a valid link.
+	// ErrLinkInvalid is returned for a token that is not, or is no longer, a valid link.
 	ErrLinkInvalid = Reject(KindUnauthorized, "signing_link_invalid", "This signing link is not valid.")
 	errLinkExpired = Reject(KindUnauthorized, "signing_link_expired", "This signing link has expired.")
 	errNeedsCode   = Reject(KindUnauthorized, "otp_required", "Please verify the one-time code first.")
 )
 
-// authorizeLink returns the signer of a link after checking that the link is current and that the state of the envelope
-// permits the action. After the signer has signed or declined, it returns spent.
+// authorizeLink returns the signer of a link after checking that the link is current and that the state of the
+// envelope permits the action. If the signer has already signed or declined, it returns the error spent.
 func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Error) (*Signer, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {
@@ -52,7 +52,7 @@ func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Err
 	return s, nil
 }
 
-// authorizeConfirmed is like authorizeLink, but also requires that the client is confirmed.
+// authorizeConfirmed is like authorizeLink, but also requires a confirmed client.
 func (e *Envelope) authorizeConfirmed(l Link, act ActionContext, action Action, spent *Error) (*Signer, error) {
 	s, err := e.authorizeLink(l, act.At, action, spent)
 	if err != nil {
@@ -64,7 +64,7 @@ func (e *Envelope) authorizeConfirmed(l Link, act ActionContext, action Action, 
 	return s, nil
 }
 
-// Reader checks a link for read access, and returns its signer. For a link that was already used, the error is a 410 if
+// Reader checks a link for read access, and returns its signer. The error for a link that was already used is a 410 if
 // context is set, and otherwise a 401.
 func (e *Envelope) Reader(l Link, at time.Time, context bool) (*Signer, error) {
 	spent := ErrLinkInvalid
@@ -179,7 +179,7 @@ func (e *Envelope) Consent(act ActionContext, l Link, shown Disclosure) (*Signer
 
 // ViewPage records that the signer viewed a page for dwellMs milliseconds. The first view of a page is recorded as an
 // event, and further views are counted in the signer's PageLog. delivered is the best picture of the page that was
-// delivered to the signer, or nil if there was none.
+// delivered to the signer, or nil if none was delivered.
 func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page int, dwellMs int64, delivered *Appearance) error {
 	s, err := e.authorizeLink(l, act.At, ActionViewPage, ErrLinkInvalid)
 	if err != nil {
@@ -267,7 +267,7 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 }
 
 // Decline closes the envelope because a signer declines. If a client was confirmed in a session, only that client can
-// decline. If confirmed is set, the client must be confirmed.
+// decline. If confirmed is set, an unconfirmed client cannot decline.
 func (e *Envelope) Decline(act ActionContext, l Link, reason *string, confirmed bool) (*Signer, error) {
 	s, err := e.authorizeLink(l, act.At, ActionDecline, Reject(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
 	if err != nil {

@@ -106,8 +106,8 @@ func (s *Signer) DeliveredLevels(document uuid.UUID) []int {
 	return slices.Sorted(maps.Keys(s.Pages.Delivered[document]))
 }
 
-// deliveredCount returns an upper bound on the number of pages in Delivered. If the result exceeds limits.MaxHashes, it
-// is exact.
+// deliveredCount returns the number of pages in Delivered, or an upper bound of this number that is at most
+// limits.MaxHashes.
 func (e *Envelope) deliveredCount() int {
 	pages := 0
 	for _, d := range e.Originals() {

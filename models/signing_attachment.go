@@ -13,8 +13,8 @@ const (
 	MaxAttachmentSize      = 10 << 20 // bytes per file
 	MaxAttachmentsPerField = 3
 	MaxSignerAttachments   = 20 << 20 // bytes per signer
-	// MaxEnvelopeAttachments is the maximum total size, in bytes, of the attachments of all signers. It is limited
-	// because a sealed document contains all of them.
+	// MaxEnvelopeAttachments is the maximum total size, in bytes, of the attachments of all signers. Every sealed
+	// document contains all of them.
 	MaxEnvelopeAttachments = 60 << 20
 	// UnusedAttachmentAge is the age at which an attachment that was not used in a signature is removed.
 	UnusedAttachmentAge = 24 * time.Hour
@@ -129,7 +129,7 @@ func (c *valueCheck) attachment(v *entry) bool {
 	return false
 }
 
-// recordAttachments records in the audit trail the files that a signer signs with.
+// recordAttachments records the files that a signer signs with in the audit trail.
 func (e *Envelope) recordAttachments(act ActionContext, signer uuid.UUID) {
 	for _, a := range e.Attached {
 		e.record(act, EventAttachmentAdded, signer, Detail{

@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// TestCheckAttach_Limits checks that files are accepted only for the signer's own attachment fields and within each of
-// the three limits.
+// TestCheckAttach_Limits checks that files are accepted only for the signer's own attachment fields and within the
+// limits.
 func TestCheckAttach_Limits(t *testing.T) {
 	t.Parallel()
 	e := signing(t, 0, of("A", models.FieldAttachment, "id"), of("A", models.FieldText, "text"), of("B", models.FieldAttachment, "other"), of("A", models.FieldAttachment, "more"))
@@ -69,8 +69,7 @@ func TestCheckAttach_Limits(t *testing.T) {
 	require.Nil(t, models.FindAttachment(all, uuid.New()))
 }
 
-// TestAttachmentName_HasOneExtension checks that the name ends with the extension of the file's type, which replaces
-// the original extension.
+// TestAttachmentName_HasOneExtension checks that the extension of the file's type replaces the original extension.
 func TestAttachmentName_HasOneExtension(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
@@ -140,8 +139,8 @@ func TestSign_WithAttachments(t *testing.T) {
 	}, e.Events[i].Detail)
 }
 
-// TestPrepare_ReplacesFoundContents checks that preparing a document again replaces both the prepared file and the
-// fields detected in it.
+// TestPrepare_ReplacesFoundContents checks that preparing a document again replaces the prepared file and the detected
+// fields.
 func TestPrepare_ReplacesFoundContents(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone)

@@ -21,13 +21,13 @@ func (act *ActionContext) client() []byte {
 	return sum[:]
 }
 
-// confirm records that the acting client was confirmed as the signer. session is the hash of the session to which the
-// confirmation is bound, or nil.
+// confirm records that the acting client was confirmed as the signer. session is the hash of the session that the
+// confirmation is bound to, or nil.
 func (s *Signer) confirm(act ActionContext, session []byte) {
 	s.OTPVerifiedAt, s.SessionHash, s.ConfirmedBy = new(act.At), bytes.Clone(session), act.client()
 }
 
-// Confirmed reports whether the acting client was confirmed as the signer using the current link. If no code is
+// Confirmed reports whether the acting client was confirmed as the signer through the current link. If no code is
 // required, possession of the link is sufficient.
 func (s *Signer) Confirmed(act ActionContext) bool {
 	if !s.NeedsCode() {
@@ -58,8 +58,8 @@ func (e *Envelope) ConfirmedReader(act ActionContext, l Link) (*Signer, error) {
 	return e.authorizeConfirmed(l, act, ActionRead, ErrLinkInvalid)
 }
 
-// codeResendDelay is the time that pages advise a signer to wait before requesting another code. The limit that the
-// service enforces is OTPRequestLimit.
+// codeResendDelay is the time that pages advise a signer to wait before requesting another code. The service enforces
+// only OTPRequestLimit.
 const codeResendDelay = 30 * time.Second
 
 // CodeState is the state of the link's one-time codes, as shown to the signer.

@@ -24,8 +24,8 @@ func confirmed(t *testing.T, session []byte, groups ...int) *models.Envelope {
 	return e
 }
 
-// TestConfirmation_BySessionOrClient checks that a confirmation is valid for one day in a session, and for half an hour
-// for an address and user agent, and that neither can be used in place of the other.
+// TestConfirmation_BySessionOrClient checks that a confirmation is valid for one day in a session, and for half an
+// hour for an address and user agent. Neither kind can replace the other.
 func TestConfirmation_BySessionOrClient(t *testing.T) {
 	t.Parallel()
 	with := func(at time.Time, ip, agent string, session []byte) models.ActionContext {
@@ -82,8 +82,8 @@ func TestConfirmation_BySessionOrClient(t *testing.T) {
 	assert.False(t, e.Signers[0].Confirmed(act(start)), "nobody has confirmed")
 }
 
-// TestConfirmation_EndsWithTheLink checks that a new link requires a new code, and that values shown for the old link
-// are no longer recorded.
+// TestConfirmation_EndsWithTheLink checks that a new link requires a new code, and that values shown through the old
+// link no longer count as shown.
 func TestConfirmation_EndsWithTheLink(t *testing.T) {
 	t.Parallel()
 	for _, session := range [][]byte{nil, []byte("session")} {
@@ -161,7 +161,7 @@ func TestShownDigest_CoversAllSigned(t *testing.T) {
 	values := sha256Hex(e.Fields[1].ID.String() + " " + sha256Hex("yes") + "\n")
 	assert.Equal(t, sha256Hex(`{"envelopeId":"`+e.ID.String()+`","signers":[{"signerId":"`+e.Signers[1].ID.String()+`","valuesSha256":"`+values+`"}]}`), one)
 
-	// A submission is rejected and changes nothing unless its digest covers every signature.
+	// A submission is rejected unless its digest covers every signature.
 	sub := text(e, 0, "mine")
 	for _, stale := range []string{none, sha256Hex("made up")} {
 		sub.Shown = &stale
@@ -210,7 +210,7 @@ func TestShownDigest_CoversAllSigned(t *testing.T) {
 	}
 }
 
-// TestCodeState_MatchesRejections checks that the reported code state agrees with whether requests are rejected.
+// TestCodeState_MatchesRejections checks that requests are rejected exactly when the reported code state says so.
 func TestCodeState_MatchesRejections(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)

@@ -58,7 +58,7 @@ func (e *Envelope) Preview(act ActionContext, l Link, sub Submission) (values []
 }
 
 // RecordFinished records that a page, rendered with values, was delivered to the holder of a link. It ignores pages
-// that exceed the capacity of the record, and discards pages with values other than the latest.
+// that exceed the capacity of the record, and discards earlier pages with other values.
 func (e *Envelope) RecordFinished(act ActionContext, l Link, values []FieldValue, shown string, p FinishedPage) error {
 	s, err := e.authorizeSign(act, l)
 	if err != nil {
@@ -77,8 +77,8 @@ func (e *Envelope) RecordFinished(act ActionContext, l Link, values []FieldValue
 	return nil
 }
 
-// finishedDetail adds to a signer.signed event the number of finished pages that were shown to the signer, and their
-// digest. The digest is the SHA-256 hash of "<document id> <page> <level> <hash>\n" for each page. Pages with other
+// finishedDetail adds the number of finished pages that were shown to the signer, and their digest, to a signer.signed
+// event. The digest is the SHA-256 hash of "<document id> <page> <level> <hash>\n" for each page. Pages with other
 // values are discarded.
 func (s *Signer) finishedDetail(shown string, d Detail) Detail {
 	f := s.Pages.Finished

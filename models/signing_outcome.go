@@ -55,9 +55,9 @@ func (e *Envelope) OutcomeOf(l Link, at time.Time) (LinkOutcome, error) {
 	return end, nil
 }
 
-// IsSameClient reports whether the acting client is the one that signed, declined, or was confirmed as the signer. Only
-// that client may see the receipt. If the signer needs no code, the client is recognized by its address and user agent
-// for a limited time.
+// IsSameClient reports whether the acting client is the one that signed, declined, or was confirmed as the signer.
+// Only that client may see the receipt. If the signer needs no code, the client is recognized for a limited time by
+// its address and user agent.
 func (s *Signer) IsSameClient(act ActionContext) bool {
 	if s.NeedsCode() {
 		return s.Confirmed(act)

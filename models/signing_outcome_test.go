@@ -10,8 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestOutcome_ForNewestLink checks the outcome that is shown to the holder of the latest link after that link has
-// ended.
+// TestOutcome_ForNewestLink checks the outcome that the holder of the latest link sees after that link has ended.
 func TestOutcome_ForNewestLink(t *testing.T) {
 	t.Parallel()
 	later := start.Add(time.Hour)
@@ -55,7 +54,7 @@ func TestOutcome_ForNewestLink(t *testing.T) {
 	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeSigned, At: &start, DeclinedByOther: true}, outcome(declined, 2, later))
 }
 
-// TestIsSameClient_WithinConfirmation checks that, without a code, the same client is recognized for the lifetime of a
+// TestIsSameClient_WithinConfirmation checks that a client that needed no code is recognized for the lifetime of a
 // confirmation.
 func TestIsSameClient_WithinConfirmation(t *testing.T) {
 	t.Parallel()

@@ -56,10 +56,8 @@ func hasPage(ranges [][2]int, page int) bool {
 	return slices.ContainsFunc(ranges, func(r [2]int) bool { return r[0] <= page && page <= r[1] })
 }
 
-// has reports whether the first view of a page is recorded.
 func (l PageLog) has(document uuid.UUID, page int) bool { return hasPage(l.Seen[document], page) }
 
-// count returns the number of recorded first views.
 func (l PageLog) count() int {
 	n := 0
 	for _, ranges := range l.Seen {
@@ -70,8 +68,8 @@ func (l PageLog) count() int {
 	return n
 }
 
-// logsPage reports whether a view is recorded as the first view of its page. It is not recorded if the signer's share
-// of such events is used up, or if the audit trail is full.
+// logsPage reports whether a view is recorded as the first view of its page. It is not if the signer has used up their
+// share of such events, or if the audit trail is full.
 func (e *Envelope) logsPage(s *Signer, document uuid.UUID, page int) bool {
 	return !s.Pages.has(document, page) && s.Pages.count() < max(minPageLog, maxPageLog/len(e.Signers)) && e.hasCapacity(1)
 }

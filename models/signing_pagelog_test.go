@@ -12,8 +12,8 @@ import (
 	"countersign/seal/limits"
 )
 
-// TestPageLog_DoesNotModifyTheLoadedOne checks that a page view creates a new log, so that the store can detect the
-// difference from the loaded row.
+// TestPageLog_DoesNotModifyTheLoadedOne checks that a page view creates a new log, so that the store detects the
+// change.
 func TestPageLog_DoesNotModifyTheLoadedOne(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -38,8 +38,8 @@ func TestRecordDelivery_OfAPageOnceMore_ChangesNothing(t *testing.T) {
 	require.Equal(t, reflect.ValueOf(before).Pointer(), reflect.ValueOf(s.Pages.Delivered).Pointer(), "the row need not be written")
 }
 
-// TestRecordDelivery_FullRecord_TakesNoMore checks that the number of recorded pages is limited if the documents have
-// more pages than the record can list.
+// TestRecordDelivery_FullRecord_TakesNoMore checks that the number of recorded pages is limited even if the documents
+// have more pages.
 func TestRecordDelivery_FullRecord_TakesNoMore(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -53,8 +53,8 @@ func TestRecordDelivery_FullRecord_TakesNoMore(t *testing.T) {
 	require.Len(t, e.Delivered(), limits.MaxHashes)
 }
 
-// TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder checks that each page is stored only once, in the order of
-// documents, pages and levels.
+// TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder checks that each page is stored once, ordered by document, page
+// and level.
 func TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -86,8 +86,8 @@ func TestPageViews_NotOfSealedDocuments(t *testing.T) {
 	assert.Equal(t, "validation_error", code(t, err))
 }
 
-// TestDocumentPages_Sizes checks that page sizes can be grouped into runs and restored, and that the number of
-// documents is limited.
+// TestDocumentPages_Sizes checks that grouping page sizes into runs loses no size, and that the number of documents is
+// limited.
 func TestDocumentPages_Sizes(t *testing.T) {
 	t.Parallel()
 	sizes := [][2]float64{{1, 2}, {1, 2}, {1, 3}, {4, 3}, {4, 3}, {1, 2}}

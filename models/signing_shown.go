@@ -65,13 +65,13 @@ func (e *Envelope) RecordDisplayedValues(act ActionContext, l Link) (*Signer, er
 	return s, nil
 }
 
-// ErrValuesChanged is returned if a signature does not cover the values of all signers, because another signer has
-// signed since the values were shown.
+// ErrValuesChanged is returned if another signer has signed since the values were shown, so that a signature would not
+// cover all values.
 var ErrValuesChanged = Reject(KindConflict, "values_changed",
 	"Another signer has signed since the document was displayed. Review their entries and sign again.")
 
 // recordSignedDigest records the values that were shown to s at signing. It uses the digest in the request, which must
-// cover all current values. If the request contains none, it uses the digest that was last delivered to the link.
+// cover all current values, or by default the digest that was last delivered to the link.
 func (e *Envelope) recordSignedDigest(s *Signer, named *string) error {
 	if named == nil {
 		return nil
@@ -87,8 +87,8 @@ func (e *Envelope) recordSignedDigest(s *Signer, named *string) error {
 	return nil
 }
 
-// addDisplayedDigest adds to a signer.signed event the digest that was shown to the signer, or null if it is unknown,
-// the signers whose values it covers, and whether the request contained it.
+// addDisplayedDigest adds the following to a signer.signed event: the digest that was shown to the signer (null if
+// unknown), the signers whose values it covers, and whether the request contained it.
 func (s *Signer) addDisplayedDigest(d Detail) Detail {
 	d["shown"] = nil
 	if s.Shown != "" {
@@ -102,9 +102,9 @@ func (s DisplayedValues) names() string {
 	return strings.Join(mapSlice(s.Signers, uuid.UUID.String), ",")
 }
 
-// CheckDisplayedDigests verifies the digest recorded with each signature in a chain against the preceding signatures.
-// The digest must cover the values of the listed signers, all of whom must have signed earlier. If the signer's request
-// contained the digest, it must cover all earlier signers.
+// CheckDisplayedDigests verifies the digest recorded with each signature in a chain. The digest must cover the values
+// of the listed signers, all of whom must have signed earlier. If the signer's request contained the digest, it must
+// cover all earlier signers.
 func CheckDisplayedDigests(events []Event) error {
 	var before []signerValuesHash
 	for i := range events {

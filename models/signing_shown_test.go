@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestShown_IsOrderedByID checks that the digest does not depend on the order of the signers, and that values do not
-// count as completely shown if only some of them were shown and the request contained no digest.
+// TestShown_IsOrderedByID checks that the digest does not depend on the order of the signers. It may cover only some
+// of the earlier signatures, but not if the signer's request contained it.
 func TestShown_IsOrderedByID(t *testing.T) {
 	t.Parallel()
 	last := byte(255)

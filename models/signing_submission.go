@@ -16,12 +16,12 @@ type Submission struct {
 	TimeZone  *string // such as Europe/Berlin; nil for UTC
 	// Earlier maps the names returned by EarlierNames to values.
 	Earlier map[string]string
-	// Fit returns the number of characters of a text that fit legibly into a field, and reports whether all of them do.
-	// If it is nil, any text fits.
+	// Fit returns the number of characters of a text that fit legibly into a field, and reports whether all of them
+	// do. If Fit is nil, any text fits.
 	Fit func(f *Field, text string) (length int, fits bool)
 }
 
-// FieldSubmission is the value of one field. Fields that correspond to members absent from the request are nil.
+// FieldSubmission is the value of one field. Members that the request omits are nil.
 type FieldSubmission struct {
 	FieldID uuid.UUID
 	Image   []byte
@@ -68,7 +68,7 @@ type FieldValue struct {
 
 // SavedSignature is the latest signature that a person adopted, which is offered for reuse.
 //
-// It belongs to one tenant and one authentication method, and is not offered to signers with a different method.
+// It belongs to one tenant and one authentication method, and is not offered to signers with another method.
 type SavedSignature struct {
 	AppID      uuid.UUID `gorm:"primaryKey"`
 	EmailKey   string    `gorm:"primaryKey"` // keyed hash of TenantID, AuthMethod and Email
@@ -80,7 +80,7 @@ type SavedSignature struct {
 	UpdatedAt  time.Time
 }
 
-// rememberSignature sets the signature that will be saved for the person's next envelope.
+// rememberSignature sets the signature to save for the person's next envelope.
 func (e *Envelope) rememberSignature(s *Signer, values []FieldValue, fontLabel *string, at time.Time) {
 	if !s.KeepsSignature() {
 		return

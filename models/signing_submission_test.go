@@ -120,8 +120,8 @@ func TestOmittedOptionalField_HasNoValue(t *testing.T) {
 	}
 }
 
-// TestPictureWithEmptyText_IsAccepted checks that a picture is accepted together with an empty text, which is how forms
-// send it.
+// TestPictureWithEmptyText_IsAccepted checks that a picture is accepted together with an empty text, because forms
+// submit both.
 func TestPictureWithEmptyText_IsAccepted(t *testing.T) {
 	t.Parallel()
 	e, empty := consented(t, models.FieldSignature), ""
@@ -130,8 +130,8 @@ func TestPictureWithEmptyText_IsAccepted(t *testing.T) {
 	assert.Equal(t, "png", string(e.Values[0].Image))
 }
 
-// TestEmptyRequiredField_IsReportedOnce checks that a required field submitted with an empty value is not reported as
-// missing as well.
+// TestEmptyRequiredField_IsReportedOnce checks that a required field with an empty value results in one problem, not
+// two.
 func TestEmptyRequiredField_IsReportedOnce(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -159,8 +159,8 @@ func TestFontName_IsBounded(t *testing.T) {
 	}
 }
 
-// TestSign_StoresTheFirstSignature checks that the signer's first signature, rather than another picture or text, is
-// saved for reuse, and that values are stored with the time of signing.
+// TestSign_StoresTheFirstSignature checks that the signer's first signature is saved for reuse, rather than another
+// picture or text.
 func TestSign_StoresTheFirstSignature(t *testing.T) {
 	t.Parallel()
 	e := consented(t, models.FieldInitial, models.FieldText, models.FieldSignature, models.FieldSignature)
@@ -198,7 +198,7 @@ func TestSubmittedValues(t *testing.T) {
 		optional bool
 		in       *models.FieldSubmission
 		want     string // the stored value, or "-" for none
-		problem  string // part of the rejected path, or ""
+		problem  string // substring of the rejected path, or ""
 	}{
 		{"text", models.FieldText, false, &models.FieldSubmission{Text: str("Ada")}, "Ada", ""},
 		{"text of two lines", models.FieldText, false, &models.FieldSubmission{Text: str("a\nb")}, "a\nb", ""},

@@ -63,7 +63,7 @@ func TestUsedLink_RejectsActions(t *testing.T) {
 	}
 }
 
-// TestPageViews_AreBounded checks the limits for the page number, the duration, and the number of recorded views.
+// TestPageViews_AreBounded checks the limits on the page number, the duration, and the number of recorded views.
 func TestPageViews_AreBounded(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -91,8 +91,8 @@ func TestPageViews_AreBounded(t *testing.T) {
 	assert.Equal(t, 2, e.Signers[0].PageViews)
 }
 
-// TestRepeatedPageViews_AreOneEvent checks that the first view of a page is recorded as an event, and that further
-// views are counted and recorded as a single event when the signer signs or declines.
+// TestRepeatedPageViews_AreOneEvent checks that the first view of a page is recorded as an event, and that all further
+// views are recorded as a single event when the signer signs or declines.
 func TestRepeatedPageViews_AreOneEvent(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -158,7 +158,7 @@ func TestSign_RequiresConsent(t *testing.T) {
 	assert.Equal(t, models.StatusSealing, e.Status)
 }
 
-// TestNewLink_ResetsState checks that confirmations and failed attempts with an old link do not apply to a new one.
+// TestNewLink_ResetsState checks that confirmations and failed attempts with an old link do not apply to a new link.
 func TestNewLink_ResetsState(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthEmailOTP, 1)
@@ -182,8 +182,8 @@ func TestNewLink_ResetsState(t *testing.T) {
 	require.NoError(t, err, "the window is the link's")
 }
 
-// TestLink_RequiresAnAwaitedSigner checks that no link is issued to signers who are in a later group or who have
-// already acted.
+// TestLink_RequiresAnAwaitedSigner checks that no link is issued to a signer who is in a later group or has already
+// acted.
 func TestLink_RequiresAnAwaitedSigner(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 2)
@@ -339,8 +339,8 @@ func TestRepeatedAction_IsNotRecorded(t *testing.T) {
 	assert.Equal(t, start, *e.Signers[0].ConsentAt)
 }
 
-// TestDeclineWithoutReason_HasNoReasonInEvents checks that the events for a decline contain a reason only if one was
-// given.
+// TestDeclineWithoutReason_HasNoReasonInEvents checks that events contain a reason for declining only if the signer
+// gave one.
 func TestDeclineWithoutReason_HasNoReasonInEvents(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]bool{"": false, "Not mine.": true} {

@@ -47,7 +47,7 @@ type TemplateContent struct {
 	Fields        []TemplateField   `json:"fields"`
 }
 
-// TemplateRole describes a signer of an envelope, without the actual person.
+// TemplateRole describes a signer of an envelope without naming a person.
 type TemplateRole struct {
 	Role         string     `json:"role"`
 	RoutingOrder int        `json:"routingOrder"`
@@ -152,7 +152,6 @@ func (c *TemplateContent) Check(p Problems) {
 	}
 }
 
-// role returns the role with the given name, or nil.
 func (c *TemplateContent) role(name string) *TemplateRole {
 	if i := slices.IndexFunc(c.Roles, func(r TemplateRole) bool { return r.Role == name }); i >= 0 {
 		return &c.Roles[i]
@@ -182,8 +181,8 @@ func (r TemplateRole) signer(in SignerInput) SignerInput {
 	return in
 }
 
-// Draft returns an envelope with the template's documents and a placeholder for each role's signer. It is used to apply
-// an envelope's rules to files and fields.
+// Draft returns an envelope with the template's documents and a placeholder for each role's signer. The rules for an
+// envelope can then be applied to the template.
 func (c *TemplateContent) Draft(act ActionContext, t *Template, documents []*TemplateDocument) (*Envelope, error) {
 	e, err := NewEnvelope(act, Envelope{AppID: t.AppID, TenantID: "-", CreatedBy: "-", FieldOrigin: c.FieldOrigin})
 	if err != nil {
@@ -212,8 +211,8 @@ func (c *TemplateContent) Placeholders() []SignerInput {
 	return out
 }
 
-// FieldsFor returns the input for the fields in a version with the given documents. If the document of a field was
-// replaced, the field is moved to the first document, or is dropped if it was detected in the replaced document.
+// FieldsFor returns the input for the fields in a version with the given documents. A field whose document was
+// replaced is moved to the first document, or is dropped if it was detected in the replaced document.
 func (c *TemplateContent) FieldsFor(documents []*TemplateDocument) []FieldInput {
 	var out []FieldInput
 	for _, f := range c.Fields {

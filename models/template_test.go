@@ -62,8 +62,8 @@ func leaseUse() models.TemplateUse {
 	}
 }
 
-// TestEnvelopeOfTemplate_HasValues checks that an envelope is created as described by its template, with variables
-// replaced by the supplied values.
+// TestEnvelopeOfTemplate_HasValues checks that an envelope has the content of its template, with values in place of
+// variables.
 func TestEnvelopeOfTemplate_HasValues(t *testing.T) {
 	t.Parallel()
 	template, use := lease(t), leaseUse()
@@ -100,7 +100,7 @@ func TestEnvelopeOfTemplate_HasValues(t *testing.T) {
 	assert.Equal(t, []any{"Own", "{{words}}"}, []any{*e.Subject, *e.Message})
 	assert.Nil(t, e.ExpiresAt)
 
-	// The template specifies either its own deadline or no deadline.
+	// A template can override the tenant's deadline, or specify that there is none.
 	for days, want := range map[int]*int{5: ptr(5), 0: nil} {
 		template.Content.ExpiresInDays = &days
 		e, err = template.NewEnvelope(act(start), leaseUse(), 1)
@@ -142,8 +142,8 @@ func TestUseTemplate_RejectedRequests(t *testing.T) {
 	assert.Equal(t, "plan_documents", code(t, err))
 }
 
-// TestTemplateTexts_Braces checks that braces without a variable are rejected, as are texts that would be invalid in an
-// envelope.
+// TestTemplateTexts_Braces checks that braces without a variable are rejected, and that the rules for an envelope's
+// texts apply.
 func TestTemplateTexts_Braces(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{
@@ -159,7 +159,7 @@ func TestTemplateTexts_Braces(t *testing.T) {
 	assert.Equal(t, []string{"b", "a", "c"}, c.Variables())
 }
 
-// TestTemplateRoles_AreUnique checks that the rules for signers also apply to roles, and that role names are unique.
+// TestTemplateRoles_AreUnique checks that role names are unique, and that the rules for signers also apply to roles.
 func TestTemplateRoles_AreUnique(t *testing.T) {
 	t.Parallel()
 	p := models.Problems{}
@@ -177,7 +177,8 @@ func TestTemplateRoles_AreUnique(t *testing.T) {
 	}
 }
 
-// TestNewTemplate_SetsTheRest checks that the creator specifies the name, and that the service sets the other fields.
+// TestNewTemplate_SetsTheRest checks that the creator specifies only the name, and that the service sets the other
+// fields.
 func TestNewTemplate_SetsTheRest(t *testing.T) {
 	t.Parallel()
 	for days, ok := range map[int]bool{-1: false, 0: true, 1: true, 3650: true, 3651: false} {
@@ -253,8 +254,8 @@ func TestNewEnvelope_FieldOfAnotherDocument_GoesToTheFirst(t *testing.T) {
 	}
 }
 
-// TestFieldsFor_ReplacedDocument checks that a requested field of a replaced document is moved to the first document,
-// and that a detected field is dropped.
+// TestFieldsFor_ReplacedDocument checks that a field of a replaced document is moved to the first document if it was
+// requested, and dropped if it was detected.
 func TestFieldsFor_ReplacedDocument(t *testing.T) {
 	t.Parallel()
 	kept, replaced := uuid.New(), uuid.New()

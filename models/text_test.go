@@ -12,7 +12,7 @@ import (
 // rejected.
 func TestTexts_AreBounded(t *testing.T) {
 	t.Parallel()
-	for text, good := range map[string][2]bool{ // whether it is a valid text and a valid paragraph
+	for text, good := range map[string][2]bool{ // whether each is valid as a text and as a paragraph
 		"":         {false, false},
 		"a":        {false, false},
 		"ab":       {true, true},

@@ -106,7 +106,6 @@ func (w *Webhook) SetActive(active bool) {
 	}
 }
 
-// resetFailures resets the recorded failures.
 func (w *Webhook) resetFailures() { w.FailingSince, w.LastError = nil, "" }
 
 // WebhookChange describes the changes to an endpoint. Nil fields are left unchanged.

@@ -79,8 +79,8 @@ type DeliveryOutcome struct {
 // MaxRuns is the maximum number of times that a delivery can be resent.
 const MaxRuns = 100
 
-// Record numbers an attempt and updates the status of the delivery. The status is delivered if the attempt succeeded.
-// It is failed if this was the last attempt of its run and the delivery was not resent in the meantime.
+// Record assigns a number to an attempt and updates the status of the delivery. The delivery is complete if the
+// attempt succeeded. It fails if this was the last attempt of its run and the delivery was not resent in the meantime.
 func (d *Delivery) Record(a *DeliveryAttempt, o DeliveryOutcome) {
 	d.Attempts++
 	a.Number = d.Attempts
@@ -96,8 +96,8 @@ func (d *Delivery) Record(a *DeliveryAttempt, o DeliveryOutcome) {
 	}
 }
 
-// Resend starts a new run that delivers the event to the endpoint w again. If w is nil, the endpoint was deleted. If
-// the delivery is pending, it is attempted immediately, and its previous run ends.
+// Resend starts a new run that delivers the event to the endpoint w again. A nil w means that the endpoint was
+// deleted. Resending a pending delivery ends its current run, and the next attempt is made immediately.
 func (d *Delivery) Resend(w *Webhook) error {
 	if w == nil {
 		return Reject(KindConflict, "webhook_deleted", "The endpoint was deleted.")

@@ -9,7 +9,7 @@ import (
 )
 
 // TestLateAttempt_DoesNotFailAResend checks that the last attempt of an earlier run does not fail a resent delivery,
-// and that no attempt fails a delivery that has succeeded.
+// and that no attempt fails a successful one.
 func TestLateAttempt_DoesNotFailAResend(t *testing.T) {
 	t.Parallel()
 	d := &models.Delivery{Status: models.DeliveryPending, Run: 1, RunAttempts: 2, Attempts: 7}

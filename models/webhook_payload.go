@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// WebhookPayload is the body of a webhook request. It contains the data of the original API's nested form, and the
-// members of its flat form.
+// WebhookPayload is the body of a webhook request. It contains both the nested and the flat form of the original API's
+// body.
 type WebhookPayload struct {
 	Event       EventName   `json:"event"`
 	ID          uuid.UUID   `json:"id"` // ID of the event, which consumers use for deduplication

@@ -13,8 +13,8 @@ import (
 	"countersign/models"
 )
 
-// TestWebhookBody_HasStateAfterTheEvent checks that the body contains the state immediately after the event, the signer
-// and the reason if the event has them, and the URL of the available document.
+// TestWebhookBody_HasStateAfterTheEvent checks that the body contains the state immediately after the event, and the
+// signer and reason of the event if it has any.
 func TestWebhookBody_HasStateAfterTheEvent(t *testing.T) {
 	t.Parallel()
 	body := func(e *models.Envelope, ev models.Event) (out models.WebhookPayload) {

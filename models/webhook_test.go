@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestEndpoint_IsDisabledAfterFailures checks that an endpoint is disabled if it responds that it is gone, or after
-// days without success, and that a single success resets the failures.
+// TestEndpoint_IsDisabledAfterFailures checks that an endpoint is disabled if it is gone or has failed for days, and
+// that a single success resets the failures.
 func TestEndpoint_IsDisabledAfterFailures(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -73,8 +73,8 @@ func TestPreviousSecret_SignsUntilItExpires(t *testing.T) {
 	assert.False(t, w.PreviousSigns(at))
 }
 
-// TestDelivery_Settles checks that attempts are numbered across all runs, that a delivery fails with its last attempt,
-// and that any successful attempt completes it.
+// TestDelivery_Settles checks that a delivery fails with the last attempt of its run, and that any successful attempt
+// completes it.
 func TestDelivery_Settles(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
@@ -107,8 +107,8 @@ func TestDelivery_Settles(t *testing.T) {
 	require.ErrorContains(t, d.Resend(w), "delivery_exhausted")
 }
 
-// TestGetsValues_OnRequest checks that an endpoint that requests values receives them with signatures and on
-// completion, and that other endpoints never do.
+// TestGetsValues_OnRequest checks that only an endpoint that requests values receives them, with signatures and on
+// completion.
 func TestGetsValues_OnRequest(t *testing.T) {
 	t.Parallel()
 	asked, plain := &models.Webhook{Include: []models.WebhookInclude{models.IncludeValues}}, &models.Webhook{Include: []models.WebhookInclude{"something"}}
