@@ -51,8 +51,8 @@ func (f *File) ReadContent(contents []Value, resourceDict Value, boxes []Box) (C
 	return c, nil
 }
 
-// contentData decodes content streams and joins them, separated by line feeds. whole reports whether all of the content
-// was readable. The data is valid until the next call.
+// contentData decodes content streams and joins them, separated by line feeds. It also reports whether all of the
+// content was readable. The data is valid until the next call.
 func (f *File) contentData(contents []Value, most int64) (data []byte, whole bool, err error) {
 	data, whole = f.content[:0], true
 	defer func() {

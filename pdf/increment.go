@@ -143,7 +143,7 @@ func (w *Increment) Add(v Value) Ref {
 // deflateThreshold is the size, in bytes, above which compression is worthwhile.
 const deflateThreshold = 512
 
-// Grow allocates space for the given number of further objects, of size bytes in total.
+// Grow allocates space for the given number of further objects, with the given total size in bytes.
 func (w *Increment) Grow(objects, size int) {
 	w.objects = slices.Grow(w.objects, objects)
 	if memory, ok := increments.Get().(*[]byte); ok && cap(*memory) >= len(w.buf)+size {
@@ -192,8 +192,8 @@ func (w *Increment) AddStored(d Value, data []byte) Ref {
 	return ref
 }
 
-// Finish writes the cross-reference section and the trailer. The trailer contains root, and info if it is not nil. id
-// is the second part of the file identifier.
+// Finish writes the cross-reference section and the trailer. The trailer contains root, and info if it is not nil. The
+// argument id is the second part of the file identifier.
 func (w *Increment) Finish(root Ref, info *Ref, id []byte) error {
 	t := Dict{{"Root", root.Value()}}
 	switch {

@@ -7,9 +7,9 @@ import (
 )
 
 // LinearizationProblem returns the reason why programs could read pages from a linearized file (Annex F) that differ
-// from its page tree, or "" if there is no such reason. pages lists the pages of the page tree, in order. As long as
-// the length of the file equals the length in its first object, pdf.js and Poppler start with the section after this
-// object. pdf.js reads the first page from that section, and Poppler reads all pages from the hint tables.
+// from its page tree, or "" if there is no such reason. The argument pages lists the pages of the page tree, in order.
+// As long as the length of the file equals the length in its first object, pdf.js and Poppler start with the section
+// after this object. pdf.js reads the first page from that section, and Poppler reads all pages from the hint tables.
 func (f *File) LinearizationProblem(pages []Ref) (string, error) {
 	const near = 1024 // number of bytes in which to search for the section
 	d, err := f.firstDict()
@@ -94,8 +94,8 @@ func (f *File) firstDict() (Dict, error) {
 }
 
 // hintProblem compares the pages in the page offset hint table (F.4.1) with the page tree. It ignores a table that
-// refers to objects other than pages. first is the index of the page that is displayed first. The dictionary contains
-// the object number of that page.
+// refers to objects other than pages. The argument first is the index of the page that is displayed first. The
+// dictionary contains the object number of that page.
 func (f *File) hintProblem(d Dict, pages []Ref, first int) (string, error) {
 	hints, err := d.Get("H").Array()
 	if err != nil || len(hints) < 2 || len(pages) == 1 {
@@ -205,8 +205,8 @@ func objectCounts(data []byte, pages int) ([]uint32, error) {
 	return counts, nil
 }
 
-// hintedPages returns the object numbers of the pages, in page order. The first count belongs to the page at index
-// first, whose object number is given. The objects of the other pages are numbered from 1, page by page.
+// hintedPages returns the object numbers of the pages, in page order. The first count belongs to the page with the
+// given index and object number. The objects of the other pages are numbered from 1, page by page.
 func hintedPages(counts []uint32, object, first int) []int {
 	nums := make([]int, 0, len(counts))
 	next := uint32(1)

@@ -29,10 +29,11 @@ func isOperator(word string) bool {
 // afterTokens is appended to a content stream to distinguish a complete last token from a truncated one.
 const afterTokens = " endobj "
 
-// tokens splits a content stream (7.8.2) into operands and operators. It stops when operator returns false. It writes
-// into the spare capacity of b. It calls broken where programs may continue differently. An object that is still open
-// at the end extends to the end of the content. If an array or dictionary cannot be parsed, tokens continues inside it.
-// It examines each byte only a few times. It returns no error other than the context's.
+// tokens splits a content stream (7.8.2) into operands and operators. It stops when the function operator returns
+// false, and calls the function broken where programs may continue differently. It writes into the spare capacity of b.
+// An object that is still open at the end extends to the end of the content. If an array or dictionary cannot be
+// parsed, tokens continues inside it. It examines each byte only a few times. It returns no error other than the
+// context's.
 func tokens(ctx context.Context, b []byte, operand func(Value), operator func(string) bool, inlineImage, broken func()) error {
 	end := len(b)
 	b = append(b, afterTokens...)

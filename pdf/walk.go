@@ -1,7 +1,7 @@
 package pdf
 
-// Dicts calls visit for every dictionary in v, at any depth, starting with the outer ones. repeated is the result of
-// RepeatedKey for the dictionary.
+// Dicts calls visit for every dictionary in v, at any depth, starting with the outer ones. The argument repeated of
+// visit is the result of RepeatedKey for the dictionary.
 func (v Value) Dicts(visit func(d Dict, repeated string) error) error {
 	return v.walk(visit, func(Value) {}, 0)
 }
@@ -16,7 +16,8 @@ func (v Value) Names(visit func(name string)) error {
 	}, 0)
 }
 
-// walk calls dict for every dictionary in v, and other for every value that is neither a dictionary nor an array.
+// walk calls the function dict for every dictionary in v, and the function other for every value that is neither a
+// dictionary nor an array.
 func (v Value) walk(dict func(d Dict, repeated string) error, other func(Value), depth int) error {
 	switch {
 	case depth > MaxDepth:

@@ -1,5 +1,5 @@
-// Reports words that the builder or the console displays but that are not among its texts (locales/*/builder.json,
-// console.json), and texts that are never displayed. "npm run check" runs it.
+// Reports words that the builder or the console displays although they are not in its catalog (locales/*/builder.json,
+// console.json), and messages that are never displayed. "npm run check" runs it.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
@@ -15,7 +15,7 @@ const values = new Set(["true", "+44 20 7946 0958", "Countersign", "value."]);
 const letters = (text) => /\p{L}/u.test(text);
 /** Matches a sentence, a phrase, or a word that begins like a sentence. */
 const reads = (text) => /\p{L}{2,}[,.:]? \p{L}/u.test(text) || /^\p{Lu}\p{Ll}{2,}[^\p{L}]*$/u.test(text);
-/** Other texts that match: header names and values, types of dragged data, and an internal error. */
+/** Other strings that match: header names and values, types of dragged data, and an internal error. */
 const technical = new Set(["Authorization", "Bearer ", "Files", "too long to be kept"]);
 
 const textOf = (n) => (ts.isStringLiteral(n) || ts.isNoSubstitutionTemplateLiteral(n) || ts.isTemplateHead(n) || ts.isTemplateMiddle(n) || ts.isTemplateTail(n) || ts.isJsxText(n) ? n.text : null);

@@ -13,9 +13,9 @@ import (
 var tokenPath = regexp.MustCompile(`^/sign/([A-Za-z0-9_.-]+)$`)
 
 // setPreloads adds headers for the resources that the signing page requests first, which are the signer's context and
-// the texts of the page. The browser requests them at the same time as the scripts, which saves two round trips on a
-// slow phone. A program that only reads the page, such as a mail server's scanner, requests neither of them. Therefore,
-// only a browser causes the link to be recorded as opened.
+// the page's messages. The browser requests them at the same time as the scripts, which saves two round trips on a slow
+// phone. A program that only reads the page, such as a mail server's scanner, requests neither of them. Therefore, only
+// a browser causes the link to be recorded as opened.
 func setPreloads(h http.Header, r *http.Request) {
 	m := tokenPath.FindStringSubmatch(r.URL.Path)
 	if m == nil {
@@ -28,7 +28,7 @@ func setPreloads(h http.Header, r *http.Request) {
 	}
 }
 
-// languageFiles returns the file with the texts of the pages by language. English is part of the scripts.
+// languageFiles returns the file with the messages of the pages, by language. English is part of the scripts.
 var languageFiles = sync.OnceValue(func() map[string]string {
 	out := map[string]string{"en": ""}
 	b, err := files.ReadFile("dist/manifest.json")

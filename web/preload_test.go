@@ -11,7 +11,8 @@ import (
 	"countersign/web"
 )
 
-// TestSigningPage_PreloadsWhatItRequestsFirst checks the headers that preload the signer's context and the texts.
+// TestSigningPage_PreloadsWhatItRequestsFirst checks the headers that preload the signer's context and the page's
+// messages.
 func TestSigningPage_PreloadsWhatItRequestsFirst(t *testing.T) {
 	t.Parallel()
 	links := func(path, language string) []string {

@@ -42,7 +42,7 @@ type mark struct {
 	hidden bool
 }
 
-// run interprets one content stream. use is an index in Page.Uses.
+// run interprets one content stream. The argument use is an index in Page.Uses.
 func (w *walk) run(b []byte, use int, own *resources, g state, level int) error {
 	s := &interpreter{walk: w, scanner: scanner{b: b}, use: use, resources: own, g: g, tm: identity, tlm: identity, level: level}
 	marks := len(w.marks)

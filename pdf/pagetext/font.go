@@ -283,7 +283,7 @@ func (a *face) width(code []byte) float64 {
 	return a.cidWidth / 1000
 }
 
-// code returns the code at the start of b and its length. b must not be empty.
+// code returns the code at the start of b and its length. The slice b must not be empty.
 func (a *face) code(b []byte) (int, *codeInfo) {
 	if !a.composite {
 		c := a.simple[b[0]]

@@ -16,8 +16,8 @@ func (s *interpreter) paint() error {
 	return s.paintForm(ref, Use{Form: ref, Parent: s.use, At: s.operands[0].start}, s.g, s.resources, s.level+1)
 }
 
-// paintForm paints a form XObject or counts an image. inherited contains the resources for a form that has no Resources
-// entry, as in old files.
+// paintForm paints a form XObject or counts an image. The argument inherited contains the resources for a form that has
+// no Resources entry, as in old files.
 func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited *resources, level int) error {
 	if w.active[ref] {
 		return nil
@@ -83,7 +83,7 @@ func (w *walk) value(v pdf.Value) pdf.Value {
 	return v
 }
 
-// matrix reads a matrix. It returns otherwise if v is not a matrix.
+// matrix returns v as a matrix, or the matrix otherwise if v is not a matrix.
 func matrix(f *pdf.File, v pdf.Value, otherwise pdf.Matrix) pdf.Matrix {
 	if a := array(f, v); len(a) == len(otherwise) {
 		for i := range otherwise {

@@ -8,9 +8,9 @@
 //
 // A change is one of the following: the condition of an if statement is never true, one side of && or || is omitted, <
 // is replaced with <= or similar, a named constant is replaced with its neighbor of the same type or with its half, a
-// comparison is omitted from an SQL text, or a statement is omitted. Changes in the file of accepted changes are not
-// counted. Each of them is listed with the reason why it has no relevant effect. A change is detected if a test fails
-// or hangs twice with it, and not without it. The exit status is 1 if the percentage of detected changes is below
+// comparison is omitted from an SQL statement, or a statement is omitted. Changes in the file of accepted changes are
+// not counted. Each of them is listed with the reason why it has no relevant effect. A change is detected if a test
+// fails or hangs twice with it, and not without it. The exit status is 1 if the percentage of detected changes is below
 // -goal.
 //
 // Changes are tried first with the tests of the changed package, and then with the tests of packages that use it. The
@@ -162,7 +162,7 @@ func run(ctx context.Context, o options) error {
 
 // tryAll tries the changes until the time limit, first with the tests of the changed package. Undetected changes are
 // then tried with the tests of the next package, so that a package's tests are compiled and explored only if needed.
-// tried is the number of changes that a test detected or that all packages' tests failed to detect.
+// The result tried is the number of changes that a test detected or that all packages' tests failed to detect.
 func (b *bench) tryAll(ctx context.Context, chosen []mutation, limit time.Duration) (tried int, survivors []mutation, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

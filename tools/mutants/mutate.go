@@ -348,7 +348,7 @@ func (m *mutator) statements(list []ast.Stmt) {
 
 var comparison = regexp.MustCompile(`\b([a-z_]+\.)?[a-z_]+ (=|<|>|<=|>=|<>) \?`)
 
-// sql removes a comparison from an SQL text.
+// sql removes a comparison from an SQL statement.
 func (m *mutator) sql(n *ast.BasicLit) {
 	if n.Kind != token.STRING || !types.Identical(m.info.TypeOf(n), types.Typ[types.String]) {
 		return

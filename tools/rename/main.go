@@ -88,7 +88,7 @@ var (
 )
 
 // nameRepository sets the repository in a package.json file to the module's path, which is the address from which the
-// repository is cloned. The npm registry displays it and uses it to verify where a package was built.
+// repository is cloned. The npm registry displays this address, and uses it to verify where a package was built.
 func nameRepository(text []byte, to string) []byte {
 	line := fmt.Sprintf("  \"repository\": {\"type\": \"git\", \"url\": \"git+https://%s.git\", \"directory\": \"clients/typescript\"},\n", to)
 	return npmLicense.ReplaceAll(npmRepository.ReplaceAll(text, nil), []byte("${0}"+line))

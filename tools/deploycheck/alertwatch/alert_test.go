@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// TestEvaluate checks that an alert fires after the configured time, that a missing target is detected immediately,
-// and that an alert continues to fire for the configured time.
+// TestEvaluate checks that an alert starts and stops firing after the configured times, and that a missing target is
+// detected immediately.
 func TestEvaluate(t *testing.T) {
 	t.Parallel()
 	var rows atomic.Int64

@@ -67,7 +67,7 @@ function Several({ selected, recipients, sizeOf, onChange, onDuplicate, onDelete
   );
 }
 
-/** Returns undefined for an empty text, so that the member is omitted. */
+/** Returns undefined for an empty string, so that the member is omitted. */
 const orNone = (text: string): string | undefined => text || undefined;
 
 function One({ f, fields, recipients, types, problem, sizeOf, pagesOf, onChange, onCopyToAllPages, onDuplicate, onDelete }: Props & { f: BuilderField }) {

@@ -49,7 +49,7 @@ export function SendDialog({ editor, draft, editable, contacts, fields, signingP
     setProblem("");
     if (edits.size > 0) editor.parts.editRecipients(edits).catch((e: unknown) => setProblem(errorText(e)));
   };
-  /** Saves the changes made in the dialog: the texts, the deadline, the reminders, and the language. */
+  /** Saves the changes made in the dialog: the subject and message, the deadline, the reminders, and the language. */
   const save = async () => {
     const changes = {
       ...(subject !== (draft.subject ?? "") ? { subject: subject || null } : {}), ...(message !== (draft.message ?? "") ? { message: message || null } : {}),

@@ -3,7 +3,7 @@ import type { Editor, TemplateTexts } from "./editor";
 import { FormDialog } from "./parts";
 import { t } from "./texts";
 
-/** The name and texts of a template. They are saved together with the other changes. */
+/** The name, subject and message of a template. They are saved together with the other changes. */
 export function TextsDialog({ texts, onTexts, onClose }: { texts: TemplateTexts; onTexts: (t: TemplateTexts) => void; onClose: () => void }) {
   const [form, setForm] = useState(texts);
   const set = (k: keyof TemplateTexts) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });

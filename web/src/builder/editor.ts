@@ -44,7 +44,7 @@ export interface Parts {
   removeDocument(id: string): Promise<void>;
 }
 
-/** The name and texts of a template. */
+/** The name, subject and message of a template. */
 export interface TemplateTexts { name: string; subject: string; message: string }
 
 export interface Editor {
@@ -55,7 +55,8 @@ export interface Editor {
   /** Whether there are changes that the service does not have yet. */
   readonly dirty: boolean;
   /**
-   * The texts of a template. They are undefined for a draft, because the texts of a draft are entered when it is sent.
+   * The name, subject and message of a template. They are undefined for a draft, where they are entered when it is
+   * sent.
    */
   readonly texts?: TemplateTexts;
   setTexts?(texts: TemplateTexts): void;

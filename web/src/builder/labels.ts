@@ -2,7 +2,7 @@ import type { Box } from "./geometry";
 import type { FieldType } from "./model";
 import type { PieceOfText } from "./pagetext";
 
-// Texts before a blank, and the field type that each of them suggests. The first match is used.
+// Patterns for the text before a blank, and the field type that each of them suggests. The first match is used.
 const words: [RegExp, FieldType][] = [
   [/initial|paraph|iniciales|ראשי תיבות|الأحرف الأولى/i, "initial"],
   [/sign(ed|ature)?\b|unterschrift|firma|assinatura|handtekening|podpis|imza|underskrift|توقيع|חתימ|署名/i, "signature"],

@@ -139,7 +139,7 @@ export const freshContent = (type: FieldType): Partial<FieldContent> => (type ==
 export const fieldTypes = Object.keys(kinds) as FieldType[];
 
 /**
- * Reports whether values of the type are texts that the recipient enters, so that properties such as font size and
+ * Reports whether values of the type are text that the recipient enters, so that properties such as font size and
  * length apply.
  */
 export const isWritten = (t: FieldType): boolean => ["text", "name", "email", "company", "title", "number", "date"].includes(t);

@@ -7,7 +7,7 @@ import { t, type TextKey } from "./texts";
 /** Whether this is a page of the console, which offers to sign in again when a session has ended. */
 const consolePage = () => location.pathname.startsWith("/console");
 
-/** The texts for common errors. The service describes other errors in English. */
+/** The messages for common errors. The service describes other errors in English. */
 const errorKeys: Partial<Record<string, TextKey>> = { plan_limit_reached: "planLimit", rate_limited: "tooFast", pdf_password_wrong: "passwordDoesNotOpen" };
 
 /** Returns the message for an error. */

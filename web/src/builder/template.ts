@@ -294,7 +294,7 @@ export class TemplateEditor implements Editor {
     };
   }
 
-  /** Creates a version with the roles and fields in sent. */
+  /** Creates a version with the given roles and fields. */
   private async patch(body: unknown, sent: Content, headers: Record<string, string> = {}): Promise<void> {
     let etag = "";
     this.template = await request<Template>(this.at, { method: "PATCH", body, bearer: this.bearer, headers: { "If-Match": this.etag, ...headers }, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });

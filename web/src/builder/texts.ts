@@ -1,5 +1,5 @@
 /**
- * The texts of the builder. They are loaded once, before the builder is displayed, and all modules of the builder
+ * The messages of the builder. They are loaded once, before the builder is displayed, and all modules of the builder
  * import them from here.
  */
 import english from "../../../locales/en/builder.json";

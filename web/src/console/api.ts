@@ -190,7 +190,7 @@ export function useKey(): <T>(work: (key: string) => Promise<T>) => Promise<T> {
   };
 }
 
-/** The texts for common errors. For all other errors, the service's English message is displayed. */
+/** The messages for common errors. For all other errors, the service's English message is displayed. */
 const errorKeys: Partial<Record<string, TextKey>> = {
   unauthorized: "notDoneEnded", token_expired: "notDoneEnded",
   envelope_terminal: "closedMeanwhile", envelope_sealing: "sealingMeanwhile", signer_not_awaited: "answeredMeanwhile", already_signed: "answeredMeanwhile", envelope_deadline_passed: "deadlineOver",

@@ -50,7 +50,7 @@ async function speak(wanted: Language): Promise<void> {
 }
 
 function Console() {
-  const [, setSpoken] = useState(language()); // this change causes all texts to be rendered again
+  const [, setSpoken] = useState(language()); // this change causes all text to be rendered again
   const choose = (wanted: Language) => {
     rememberLanguage(wanted);
     void speak(wanted).then(() => setSpoken(language()));

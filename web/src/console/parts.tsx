@@ -8,7 +8,7 @@ const tones: Record<string, string> = {
   completed: "good", delivered: "good", signed: "good", active: "good", declined: "bad", voided: "bad", expired: "bad", failed: "bad", failing: "bad", gone: "bad", email_refused: "bad",
 };
 
-/** The texts for the statuses, roles and kinds of the API. */
+/** The labels of the statuses, roles and kinds of the API. */
 const named: Partial<Record<string, TextKey>> = {
   draft: "statusDraft", sent: "statusSent", in_progress: "statusInProgress", sealing: "statusSealing", completed: "statusCompleted", declined: "statusDeclined", voided: "statusVoided", expired: "statusExpired",
   pending: "statusPending", delivered: "statusDelivered", signed: "statusSigned", active: "statusActive", paused: "statusPaused", failed: "statusFailed", failing: "statusFailing", gone: "statusGone",
@@ -18,24 +18,24 @@ const named: Partial<Record<string, TextKey>> = {
 };
 
 /**
- * The texts for the kinds of recipients and the identity checks. The recipient kind "viewer" is unrelated to the user
+ * The labels of the kinds of recipients and the identity checks. The recipient kind "viewer" is unrelated to the user
  * role of the same name.
  */
 const kinds: Partial<Record<string, TextKey>> = {
   signer: "kindSigner", approver: "kindApprover", viewer: "kindViewer", in_person: "kindInPerson", copy: "kindCopy", witness: "kindWitness", email_otp: "checkEmail", sms_otp: "checkSMS", none: "checkNone",
 };
 
-/** Returns the text for a kind of recipient or an identity check of the API. */
+/** Returns the label of a kind of recipient or an identity check of the API. */
 export const recipientKind = (kind: string): string => { const key = kinds[kind]; return key ? t(key) : kind.replaceAll("_", " "); };
 
 const mailKinds: Partial<Record<string, TextKey>> = {
   invitation: "mailInvitation", reminder: "mailReminder", copy_notice: "mailCopyNotice", completed: "mailCompleted", closed: "mailClosed", deletion: "mailDeletion", webhook_disabled: "mailWebhookDisabled", notice: "mailNotice",
 };
 
-/** Returns the text for a kind of email of the API. */
+/** Returns the label of a kind of email of the API. */
 export const mailKind = (kind: string): string => { const key = mailKinds[kind]; return key ? t(key) : kind.replaceAll("_", " "); };
 
-/** Returns the text for a status, role or kind of the API. Underscores in an unknown value are replaced by spaces. */
+/** Returns the label of a status, role or kind of the API. Underscores in an unknown value are replaced by spaces. */
 export const nameOf = (value: string): string => { const key = named[value]; return key ? t(key) : value.replaceAll("_", " "); };
 
 export const Badge = ({ children }: { children: string }) => <span class={`badge ${tones[children] ?? ""}`}>{nameOf(children)}</span>;
@@ -80,9 +80,9 @@ export function useBusy(): [boolean, (work: () => Promise<unknown>) => Promise<v
 type KeyedWork = (key: string) => Promise<unknown>;
 
 /**
- * A button that performs an action at the service and displays the result, which is the text returned by work, or done
- * if there is none. The name distinguishes several buttons with the same label. work receives the Idempotency-Key of
- * the action.
+ * A button that performs an action at the service and displays the result: the text returned by the function work or,
+ * if it returns none, the text in done. The name distinguishes several buttons with the same label. The function work
+ * receives the Idempotency-Key of the action.
  */
 export function ActionButton({ label, name, done, work, tone = "plain", disabled }: { label: string; name?: string; done?: string; work: KeyedWork; tone?: string; disabled?: boolean }) {
   const [busy, run] = useBusy();
@@ -109,8 +109,8 @@ export function ActionButton({ label, name, done, work, tone = "plain", disabled
 }
 
 /**
- * A dialog with a form. It closes when the work succeeds, and displays the error otherwise. work receives the
- * Idempotency-Key of the action.
+ * A dialog with a form. It closes when the work succeeds, and displays the error otherwise. The function work receives
+ * the Idempotency-Key of the action.
  */
 export function FormDialog({ title, label, tone = "", work, other, onClose, children }: { title: string; label: string; tone?: string; work: KeyedWork; /** An alternative action on the entered values. */ other?: { label: string; work: KeyedWork }; onClose: () => void; children: ComponentChildren }) {
   const [problem, setProblem] = useState("");

@@ -1,5 +1,5 @@
 /**
- * The texts of the console. They are loaded before the console is displayed, and all its modules read them when they
+ * The messages of the console. They are loaded before the console is displayed, and all its modules read them when they
  * render.
  */
 import type { ComponentChildren } from "preact";
@@ -10,7 +10,9 @@ export type TextKey = keyof typeof english;
 
 export const { load: loadTexts, language, locale, t, listed, numeral, percent } = catalogue<TextKey>(english, import.meta.glob(["../../../locales/*/console.json", "!../../../locales/en/*"], { import: "default" }));
 
-/** Returns a text whose placeholders are replaced by elements, such as links. n selects the plural form. */
+/**
+ * Returns a message whose placeholders are replaced by elements, such as links. The number n selects the plural form.
+ */
 export function rich(key: TextKey, values: Record<string, ComponentChildren>, n?: number): ComponentChildren[] {
   return t(key, n === undefined ? {} : { n }).split(/\{(\w+)\}/).map((part, i) => (i % 2 ? values[part] : part));
 }

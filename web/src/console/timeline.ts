@@ -49,7 +49,10 @@ function actorName(e: Named, app: string, actor: string, at: string): string {
   return recipientName(e, id, at) || t("aRecipient");
 }
 
-/** Returns an event as a sentence, such as "Bob Hill opened the envelope". app is the name of the application. */
+/**
+ * Returns an event as a sentence, such as "Bob Hill opened the envelope". The argument app is the name of the
+ * application.
+ */
 export function sentenceOf(e: Named, app: string, x: Activity): string {
   const at = x.timestamp;
   const values: Record<string, string | number> = {

@@ -10,7 +10,10 @@ export class Client {
   private session: string | null = null;
   private pictures = new Map<string, Promise<string>>();
 
-  /** keep is the storage key under which the session token survives a reload, or null to keep it only in memory. */
+  /**
+   * The argument keep is the storage key under which the session token survives a reload, or null to keep it only in
+   * memory.
+   */
   constructor(token: string, private readonly keep: string | null) {
     this.base = `/v1/signing/${encodeURIComponent(token)}`;
     try {

@@ -8,9 +8,9 @@ export interface Condition { all?: Clause[]; any?: Clause[] }
 interface ConditionField { id: string; name?: string; type: string; group?: string; option?: string; condition?: Condition | null }
 
 /**
- * Returns the IDs of the visible fields of one signer. entered maps field IDs to values: text, "true" for a checked box
- * or option, or any nonempty string for an image or file. earlier maps field names to the values of earlier signers. A
- * hidden field counts as empty.
+ * Returns the IDs of the visible fields of one signer. The map entered contains values by field ID: text, "true" for a
+ * checked box or option, or any nonempty string for an image or file. The map earlier contains the values of earlier
+ * signers by field name. A hidden field counts as empty.
  */
 export function visibleFields(fields: readonly ConditionField[], entered: Readonly<Record<string, string>>, earlier: Readonly<Record<string, string>>): Set<string> {
   const byName = new Map<string, ConditionField[]>();

@@ -4,14 +4,14 @@ import type { Client } from "./client";
 import type { Refusals } from "./formats";
 import { isFixed, isWritten, type Field, type Values } from "./model";
 
-/** The pause in typing after which the service checks the texts, in milliseconds. */
+/** The pause in typing after which the service checks the text, in milliseconds. */
 const pause = 500;
-/** The maximum number of texts to check in one request, because the size of the body is limited. */
+/** The maximum number of values to check in one request, because the size of the body is limited. */
 const mostChecks = 5;
 
 /**
- * Checks with the service, while the signer types, which texts would be illegibly small when sealed, and rejects these
- * texts.
+ * Checks with the service, while the signer types, whether text would be illegibly small when sealed, and rejects such
+ * text.
  */
 export function useFitCheck(client: Client, fields: readonly Field[] | null, values: Values, t: Translate, refuse: (misfits: Refusals) => void): void {
   const checked = useRef(new Map<string, string>());

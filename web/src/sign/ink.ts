@@ -24,8 +24,8 @@ export function typefacesFor(text: string): readonly Typeface[] {
 }
 
 /**
- * Reports whether the browser can draw every letter of a text. A browser draws the same empty box for every letter that
- * it cannot draw.
+ * Reports whether the browser can draw every letter of a string. A browser draws the same empty box for every letter
+ * that it cannot draw.
  */
 export function hasLetters(text: string, face: Typeface): boolean {
   const canvas = document.createElement("canvas");
@@ -63,7 +63,7 @@ export async function drawTypedText(text: string, face: Typeface): Promise<strin
   return cropToInk(canvas);
 }
 
-/** Splits a text at the space nearest to its middle. */
+/** Splits a string at the space nearest to its middle. */
 function splitInTwo(words: string): string[] {
   const spaces = [...words.matchAll(/\s+/g)].map((m) => m.index);
   if (spaces.length === 0) return [words];

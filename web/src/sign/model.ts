@@ -265,7 +265,7 @@ export function unreadPages(context: Context, read: ReadonlySet<string>): { doc:
   return out;
 }
 
-/** Returns the first field in among that follows the named field, or the first field in among if none follows. */
+/** Returns the first of the given fields that follows the named field, or the first of them if none follows. */
 export function nextField(all: readonly Field[], among: readonly Field[], after: string | null): Field | undefined {
   const at = all.findIndex((f) => f.id === after);
   return among.find((f) => all.indexOf(f) > at) ?? among[0];

@@ -56,7 +56,7 @@ export class PageViewReporter {
     }
   }
 
-  /** Reports the remaining views, and waits for at most limit milliseconds. */
+  /** Reports the remaining views, and waits for at most the given number of milliseconds. */
   async finish(limit: number): Promise<void> {
     this.see(new Set());
     await Promise.race([this.sending ?? Promise.resolve(), new Promise((done) => setTimeout(done, limit))]);

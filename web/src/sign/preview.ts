@@ -13,7 +13,7 @@ export class PreviewClient extends Client {
   private sender: { logo: string | null } | null = null;
   private readonly at: string;
 
-  /** bearer is the token of the sender's console session. */
+  /** The argument bearer is the token of the sender's console session. */
   constructor(private readonly envelope: string, signer: string, private readonly bearer: string) {
     super("", null);
     this.at = `/v1/console/envelopes/${encodeURIComponent(envelope)}/signers/${encodeURIComponent(signer)}/preview`;

@@ -9,7 +9,7 @@ export interface Host { name: string }
 /** The signature that a witness confirms. The name is null until the witness is verified. */
 export interface Witnessed { signerId: string; role: string; name: string | null; signedAt: string | null }
 
-/** The texts for an approver or viewer, which replace the texts for a signer. */
+/** The messages for an approver or viewer, which replace the messages for a signer. */
 const instead: Partial<Record<RecipientKind, Partial<Record<Key, Key>>>> = {
   approver: {
     asksYou: "asksApprove", sign: "approve", review: "stepApprove", stepSign: "stepApprove", stepFill: "stepRead", agreeBySigning: "agreeByApproving",
@@ -23,5 +23,5 @@ const instead: Partial<Record<RecipientKind, Partial<Record<Key, Key>>>> = {
   },
 };
 
-/** Returns the key of the text for a recipient of this kind. */
+/** Returns the key of the message for a recipient of this kind. */
 export const textFor = (kind: RecipientKind | undefined, key: Key): Key => (kind && instead[kind]?.[key]) ?? key;

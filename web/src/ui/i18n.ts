@@ -75,7 +75,8 @@ export function setDocumentLanguage(language: Language): void {
 }
 
 /**
- * Returns a function that fills in a language's texts. Inserted values are not changed, even if they contain braces.
+ * Returns a function that returns a language's messages with inserted values. The values are not changed, even if they
+ * contain braces.
  */
 export function translator<K extends string>(words: Record<K, Text>, language: string): (key: K, values?: Record<string, string | number>) => string {
   const rules = new Intl.PluralRules(language);

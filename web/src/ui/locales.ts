@@ -1,10 +1,10 @@
 import names from "../../../locales/languages.json";
 import pages from "../../../locales/en/pages.json";
 
-/** A text, or its plural forms by CLDR category. */
+/** A message, or its plural forms by CLDR category. */
 export type Text = string | Partial<Record<Intl.LDMLPluralRule, string>>;
 export type Key = keyof typeof pages;
-/** All texts of the pages in one language. English is the reference. */
+/** All messages of the pages in one language. English is the reference. */
 export type Words = Record<Key, Text>;
 
 /** The names of the languages, each in its own language. */
@@ -14,10 +14,10 @@ export type Language = keyof typeof names;
 export const english: Words = pages;
 
 // There is one file for each language, which is loaded on demand. A test of package locales checks that each file
-// contains every text.
+// contains every message.
 const files = import.meta.glob(["../../../locales/*/pages.json", "!../../../locales/en/*"], { import: "default" }) as Record<string, () => Promise<Words>>;
 
-/** Loads the texts of the pages. Throws an error if the file cannot be loaded. */
+/** Loads the messages of the pages. Throws an error if the file cannot be loaded. */
 export async function loadPages(language: Language): Promise<Words> {
   return await files[`../../../locales/${language}/pages.json`]?.() ?? english;
 }

@@ -1,17 +1,17 @@
 import { rightToLeft, translator, type Language } from "./i18n";
 import type { Text } from "./locales";
 
-/** The texts of one part of the pages, with one file for each language, and the related formatting functions. */
+/** The messages of one part of the pages, with one file for each language, and the related formatting functions. */
 interface Catalogue<K extends string> {
-  /** Loads the texts of a language. Returns that language, or English if the texts cannot be loaded. */
+  /** Loads the messages of a language. Returns that language, or English if the messages cannot be loaded. */
   load: (wanted: Language) => Promise<Language>;
   /** Returns the most recently loaded language. */
   language: () => Language;
   /** Returns the BCP 47 tag for dates and numbers. It includes the browser's region if the language is the same. */
   locale: () => string;
-  /** Returns a text in the loaded language. */
+  /** Returns a message in the loaded language. */
   t: (key: K, values?: Record<string, string | number>) => string;
-  /** Joins several texts into a list in the language's style. */
+  /** Joins several strings into a list in the language's style. */
   listed: (parts: readonly string[]) => string;
   numeral: (n: number) => string;
   percent: (share: number) => string;
@@ -19,7 +19,7 @@ interface Catalogue<K extends string> {
 
 /**
  * Returns a catalog. The parameter files contains functions that load a language's file, by path. English is built in,
- * and texts that are missing in a language are displayed in English.
+ * and messages that are missing in a language are displayed in English.
  */
 export function catalogue<K extends string>(english: Record<K, Text>, files: Record<string, () => Promise<unknown>>): Catalogue<K> {
   let language: Language = "en";

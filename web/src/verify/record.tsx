@@ -3,7 +3,7 @@ import { hasText, type VerifyKey, type VerifyTranslate } from "./words";
 
 interface Shown { record: SealRecord; say: VerifyTranslate; when: (s: string) => string }
 
-/** Returns the key of the text for a finding, value or event, or null if there is none. */
+/** Returns the key of the message for a finding, value or event, or null if there is none. */
 const known = (key: string): VerifyKey | null => (hasText(key) ? key : null);
 
 /** The facts about the document from its verified record. */
@@ -35,8 +35,8 @@ function identified(s: RecordSigner, say: VerifyTranslate): string {
 const answer = (s: RecordSigner | undefined): "approver" | "viewer" | null => (s?.kind === "approver" || s?.kind === "viewer" ? s.kind : null);
 
 /**
- * Returns the key of the text for an event of a recipient who does not sign, if the text differs from the text for a
- * signer.
+ * Returns the key of the message for an event of a recipient who does not sign, or null if the message is the same as
+ * for a signer.
  */
 function answered(event: string, s: RecordSigner | undefined): VerifyKey | null {
   const kind = answer(s);

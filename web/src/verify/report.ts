@@ -9,8 +9,9 @@ export interface RecordSigner { id: string; name: string; email: string; authMet
   /** Whether the service displayed pages of this document to the signer as images. */
   pagesShown: boolean;
   /**
-   * kind is the kind of a recipient other than an ordinary signer. For in_person, host is the person who received the
-   * link and handed over the device. witnessFor is the ID of the signer whose signature was witnessed.
+   * The member kind specifies the kind of a recipient other than an ordinary signer. For in_person, host is the person
+   * who received the link and handed over the device. The member witnessFor is the ID of the signer whose signature was
+   * witnessed.
    */
   kind?: "approver" | "viewer" | "in_person"; host?: { name: string; email: string }; witnessFor?: string;
 }

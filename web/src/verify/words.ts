@@ -6,10 +6,10 @@ export type VerifyTranslate = (key: VerifyKey, values?: Record<string, string | 
 
 const files = import.meta.glob(["../../../locales/*/verification.json", "!../../../locales/en/*"], { import: "default" }) as Record<string, () => Promise<typeof english>>;
 
-/** Reports whether the page has a text with this key. */
+/** Reports whether the page has a message with this key. */
 export const hasText = (key: string): key is VerifyKey => key in english;
 
-/** Returns the page's texts in a language, or in English if they cannot be loaded. */
+/** Returns the page's messages in a language, or in English if they cannot be loaded. */
 export async function loadTexts(language: Language): Promise<VerifyTranslate> {
   let all = english;
   try {
@@ -20,7 +20,7 @@ export async function loadTexts(language: Language): Promise<VerifyTranslate> {
   return translator<VerifyKey>(all, language);
 }
 
-/** The text for the code of each finding. A code that is not listed here is described by its check and result. */
+/** The message for the code of each finding. A code that is not listed here is described by its check and result. */
 export const findingTexts: Record<string, VerifyKey> = {
   "structure.readable": "readable", "structure.not_pdf": "notPDF", "structure.damaged": "damaged",
   "signature.none": "noSeal", "signature.remains": "sealRemains", "signature.does_not_fit": "sealRemains", "signature.rewritten": "rewrittenText", "signature.rewritten_unknown": "sealRemains", "signature.several": "sealSeveral",
