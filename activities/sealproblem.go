@@ -77,7 +77,7 @@ func (a *Activities) sealingFailed(ctx context.Context, e *models.Envelope, err 
 func (a *Activities) notifySealingStuck(ctx context.Context, e *models.Envelope, problem models.SealingProblem) {
 	v, err := a.mailSettingsFor(ctx, e.AppID, e.TenantID)
 	if err == nil {
-		err = a.notifyTenant(ctx, e, v, uuid.Nil, templates.Notice{Kind: templates.NoticeStuck, ReasonText: problem.Message(), At: e.AllSignedAt()}, string(problem))
+		err = a.notifyTenant(ctx, e, v, uuid.Nil, templates.Notice{Kind: templates.NoticeStuck, Cause: string(problem), At: e.AllSignedAt()}, string(problem))
 	}
 	if err != nil {
 		slog.WarnContext(ctx, "tenant not notified of the sealing problem", "envelope", e.ID, "error", err)

@@ -44,15 +44,16 @@ const (
 )
 
 type envelopeProblemView struct {
-	EnvelopeID  uuid.UUID     `json:"envelopeId"`
-	TenantID    string        `json:"tenantId"`
-	Subject     *string       `json:"subject"`
-	Status      models.Status `json:"status"`
-	Problem     string        `json:"problem"`
-	Since       *time.Time    `json:"since"`
-	Detail      string        `json:"detail"`
-	Workflow    string        `json:"workflow"`
-	WorkflowURL *string       `json:"workflowUrl"`
+	EnvelopeID  uuid.UUID              `json:"envelopeId"`
+	TenantID    string                 `json:"tenantId"`
+	Subject     *string                `json:"subject"`
+	Status      models.Status          `json:"status"`
+	Problem     string                 `json:"problem"`
+	Since       *time.Time             `json:"since"`
+	Code        *models.SealingProblem `json:"code"`
+	Detail      string                 `json:"detail"`
+	Workflow    string                 `json:"workflow"`
+	WorkflowURL *string                `json:"workflowUrl"`
 }
 
 type mailProblemView struct {
@@ -163,7 +164,7 @@ func (s *envelopeHandler) viewEnvelopeProblem(e store.EnvelopeProblem, workflow 
 	}
 	switch {
 	case e.SealingProblem != nil:
-		v.Problem, v.Detail = problemSealingFailed, e.SealingProblem.Message()
+		v.Problem, v.Code, v.Detail = problemSealingFailed, e.SealingProblem, e.SealingProblem.Message()
 	case e.Status == models.StatusSealing:
 		v.Problem = problemSealing
 	}

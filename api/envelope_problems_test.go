@@ -80,7 +80,8 @@ func TestProblems(t *testing.T) {
 			require.Equal(t, "https://temporal.example.com/workflows/envelope%2F"+overdue, found[overdue]["workflowUrl"])
 			require.Nil(t, found[lost]["workflowUrl"], "there is no workflow to link to")
 			require.Equal(t, []any{"sealing", "running", "in_progress"}, values(&answer{body: found[sealing]}, "problem", "workflow", "status"))
-			require.Equal(t, []any{"sealing_failed", "missing", "An uploaded document is missing from the file store."}, values(&answer{body: found[broken]}, "problem", "workflow", "detail"))
+			require.Equal(t, []any{"sealing_failed", "missing", "original_missing", "An uploaded document is missing from the file store."}, values(&answer{body: found[broken]}, "problem", "workflow", "code", "detail"))
+			require.Nil(t, found[sealing]["code"], "the cause is not known")
 
 			workflows.fail = errors.New("down")
 			found = problems(s.client(t), "envelopes", "envelopeId")

@@ -128,6 +128,7 @@ func (d Notice) Render() (Content, error) {
 	l := p.letter(Look{}, "", "")
 	l.Brand = brand(d.SenderName)
 	var subject, text, last string
+	reason := d.ReasonText
 	switch d.Kind {
 	case NoticeDeclined:
 		subject, l.Heading, text, last = p.DeclinedSubject, p.DeclinedHeading, p.DeclinedBy, p.LinksEnded
@@ -143,13 +144,14 @@ func (d Notice) Render() (Content, error) {
 		subject, l.Heading, text, last = p.DelegatedSubject, p.DelegatedHeading, p.Delegated, p.DelegatedNote
 	case NoticeStuck:
 		subject, l.Heading, text, last = p.StuckSubject, p.StuckHeading, p.Stuck, p.StuckNote
+		reason = p.StuckCauses[d.Cause]
 	default:
 		return Content{}, fmt.Errorf("mail template: unknown kind %q", d.Kind)
 	}
 	l.Subject = p.about(subject, what)
 	said := fill(text, asStrong("name", by), asStrong("address", line(d.ByAddress, maxSubject)), asStrong("document", what), as("time", p.moment(d.At)))
 	l.Preheader = p.text(said)
-	l.Blocks = []block{paragraph(said...), quoted(p.Reason, d.ReasonText), paragraph(plain(last)), p.console(d.ConsoleURL)}
+	l.Blocks = []block{paragraph(said...), quoted(p.Reason, reason), paragraph(plain(last)), p.console(d.ConsoleURL)}
 	return l.render()
 }
 

@@ -80,6 +80,7 @@ type phrases struct {
 	BouncedNote, BouncedNoteOther                              string
 	StuckSubject, StuckHeading                                 string
 	Stuck, StuckNote                                           string
+	StuckCauses                                                map[string]string // by the code of the sealing problem
 	HookHeading, HookPreheader                                 string
 	Hook, HookNote                                             string
 	HookEndpoint, HookSince                                    string

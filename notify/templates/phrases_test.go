@@ -31,6 +31,29 @@ func TestEveryPhraseIsThere(t *testing.T) {
 	}
 }
 
+// TestEverySealingProblemHasACause checks that a notice explains each sealing problem in its own language.
+func TestEverySealingProblemHasACause(t *testing.T) {
+	t.Parallel()
+	for tag, p := range languages {
+		texts := map[string]bool{}
+		for _, problem := range []models.SealingProblem{
+			models.SealingOriginalMissing, models.SealingOriginalChanged, models.SealingRejected, models.SealingChainBroken, models.SealingFailing,
+		} {
+			cause := p.StuckCauses[string(problem)]
+			mail, err := Notice{Language: tag, Subject: "Lease", Kind: NoticeStuck, Cause: string(problem), At: time.Now()}.Render()
+			require.NoError(t, err)
+			require.NotEmpty(t, cause, "%s %s", tag, problem)
+			require.Contains(t, strings.Join(strings.Fields(mail.Text), " "), cause, tag)
+			if tag != "en" {
+				require.NotEqual(t, languages["en"].StuckCauses[string(problem)], cause, tag)
+			}
+			texts[cause] = true
+		}
+		require.Len(t, texts, 5, tag)
+		require.Len(t, p.StuckCauses, 5, tag)
+	}
+}
+
 func TestTimesByLanguage(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 5, 8, 15, 0, 0, time.FixedZone("", 3600))
@@ -133,7 +156,7 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 			"notice-declined":  Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeDeclined, ByName: "Ada", ReasonText: "Clause 4.", At: at, ConsoleURL: "https://sign.example.com/console"},
 			"notice-delegated": Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeDelegated, ByName: "Ada", ByAddress: "bob@example.com", ReasonText: "On leave", At: at, ConsoleURL: "https://sign.example.com/console"},
 			"notice-bounced":   Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeBounced, ByName: "Ada", ByAddress: "ada@example.com", ReasonText: "550 no such user", At: at, ConsoleURL: "https://sign.example.com/console"},
-			"notice-stuck":     Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeStuck, At: at, ConsoleURL: "https://sign.example.com/console"},
+			"notice-stuck":     Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeStuck, Cause: string(models.SealingOriginalMissing), At: at, ConsoleURL: "https://sign.example.com/console"},
 			"notify-completed": notification(NotificationCompleted),
 			"notify-declined":  notification(NotificationDeclined),
 			"notify-expired":   notification(NotificationExpired),

@@ -145,6 +145,7 @@ type Notice struct {
 	ByAddress  string  // address that could not be reached, or of the person delegated to
 	ByRequest  Request // the request to that person
 	ReasonText string  // the signer's reason, or the mail server's (optional)
+	Cause      string  // code of the sealing problem, for NoticeStuck (optional)
 	At         time.Time
 	ConsoleURL string
 }

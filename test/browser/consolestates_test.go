@@ -94,7 +94,7 @@ func newConsoleStates(t *testing.T) *consoleStates {
 			signers = append(signers, signer)
 		}
 		e["signers"] = signers
-		e["sealingProblem"] = object{"code": "source_missing", "message": "An uploaded document is missing from the file store.", "since": now.Add(-time.Hour).Format(time.RFC3339)}
+		e["sealingProblem"] = object{"code": "original_missing", "message": "An uploaded document is missing from the file store.", "since": now.Add(-time.Hour).Format(time.RFC3339)}
 	})
 	like("completed", "sealing-problem", func(e object) {
 		e["status"], e["completedAt"] = "completed", now.Format(time.RFC3339)
@@ -227,6 +227,9 @@ func TestConsoleStates(t *testing.T) {
 			if name == "completed" {
 				b.see(say("copyWasSent"))
 			}
+			if name == "sealing-problem" { // the cause is in the user's language
+				b.see(say("sealingOriginalMissing"))
+			}
 			voids := fmt.Sprintf(`%s !== undefined`, sectionButton("main button", say("voidEnvelope")))
 			require.Equal(b.t, name == "sent" || name == "viewed" || name == "partial" || name == "bounced", eval[bool](b.tab, voids), name)
 			b.fits(name)
@@ -245,6 +248,7 @@ func TestConsoleStates(t *testing.T) {
 		b.answers("/v1/console/problems", http.StatusOK, problemsShown)
 		b.loads("problems")
 		b.see("550 5.1.1 no such mailbox")
+		b.see(say("sealingOriginalMissing"))
 		b.fits("problems")
 		b.loads("account/notifications")
 		b.until(`document.querySelector("#notifications + *") !== null && document.activeElement?.id === "notifications"`)

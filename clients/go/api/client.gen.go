@@ -3326,7 +3326,10 @@ type EnvelopePage struct {
 
 // EnvelopeProblem An envelope that is waiting for the service, not for a person.
 type EnvelopeProblem struct {
-	// Detail Why the documents cannot be sealed. Empty if unknown.
+	// Code Why the documents cannot be sealed. Null if unknown.
+	Code *SealingProblemCode `json:"code"`
+
+	// Detail Why the documents cannot be sealed. Empty if unknown. The text may change; programs should use `code`.
 	Detail string `json:"detail"`
 
 	// EnvelopeID ID of the envelope.
@@ -4294,7 +4297,7 @@ type Role string
 
 // SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope stays `in_progress`, and sealing is retried. The operator can close the envelope.
 type SealingProblem struct {
-	// Code Why sealing is failing.
+	// Code Why the documents cannot be sealed.
 	Code SealingProblemCode `json:"code"`
 
 	// Message Explanation for people. The text may change; programs should use `code`.
@@ -4304,7 +4307,7 @@ type SealingProblem struct {
 	Since time.Time `json:"since"`
 }
 
-// SealingProblemCode Why sealing is failing.
+// SealingProblemCode Why the documents cannot be sealed.
 type SealingProblemCode string
 
 // SecretRequest A new secret of a webhook.

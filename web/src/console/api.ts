@@ -44,6 +44,8 @@ export interface Delivery {
   webhookUrl?: string; envelopeSubject?: string;
 }
 export interface Attempt { number: number; at: string; status: number | null; latencyMs: number; error: string; body: string }
+export type SealingCode = "original_missing" | "original_changed" | "document_refused" | "audit_chain_broken" | "sealing_failing";
+export interface Sealing { code: SealingCode; message: string; since: string }
 export interface Envelope {
   id: string; tenantId: string; status: string; subject: string | null; createdBy: string; createdAt: string; expiresAt: string | null; completedAt: string | null;
   labels?: string[]; externalId?: string; message?: string; reminderHours?: number;
@@ -53,7 +55,7 @@ export interface Envelope {
   users: { id: string; name: string }[];
   /** The newest event. It is included only in lists, and is null for an archived envelope. */
   lastActivity?: Activity | null;
-  sealingProblem?: { code: string; message: string; since: string };
+  sealingProblem?: Sealing;
   signers: Signer[]; copies?: CopyRecipient[]; documents: Document[]; fields: Field[]; auditLog: Event[]; mails?: Mail[]; deliveries?: Delivery[]; undelivered?: string[];
 }
 export interface User { id: string; email: string; name: string; role: Role; createdAt: string; signIn: SignIn; secondFactor: boolean; seenAt: string | null }

@@ -2,9 +2,9 @@ import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { ApiError } from "../ui/http";
 import { useScreen } from "../ui/screen";
-import { hasRole, query, useLoad, formatTime, type Client, type Envelope, type CopyRecipient, type Document, type Signer, type Identity } from "./api";
+import { hasRole, query, useLoad, formatTime, type Client, type Envelope, type CopyRecipient, type Document, type Sealing, type Signer, type Identity } from "./api";
 import { Deadline, live } from "./envelopes";
-import { ownerOf } from "./state";
+import { ownerOf, sealingCause } from "./state";
 import { CorrectEmailDialog, DeadlineDialog, LabelsDialog, ReplaceDialog } from "./corrections";
 import { DocumentPages } from "./documentpages";
 import { ActionButton, ActionRow, Badge, Confirm, ErrorNotice, LabelList } from "./parts";
@@ -166,11 +166,11 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
 const kib = (size: number): string => t("kib", { n: Math.ceil(size / 1024) });
 
 /** The sealing problem, with what the user can do: pass the details on, or see the list of problems. */
-function SealingProblem({ e, problem, support }: { e: Envelope; problem: { code: string; message: string; since: string }; support: boolean }) {
+function SealingProblem({ e, problem, support }: { e: Envelope; problem: Sealing; support: boolean }) {
   const details = [e.subject ?? "", location.href, e.id, problem.code, problem.message, problem.since].filter(Boolean).join("\n");
   return (
     <div class="notice bad stuck">
-      <p role="alert">{t("sealingProblem", { since: formatTime(problem.since), message: problem.message })}</p>
+      <p role="alert">{t("sealingProblem", { since: formatTime(problem.since), message: sealingCause(problem.code, problem.message) })}</p>
       <div class="row"><ActionButton label={t("copyDetails")} done={t("detailsCopied")} work={() => navigator.clipboard.writeText(details)} />{support && <a href="#/problems" class="small">{t("problems")}</a>}</div>
     </div>
   );

@@ -1,14 +1,15 @@
 import { Title } from "../ui/parts";
-import { formatTime, query, useLoad, type Attempt, type Client, type Delivery, type Mail } from "./api";
+import { formatTime, query, useLoad, type Attempt, type Client, type Delivery, type Mail, type SealingCode } from "./api";
 import { Empty } from "./empty";
 import { live } from "./envelopes";
 import { ActionButton, Badge, ErrorNotice, mailKind, Table } from "./parts";
 import { usePageTitle } from "./route";
+import { sealingCause } from "./state";
 import { t, type TextKey } from "./texts";
 
 interface EnvelopeProblem {
   envelopeId: string; tenantId: string; subject: string | null; status: string; problem: "lost" | "overdue" | "sealing" | "sealing_failed"; since: string | null;
-  detail: string; workflow: "running" | "missing" | "unknown"; workflowUrl: string | null;
+  code: SealingCode | null; detail: string; workflow: "running" | "missing" | "unknown"; workflowUrl: string | null;
 }
 interface MailProblem extends Omit<Mail, "sentAt"> { envelopeId: string; subject: string | null; signerName: string }
 interface DeliveryProblem extends Omit<Delivery, "deliveredAt"> { nextAttemptAt: string | null; lastAttempt: Attempt | null }
@@ -48,7 +49,7 @@ function EnvelopeTable({ client, rows, reload }: { client: Client; rows: Envelop
         {rows.map((e) => (
           <tr key={e.envelopeId}>
             <td><EnvelopeLink id={e.envelopeId} subject={e.subject} /></td>
-            <td class="wraps">{t(problemWords[e.problem])}{e.detail && <div class="small quiet" dir="auto">{e.detail}</div>}</td>
+            <td class="wraps">{t(problemWords[e.problem])}{e.code && <div class="small quiet">{sealingCause(e.code, e.detail)}</div>}</td>
             <td>{formatTime(e.since)}</td>
             <td>{e.workflowUrl ? <a href={e.workflowUrl} target="_blank" rel="noreferrer">{t(workflowWords[e.workflow])}</a> : t(workflowWords[e.workflow])}</td>
             <td><bdi>{e.tenantId}</bdi></td>

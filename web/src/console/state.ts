@@ -1,4 +1,4 @@
-import type { Envelope, Signer } from "./api";
+import type { Envelope, SealingCode, Signer } from "./api";
 import { t, type TextKey } from "./texts";
 
 /** Returns the name of the user who owns an envelope, or the app's name if there is none. */
@@ -13,3 +13,11 @@ export function stateOf(e: Pick<Envelope, "status" | "undelivered">, s: Signer):
   if (s.status === "sent") return { state: "sent", text: "personInvited" };
   return { state: "", text: e.status === "draft" ? "personDraft" : "personWaiting" };
 }
+
+const sealingCauses: Record<SealingCode, TextKey> = {
+  original_missing: "sealingOriginalMissing", original_changed: "sealingOriginalChanged", document_refused: "sealingDocumentRefused",
+  audit_chain_broken: "sealingAuditChainBroken", sealing_failing: "sealingFailing",
+};
+
+/** Returns the cause of a sealing problem. The service's text is returned for a code that this page does not know yet. */
+export const sealingCause = (code: SealingCode, text: string): string => (Object.hasOwn(sealingCauses, code) ? t(sealingCauses[code]) : text);
