@@ -164,7 +164,7 @@ func onBoth(t *testing.T, test func(*fakeEnv)) {
 	})
 }
 
-// Invite invites one recipient, as the Reinvite workflow does with a link. A rejected address is not an error.
+// Invite invites one recipient, as the Reinvite workflow does. A rejected address is not an error.
 func (env *fakeEnv) Invite(ctx context.Context, in temporal.InviteInput) error {
 	err := env.Activities.Invite(ctx, activities.InviteInput{EnvelopeInput: in.EnvelopeInput, SignerIDs: []uuid.UUID{in.SignerID}, LinkID: in.LinkID, Reminder: in.Reminder})
 	if failed, ok := errors.AsType[*sdktemporal.ApplicationError](err); ok && failed.Type() == activities.ErrTypeRejected {

@@ -61,7 +61,7 @@ func (env *fakeEnv) bulkOf(roles ...string) temporal.BulkInput {
 }
 
 // TestBulkSend_WaitsAtTheInvitationLimit checks that no row is sent while the maximum number of envelopes are awaiting
-// their invitations, and that the next row is sent when one of those invitations begins.
+// their invitations.
 func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 	t.Parallel()
 	for _, inFlight := range []int{0, 1, 3} {
@@ -270,7 +270,7 @@ func TestBulkSend_WaitsForItsBacklog(t *testing.T) {
 		step, err := env.SendBulkRows(ctx, in)
 		require.NoError(env.t, err)
 		require.Equal(env.t, activities.BulkStep{Status: models.BulkRunning, Counts: models.BulkCounts{Pending: 2}, Wait: time.Second}, step)
-		taken, err := env.Store.ClaimOutbox(ctx, 2, time.Minute) // one row of each lane; the other row starts the bulk send
+		taken, err := env.Store.ClaimOutbox(ctx, 2, time.Minute) // two rows, one of which starts the bulk send
 		require.NoError(env.t, err)
 		require.Len(env.t, taken, 2)
 		for _, row := range taken {

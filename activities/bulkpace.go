@@ -20,8 +20,8 @@ const (
 	singlesInterval = 10 * time.Second
 	// idleFactor is the factor by which the limit increases when no single envelopes are expected.
 	idleFactor = 6
-	// rowInterval is the minimum time between two rows, multiplied by InFlight. It leaves CPU time for the work that
-	// follows an invitation.
+	// rowInterval is the minimum time between two rows if InFlight is one. A higher InFlight shortens it
+	// proportionally. It leaves CPU time for the work that follows an invitation.
 	rowInterval = 75 * time.Millisecond
 )
 

@@ -139,7 +139,7 @@ func TestRemind_EnvelopesOwnInterval(t *testing.T) {
 }
 
 // TestSeal_NamesFormerSigners checks that the seal record lists each former signer with the time of the event that
-// names the successor, so that it agrees with the audit chain.
+// names the successor.
 func TestSeal_NamesFormerSigners(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -24,13 +24,13 @@ type InviteInput struct {
 	// LinkID is the renewed link to send. It is nil for the invitation of a routing group, which sends each signer's
 	// current link.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
-	// Reminder identifies the reminder request for which a reminder is sent instead of an invitation. It is nil for
-	// invitations.
+	// Reminder identifies the request for a reminder, which is sent instead of an invitation. It is nil for an
+	// invitation.
 	Reminder *uuid.UUID `json:"reminder,omitempty"`
 }
 
-// ErrTypeRejected is the error type that Invite returns if every recipient was reached except those whose address the
-// mail server permanently rejected. The error's message contains the server's response and no addresses.
+// ErrTypeRejected is the error type that Invite returns if the mail server permanently rejected some addresses, and all
+// other recipients were reached. The error's message contains the server's response and no addresses.
 const ErrTypeRejected = "Rejected"
 
 // Invite invites the given recipients. It returns an error, so that it is retried, until all of them have been reached.

@@ -66,7 +66,7 @@ func TestReinvite_LinkRenewedTwice(t *testing.T) {
 }
 
 // TestInvite_AfterRejectedReinvitation checks that the invitation of the group waits for the email to the signer's
-// replacement until the server permanently rejects that email.
+// replacement. The wait ends when the server permanently rejects that email.
 func TestInvite_AfterRejectedReinvitation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

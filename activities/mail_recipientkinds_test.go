@@ -57,7 +57,7 @@ func (env *fakeEnv) mailedTo() []string {
 	return out
 }
 
-// finishes views every document, consents and signs on behalf of a signer of the stored envelope.
+// finishes performs every action of a signer of the stored envelope: it views every document, consents and signs.
 func (env *fakeEnv) finishes(of *models.Envelope, i int) {
 	env.t.Helper()
 	env.change(of, func(e *models.Envelope) error {

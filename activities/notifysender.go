@@ -18,8 +18,8 @@ import (
 	"countersign/temporal"
 )
 
-// NotifySender emails the console user who sent an envelope about an event. It sends the email once, and only if the
-// user's settings still request it and the user can still see the envelope.
+// NotifySender emails a console user about an event of an envelope that the user sent. It sends the email once, and
+// only if the user's settings still request it and the user can still see the envelope.
 func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationInput) error {
 	release, err := a.acquireMailLimit(in.AppID)
 	if err != nil {
@@ -36,8 +36,8 @@ func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationI
 	return tryLater(ignoreRejection(a.sendRecorded(ctx, begun, *m, nil)))
 }
 
-// notificationMail returns an email that notifies the sender of an envelope about an event, and its record. The email
-// is nil if none must be sent.
+// notificationMail returns an email to the sender of an envelope about an event, and the email's record. The email is
+// nil if none must be sent.
 func (a *Activities) notificationMail(ctx context.Context, in temporal.NotificationInput) (begun models.Mail, m *notify.Mail, err error) {
 	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
 	if err != nil {

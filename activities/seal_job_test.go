@@ -121,8 +121,7 @@ func TestPlan_NamesEverySigner(t *testing.T) {
 	})
 }
 
-// TestSendCopies_OneRejectedAddress checks that a rejected address is not an error and does not delay other emails, and
-// that an unavailable server causes an error.
+// TestSendCopies_OneRejectedAddress checks that a rejected address is not an error and does not delay other emails.
 func TestSendCopies_OneRejectedAddress(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

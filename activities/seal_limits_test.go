@@ -98,7 +98,7 @@ func (c *crowd) try(fn func(*models.Envelope) error) bool {
 	return true
 }
 
-// until repeats fn until it is rejected, up to n times. It returns the number of accepted calls.
+// until repeats fn up to n times, but stops when fn is rejected. It returns the number of accepted calls.
 func (c *crowd) until(n int, fn func(e *models.Envelope, i int) error) (done int) {
 	c.t.Helper()
 	for done < n && c.try(func(e *models.Envelope) error { return fn(e, done) }) {
@@ -224,8 +224,8 @@ func (c *crowd) sign(i int) {
 	c.t.Fatalf("signer %d cannot sign at all: %v", i, c.rejected)
 }
 
-// submission returns a signer's values. Their size is the maximum size of texts and pictures divided by part. If part
-// is zero, the values are the smallest possible ones, which are always accepted.
+// submission returns a signer's values. The texts and pictures have the maximum size divided by part, or the minimum
+// size if part is zero. Values of the minimum size are always accepted.
 func (c *crowd) submission(e *models.Envelope, s *models.Signer, part int) models.Submission {
 	c.t.Helper()
 	text, picture := `"w "w "w `, c.square(50)

@@ -84,8 +84,7 @@ func TestConsoleClientSecrets(t *testing.T) {
 	})
 }
 
-// TestClientSecrets_RequireSecondFactor checks that a user with a second factor must use it to manage secrets, and that
-// administrators without one are rejected if the console requires a second factor.
+// TestClientSecrets_RequireSecondFactor checks that a user with a second factor must use it to manage secrets.
 func TestClientSecrets_RequireSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -97,8 +97,8 @@ func TestContactsAndUsage(t *testing.T) {
 	})
 }
 
-// TestPhoneNumbers_NormalizedOrRejected checks that a possible number is normalized, and that an impossible number is
-// rejected in every notation.
+// TestPhoneNumbers_NormalizedOrRejected checks that a possible phone number is normalized, and that any other is
+// rejected.
 func TestPhoneNumbers_NormalizedOrRejected(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

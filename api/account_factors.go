@@ -46,7 +46,7 @@ func (s *signInHandler) enroll(c *gin.Context, app caller, o *object) error {
 
 // qrSVG draws a QR code with its quiet zone. Each module is one unit wide.
 func qrSVG(text string) (string, error) {
-	const quiet = 4 // modules
+	const quiet = 4 // width in modules
 	code, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {
 		return "", fmt.Errorf("draw QR code: %w", err)

@@ -61,7 +61,7 @@ func (s *notificationHandler) putNotifications(c *gin.Context, app caller) error
 	return answer(c, http.StatusOK, viewNotifications(app.user, &n))
 }
 
-// textOr returns an optional string, or the default in otherwise if the member is absent.
+// textOr returns an optional string, or the given default if the member is absent.
 func textOr(o *object, name, otherwise string) string {
 	if !o.has(name) {
 		return otherwise

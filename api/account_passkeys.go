@@ -34,8 +34,8 @@ var (
 	errPasskeyRejected = models.Reject(models.KindUnauthorized, "invalid_passkey", "The passkey was not accepted. Please try again.")
 )
 
-// newRelyingParty returns the WebAuthn relying party for the host of the public address. It returns nil if browsers do
-// not support passkeys at that address, because it is an IP address or uses plain HTTP.
+// newRelyingParty returns the WebAuthn relying party for the host of the public address. It returns nil for an IP
+// address or plain HTTP, because browsers do not support passkeys there.
 func newRelyingParty(base string) (*webauthn.WebAuthn, error) {
 	u, err := url.Parse(base)
 	if err != nil {

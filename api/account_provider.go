@@ -71,8 +71,7 @@ func (s *signInHandler) setProviderCookie(c *gin.Context, value string, maxAge i
 	})
 }
 
-// beginAtProvider begins a sign-in at the provider. With the member again, the provider must authenticate the user
-// again. With otherAccount, the user can choose another account after the current one was rejected.
+// beginAtProvider begins a sign-in at the provider.
 func (s *signInHandler) beginAtProvider(c *gin.Context) error {
 	o, err := readObject(c, true)
 	if err != nil {
@@ -171,7 +170,7 @@ func (s *signInHandler) fromProvider(c *gin.Context, code, state string, issuer 
 	if err := json.Unmarshal(challenge.Data, &request); err != nil {
 		return nil, person, fmt.Errorf("read sign-in: %w", err)
 	}
-	if issuer != nil && *issuer != s.provider.Client.Issuer() { // RFC 9207
+	if issuer != nil && *issuer != s.provider.Client.Issuer() { // the issuer in the response must match (RFC 9207)
 		return nil, person, &openid.Rejection{Reason: "response from a different issuer"}
 	}
 	person, err = s.provider.Client.Finish(ctx, request, code)

@@ -424,8 +424,8 @@ func TestLinkProvider_IsLogged(t *testing.T) {
 	require.NotContains(t, log.String(), "other@example.com")
 }
 
-// TestLinkProvider_OnlyByTheOwner checks that only the owner of a password account can link it to the provider, and
-// that another person with the same email address at the provider cannot.
+// TestLinkProvider_OnlyByTheOwner checks that only the owner of a password account can link it to the provider, even if
+// another person at the provider has the same email address.
 func TestLinkProvider_OnlyByTheOwner(t *testing.T) {
 	t.Parallel()
 	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
@@ -501,8 +501,7 @@ func TestProviderSignIn_DisabledUser(t *testing.T) {
 	})
 }
 
-// TestProviderSignIn_NeedsNoSecondFactor checks that the service requires no second factor from users of the provider,
-// and that changes for which other users enter a password require a recent sign-in.
+// TestProviderSignIn_NeedsNoSecondFactor checks that the service requires no second factor from users of the provider.
 func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 	t.Parallel()
 	var p *fakeProvider
@@ -645,8 +644,8 @@ func TestProviderUnavailable_Recovers(t *testing.T) {
 	without.person(t, models.RoleViewer).post(connectPath, object{"password": password}).rejected(404, "not_found")
 }
 
-// TestProviderClaims_FromUserinfo checks that claims may appear only in the userinfo response, and that its subject
-// must match the token's.
+// TestProviderClaims_FromUserinfo checks that claims are also read from the userinfo response, whose subject must match
+// the token's.
 func TestProviderClaims_FromUserinfo(t *testing.T) {
 	t.Parallel()
 	s, p, _ := withProvider(t, databases["sqlite"](t))
@@ -665,7 +664,7 @@ func TestProviderClaims_FromUserinfo(t *testing.T) {
 }
 
 // TestProviderSignIn_SeveralApps checks that the configuration must specify the app for users of the provider if there
-// are several apps, and that users of other apps cannot sign in.
+// are several apps.
 func TestProviderSignIn_SeveralApps(t *testing.T) {
 	t.Parallel()
 	s, p, _ := withProvider(t, databases["sqlite"](t))

@@ -168,7 +168,7 @@ func (s *signInHandler) reauthenticate(c *gin.Context, app caller, o *object) er
 
 func wrongCredential(name, what string) error { return models.InvalidField(name, "%s", what) }
 
-// currentUser responds with the owner of the bearer token. The member user is null if the token belongs to the app
+// currentUser responds with the owner of the bearer token. The member "user" is null if the token belongs to the app
 // itself.
 func (s *signInHandler) currentUser(c *gin.Context, app caller) error {
 	if app.user == nil {

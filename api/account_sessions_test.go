@@ -243,7 +243,7 @@ func TestLargeBodiesOfOwnRoutes(t *testing.T) {
 	}
 }
 
-// list returns the items of a response, which is either an array or an object that contains the array data.
+// list returns the items of a response. The response is an array, or an object with the array in the member "data".
 func list(a *answer) (out []any) {
 	a.t.Helper()
 	if data, ok := a.body["data"].([]any); ok {

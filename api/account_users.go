@@ -70,8 +70,8 @@ func (s *userHandler) updateUser(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, viewUser(changed))
 }
 
-// setUserPassword sets a new password for a user who forgot it, and keeps the second factor. A user who previously
-// signed in at the provider signs in with this password from then on.
+// setUserPassword sets a new password for a user who forgot it, and keeps the second factor. A user of the provider
+// signs in with the new password from then on.
 func (s *userHandler) setUserPassword(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"countersign/internal/limit"
 )
 
-// bulkLimit is the concurrency limit of requests with rows. It limits the total number of bytes for all apps, and the
-// number of requests for each app to one.
+// bulkLimit is the concurrency limit of requests with rows. Each app can have only one such request at a time, and all
+// apps share a limit on the total number of bytes.
 type bulkLimit struct {
 	all *limit.Limit // in bytes
 

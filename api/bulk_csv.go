@@ -72,7 +72,7 @@ type bulkTable struct {
 	roles   []string // in the order of their first columns
 }
 
-// bulkColumn describes the content of a column: the external ID, an attribute of the signer with a role, a value, or a
+// bulkColumn describes the content of a column: the external ID, an attribute of a role's signer, a value, or a
 // variable.
 type bulkColumn struct {
 	name      string
@@ -89,7 +89,7 @@ func newBulkTable(body io.ReadSeeker, faults *bulkFaults) (*bulkTable, error) {
 	}
 	source := &allowance{r: body}
 	t := &bulkTable{csv: csv.NewReader(source), source: source}
-	t.csv.FieldsPerRecord = -1 // next checks the number of fields
+	t.csv.FieldsPerRecord = -1 // the method next checks the number of fields
 	names, err := t.read()
 	switch {
 	case errors.Is(err, errAllowance) || len(names) > maxColumns:
@@ -319,7 +319,7 @@ func (f *bulkFaults) add(row int, column, message string) {
 	}
 }
 
-// addProblems adds the problems of a row. column maps each JSON path to a column name.
+// addProblems adds the problems of a row. The function column converts a JSON path to a column name.
 func (f *bulkFaults) addProblems(row int, problems models.Problems, column func(path string) string) {
 	for _, path := range slices.Sorted(maps.Keys(problems)) {
 		for _, text := range problems[path] {

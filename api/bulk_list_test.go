@@ -10,8 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestBulkSends_AreListed checks that an app can list only its own bulk sends, newest first and with counts, and that
-// the list supports paging and filtering by tenant.
+// TestBulkSends_AreListed checks that an app can list only its own bulk sends, newest first and with counts.
 func TestBulkSends_AreListed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

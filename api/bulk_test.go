@@ -18,8 +18,8 @@ import (
 	"countersign/store"
 )
 
-// bulkTemplate creates a template with the roles tenant and landlord, a tenant's field named "flat", and the variable
-// street in its subject. It returns the template's ID.
+// bulkTemplate creates a template with the roles "tenant" and "landlord", a field "flat" of the tenant, and the
+// variable "street" in its subject. It returns the template's ID.
 func bulkTemplate(t *testing.T, s *service, c *client, tenant string) string {
 	t.Helper()
 	draft := c.draft(object{
@@ -79,8 +79,7 @@ func faultsOf(a *answer) (out []string) {
 	return out
 }
 
-// TestBulkSend_Lifecycle checks that a bulk send can be created, retrieved with its counts, listed, paused, resumed and
-// canceled, and that a retry gets the original response.
+// TestBulkSend_Lifecycle checks the actions on a bulk send and its counts, from creation to cancellation.
 func TestBulkSend_Lifecycle(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -270,8 +269,7 @@ func TestBulkSend_ReservesEnvelopes(t *testing.T) {
 	assert.Equal(t, []any{0.0, float64(len(rows) - 1)}, usage())
 }
 
-// TestBulkSend_FailedRowsCanBeRetried checks that failed rows report their errors and can be retried, and that
-// subscribers are notified when the bulk send completes.
+// TestBulkSend_FailedRowsCanBeRetried checks that failed rows report their errors and can be retried.
 func TestBulkSend_FailedRowsCanBeRetried(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

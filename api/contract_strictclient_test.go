@@ -78,7 +78,7 @@ func strictly[T any](t *testing.T, a *answer) (out T) {
 }
 
 // TestStrictClientAmongOthers runs a client that knows only the original API, while other envelopes of the same app use
-// every addition.
+// every later addition.
 func TestStrictClientAmongOthers(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -114,7 +114,7 @@ type themeView struct {
 }
 
 // openSession responds with the data of the embedded page: its recipient, and a signing token that expires with the
-// session. The page can be reloaded, so it may call this repeatedly.
+// session. The page can call it repeatedly, because a user may reload the page.
 func (s *embeddedHandler) openSession(c *gin.Context) error {
 	session, err := s.store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	if err != nil {
@@ -204,7 +204,7 @@ type frameAncestorsWriter struct {
 	http.ResponseWriter
 
 	ancestor string
-	status   int // replaces status 200 unless it is 0
+	status   int // status to send instead of 200; 0 for no replacement
 	done     bool
 }
 

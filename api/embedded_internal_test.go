@@ -63,8 +63,8 @@ func TestReferers(t *testing.T) {
 	require.True(t, s.isAllowedReferer("https://app.example.com", "https://app.example.com"))
 }
 
-// TestFrameAncestors checks that a single directive replaces the frame-ancestors directive of the page, once and before
-// the first byte is written.
+// TestFrameAncestors checks that the frame-ancestors directive of the page is replaced before the first byte is
+// written.
 func TestFrameAncestors(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

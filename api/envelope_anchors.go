@@ -247,8 +247,8 @@ func anchoredDocument(e *models.Envelope, in models.FieldInput, listed bool, pat
 	return d, nil
 }
 
-// placeOnDocument places fields on one document, which it reads only once. It appends the result for each field to the
-// entry of made that has the field's index.
+// placeOnDocument places fields on one document, which it reads only once. It appends the results for field i to
+// made[i].
 func (s *uploads) placeOnDocument(ctx context.Context, e *models.Envelope, d *models.Document, ins []models.FieldInput, which []int, made [][]models.FieldInput, path func(int) string) error {
 	f, err := s.openFile(ctx, e, d.Presented())
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"countersign/store"
 )
 
-// change applies a change to the caller's envelope, and sends the response that view returns for its result. If the
-// request body is invalid, the parameter invalid is the error. It is returned only after the caller's access and the
-// expected version of the envelope were checked.
+// change applies a change to the caller's envelope, and sends the response that view returns for its result. An error
+// in the request body is passed as invalid. It is returned only after the caller's access and the expected version of
+// the envelope were checked.
 func change[T any](s *envelopeHandler, c *gin.Context, app caller, invalid error,
 	do func(*models.Envelope, models.ActionContext) (T, error), view func(T) (*store.StoredResponse, error),
 ) error {
@@ -70,8 +70,7 @@ func (s *envelopeHandler) wholeEnvelope(status int, e *models.Envelope, log []mo
 	return withETag(r, e), err
 }
 
-// checkedChange returns a function that checks that the caller may change the envelope and that the request is valid,
-// and then calls do.
+// checkedChange wraps do in a function that first checks the caller's access to the envelope, and then the request.
 func (s *envelopeHandler) checkedChange(c *gin.Context, app caller, invalid error, do func(*models.Envelope, models.ActionContext) error) func(*models.Envelope) error {
 	return func(e *models.Envelope) error {
 		if app.CheckTenant(e.TenantID) != nil {

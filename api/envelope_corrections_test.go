@@ -138,8 +138,8 @@ func TestResendInvitation_IsLimited(t *testing.T) {
 	c.post(at, nil).rejected(409, "envelope_terminal")
 }
 
-// TestSigningLinks checks that the sender gets the current link, or a new one on request or if the current one has
-// expired.
+// TestSigningLinks checks that the sender gets the current link, or a new link if the sender requests it or the current
+// link has expired.
 func TestSigningLinks(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -221,8 +221,8 @@ func TestReschedule_ExtendsLinks(t *testing.T) {
 	})
 }
 
-// TestExtendWhileExpiring checks that if an extension and the expiry run concurrently, one succeeds and the other
-// returns an error.
+// TestExtendWhileExpiring checks that if an envelope is extended while it expires, only one of the two operations
+// succeeds.
 func TestExtendWhileExpiring(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -358,7 +358,7 @@ func TestDelegate_WhileVoiding(t *testing.T) {
 }
 
 // TestResendCopies_IsLimited checks that the links to the sealed files can be resent five times an hour to an address
-// of the envelope, as long as the files exist.
+// of the envelope.
 func TestResendCopies_IsLimited(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -110,7 +110,7 @@ func (s *envelopeHandler) findCovered(ctx context.Context, e *models.Envelope, d
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	for i, p := range places { // also after a failure, so that the file is not read repeatedly
+	for i, p := range places { // also store the result after a failure, so that the file is not read repeatedly
 		s.covers.put(placementKey{d.Presented().SHA256, p}, err == nil && covered[i])
 	}
 	return err

@@ -192,7 +192,7 @@ func (s *envelopeHandler) envelopeInput(c *gin.Context, app caller, o *object) (
 	return in, signers, fields, o.err()
 }
 
-// createdBy reads the creator's name, or returns the default in otherwise if the member is absent.
+// createdBy reads the creator's name. It returns the given default if the member is absent.
 func createdBy(o *object, otherwise string) string {
 	by := plaintext.Visible(models.Deref(o.optStr("createdBy"), otherwise))
 	models.CheckText(o.p, "createdBy", by, 1, 255)

@@ -64,7 +64,8 @@ func TestDuplicateEnvelope_CreatesADraft(t *testing.T) {
 		c.get("/v1/envelopes/" + made.str("id") + "/document").want(200)
 		c.post("/v1/envelopes/"+made.str("id")+"/send", nil).want(200)
 
-		// The plan of the app and an If-Match header with the version of the source also apply to a duplicate.
+		// Duplicating an envelope is subject to the app's plan, and supports an If-Match header with the version of the
+		// source.
 		two := c.draft(contract())
 		at := "/v1/envelopes/" + two.str("id")
 		c.send(http.MethodPost, at+"/document", "application/pdf", kit.OnePage()).want(200)

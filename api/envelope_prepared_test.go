@@ -136,7 +136,7 @@ func TestDocumentOptions_Defaults(t *testing.T) {
 	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").rejected(404, "not_found")
 	got := app.get("/v1/envelopes/" + plain.str("id")).want(200)
 	require.Empty(t, got.events("document.prepared"))
-	// The prepared file of the second document is not mistaken for a prepared file of the first document.
+	// The prepared file of the second document must not be mistaken for a prepared file of the first document.
 	second := app.send(http.MethodPost, "/v1/envelopes/"+plain.str("id")+"/document", "application/pdf", preparable("Hello", script, "")).want(200).str("documentId")
 	app.get("/v1/envelopes/" + plain.str("id") + "/document?kind=prepared&documentId=" + second).want(200)
 	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").rejected(404, "not_found")

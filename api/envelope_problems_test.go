@@ -143,7 +143,7 @@ func TestProblems_Mails(t *testing.T) {
 }
 
 // TestProblems_Deliveries checks that the list entry for a failed delivery contains the endpoint's response and the
-// time of the next attempt, even after the delivery was resent.
+// time of the next attempt.
 func TestProblems_Deliveries(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -219,8 +219,7 @@ func TestProblems_AreScopedToTenants(t *testing.T) {
 	support.post("/v1/console/envelopes/"+own+"/restart", nil).want(202)
 }
 
-// TestRestartWorkflow_QueuesOnce checks that a restart queues the same row as reconcile, once, and only if no workflow
-// is running.
+// TestRestartWorkflow_QueuesOnce checks that a restart queues one row, and only if no workflow is running.
 func TestRestartWorkflow_QueuesOnce(t *testing.T) {
 	t.Parallel()
 	for name, url := range databases {

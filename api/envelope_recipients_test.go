@@ -55,8 +55,8 @@ func (c *client) finishes(at string, fields ...object) *answer {
 	return c.post(at+"/sign", object{"fields": fields})
 }
 
-// TestEveryKindOfRecipient checks that recipients of every kind act in the correct order, that recipients of copies are
-// listed separately, and that responses describe all recipients in a way that is compatible with the original API.
+// TestEveryKindOfRecipient checks that recipients of every kind act in the correct order, and that responses remain
+// compatible with the original API.
 func TestEveryKindOfRecipient(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -217,8 +217,7 @@ func TestEditRecipient_ChangesKind(t *testing.T) {
 	})
 }
 
-// TestReplaceCopyRecipient checks that the recipient of a copy can be replaced until all signers have signed, and that
-// no signer.replaced event is recorded.
+// TestReplaceCopyRecipient checks that the recipient of a copy can be replaced until all signers have signed.
 func TestReplaceCopyRecipient(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -48,8 +48,8 @@ func viewNotes(d *models.Document) (out []warningView) {
 // same text in fields of the same size is laid out once.
 const maxFittings = 200
 
-// showFieldWarnings adds warnings about the fields of a draft to the warnings of their documents. covering contains the
-// fields that cover text in the original, or is nil if this is unknown.
+// showFieldWarnings adds warnings about the fields of a draft to the warnings of their documents. The parameter
+// covering contains the fields that cover text in the original, or is nil if this is unknown.
 func showFieldWarnings(v *envelopeView, e *models.Envelope, covering map[uuid.UUID]bool) {
 	if e.Status != models.StatusDraft {
 		return

@@ -10,8 +10,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestWarnings_OnlyOfDrafts checks that a draft has warnings about fields that are very large or too small for their
-// values, and that a sent envelope has none.
+// TestWarnings_OnlyOfDrafts checks that only a draft has warnings about fields that are very large or too small for
+// their values.
 func TestWarnings_OnlyOfDrafts(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

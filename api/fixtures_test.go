@@ -112,7 +112,7 @@ func (a *answer) signer(i int) object { return a.body["signers"].([]any)[i].(obj
 
 func (a *answer) field(i int) object { return a.body["fields"].([]any)[i].(object) }
 
-// signs signs the envelope as the signer with the given token. It returns the receipt token.
+// signs submits the signature of the signer with the given token. It returns the receipt token.
 func (c *client) signs(e *answer, token string) (receipt string) {
 	c.t.Helper()
 	at := "/v1/signing/" + token
@@ -121,7 +121,7 @@ func (c *client) signs(e *answer, token string) (receipt string) {
 	return c.post(at+"/sign", object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}).want(http.StatusOK).str("receiptToken")
 }
 
-// completes completes the sealing of an envelope, as the worker does. It returns the first signer's download token.
+// completes finishes the sealing of an envelope, as the worker does. It returns the first signer's download token.
 func (s *service) completes(t *testing.T, envelope string, retentionDays int) string {
 	t.Helper()
 	return s.completesWith(t, envelope, retentionDays, kit.OnePage())

@@ -13,7 +13,8 @@ import (
 	"countersign/models"
 )
 
-// TestBearerTokens checks that only a header with the scheme Bearer, in any case, and a token is accepted.
+// TestBearerTokens checks that a header is accepted only if it consists of the scheme Bearer, in upper or lower case,
+// and a token.
 func TestBearerTokens(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]string{

@@ -128,8 +128,7 @@ func TestForgedTokens(t *testing.T) {
 	good.get("/v1/envelopes?tenantId=acme").rejected(401, "token_expired")
 }
 
-// TestKeyRotation checks that tokens signed with the old key remain valid, that new tokens are signed with the new key,
-// and that running processes load the new key.
+// TestKeyRotation checks that tokens signed with the old key remain valid, and that running processes load the new key.
 func TestKeyRotation(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -229,8 +229,8 @@ func TestManyPairs_AreRejected(t *testing.T) {
 	require.Contains(t, c.get(query+"&b=c").rejected(400, "validation_error").body["errors"], "query")
 }
 
-// TestPartHeaders_AreBounded checks that the size of a part's headers is limited for any content, even if an
-// idempotency key causes the body to be read twice.
+// TestPartHeaders_AreBounded checks that the size of a part's headers is limited, even if an idempotency key causes the
+// body to be read twice.
 func TestPartHeaders_AreBounded(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

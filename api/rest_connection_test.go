@@ -78,7 +78,7 @@ func TestProblemConn_ResponseWithoutAHandler_BecomesAProblem(t *testing.T) {
 		require.Equal(t, c.code, problem.Code, name)
 		want := []string{"", "", ""}
 		if c.limit > 0 {
-			want = []string{"60", "60", "1767323100"} // 03:05:00
+			want = []string{"60", "60", "1767323100"} // the Unix time of 03:05:00
 		}
 		require.Equal(t, want, []string{got.Header.Get("X-RateLimit-Limit"), got.Header.Get("X-RateLimit-Remaining"), got.Header.Get("X-RateLimit-Reset")}, name)
 	}

@@ -83,7 +83,7 @@ func TestRejectedUpload_IsRemoved(t *testing.T) {
 	}
 }
 
-// unreadable is a file store. While now is set, its new temporary files cannot be read.
+// unreadable is a file store whose new temporary files can be made unreadable.
 type unreadable struct {
 	blob.Store
 	now bool

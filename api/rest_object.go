@@ -54,8 +54,8 @@ func bodyObject(c *gin.Context, body []byte, optional bool) (*object, error) {
 	return parseObject(body, "")
 }
 
-// readObjects reads a body that contains either one object or an array of 1 to most objects. It records problems under
-// the paths name[0], name[1] and so on.
+// readObjects reads a body that contains either one object or an array of objects. The parameter most is the maximum
+// number of objects. Problems are recorded under the paths name[0], name[1] and so on.
 func readObjects(c *gin.Context, name string, most int) (objects []*object, listed bool, err error) {
 	body, err := readJSON(c)
 	if err != nil {
@@ -183,7 +183,7 @@ func (o *object) num(name string) float64 {
 	return f
 }
 
-// numOr returns an optional number, or the default in otherwise if the member is absent.
+// numOr returns an optional number, or the given default if the member is absent.
 func (o *object) numOr(name string, otherwise float64) float64 {
 	if o.get(name) == nil {
 		return otherwise
@@ -225,7 +225,7 @@ func (o *object) optInt(name string) *int {
 // int returns a required integer.
 func (o *object) int(name string) int { return required(o, name, o.optInt(name)) }
 
-// flag returns an optional Boolean, or the default in otherwise if the member is absent.
+// flag returns an optional Boolean, or the given default if the member is absent.
 func (o *object) flag(name string, otherwise bool) bool {
 	return models.Deref(member[bool](o, name, "must be true or false"), otherwise)
 }

@@ -85,8 +85,8 @@ var errUnavailable = &models.Error{
 	Kind: models.KindUnavailable, Code: "unavailable", RetryAfter: unavailableDelay, Message: "The service cannot process the request at the moment. Try again in a few seconds.",
 }
 
-// problemOf returns the body of an error response. base is the base URL of the error catalog. If it is empty, the URL
-// in the body is relative.
+// problemOf returns the body of an error response. The parameter base is the base URL of the error catalog. If it is
+// empty, the URL in the body is relative.
 func problemOf(base string, status int, e *models.Error) problem {
 	p := problem{
 		Error: e.Code, Message: e.Message, Details: e.Details, Type: base + catalogPath + "#" + e.Code, Title: http.StatusText(status), Status: status, Errors: e.Fields,

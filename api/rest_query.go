@@ -44,8 +44,8 @@ func isText(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError })
 }
 
-// query reads a positive integer from the query string. If the parameter is absent or invalid, it returns the default
-// in otherwise.
+// query reads a positive integer from the query string. It returns the given default if the parameter is absent or
+// invalid.
 func query(c *gin.Context, p models.Problems, name string, otherwise, highest int) int {
 	raw, ok := c.GetQuery(name)
 	if !ok {

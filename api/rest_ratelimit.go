@@ -18,7 +18,7 @@ import (
 
 const (
 	rateWindow = time.Minute
-	maxKeys    = 100_000 // when this is exceeded, new keys share one counter
+	maxKeys    = 100_000 // if exceeded, new keys share one counter
 	// reservations is the divisor that determines the share of the remaining quota that a process reserves at a time.
 	// Reservations are large while much of the quota remains, and shrink to single requests near the limit, so that
 	// several processes together stay within it.
@@ -74,8 +74,8 @@ func (l *limiter) reservation(key string) (*reservation, time.Time) {
 }
 
 // take counts one request for the given key. It returns the remaining quota, which is negative if the request exceeds
-// it, and the end of the window. If the database does not respond, the process counts independently. A request then
-// fails anyway unless it does not need the database.
+// it, and the end of the window. If the database does not respond, the process counts independently, because a request
+// that needs the database then fails anyway.
 func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Time) {
 	a, start := l.reservation(key)
 	a.mu.Lock()

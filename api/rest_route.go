@@ -46,7 +46,7 @@ type bodyLimit struct {
 	file int64 // size of the file in the body; 0 if there is no file
 }
 
-// The default limits on the size of a body, by the credential of the route, in bytes.
+// The default maximum sizes of a body, in bytes, by the credential of the route.
 const (
 	maxPublicBody = 8 << 10  // sufficient for credentials and authenticator responses
 	maxPersonBody = 64 << 10 // from a signer, or from a console user about the user's own account

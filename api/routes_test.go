@@ -25,8 +25,8 @@ func isOwn(op *openapi3.Operation) bool {
 	return op.Security != nil && len(*op.Security) == 1 && (*op.Security)[0]["console"] != nil
 }
 
-// TestOperations_RequireCredentialAndRole checks that every operation that requires a bearer token rejects callers
-// without one, and that every operation that requires a role rejects users with a lower role.
+// TestOperations_RequireCredentialAndRole checks that every operation rejects callers without the required token or
+// role.
 func TestOperations_RequireCredentialAndRole(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -215,8 +215,7 @@ func TestOperations_RequireSecondFactor(t *testing.T) {
 	require.Greater(t, rejected, 80)
 }
 
-// TestOperations_BodiesAreBounded checks that the size limit applies even to a body that the operation ignores but that
-// is included in the fingerprint of an idempotency key.
+// TestOperations_BodiesAreBounded checks that the size limit applies even to a body that the operation ignores.
 func TestOperations_BodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.UploadLimit = 64 << 10 })

@@ -22,7 +22,7 @@ type enteredValueView struct {
 	Type       models.FieldType `json:"type"`
 	placeView
 	Value      *string         `json:"value"`   // null if it is an image
-	Picture    *string         `json:"picture"` // SHA-256 of the image; null if the value is a text
+	Picture    *string         `json:"picture"` // SHA-256 of the image; null if the value is text
 	SignedAt   *time.Time      `json:"signedAt"`
 	Attachment *attachmentView `json:"attachment,omitempty"` // the file whose name is in Value
 	// These members are present only if the envelope uses features that are not part of the original API.

@@ -11,7 +11,7 @@ import (
 )
 
 // TestTemplateSuggestions checks that suggestions for a template's document work in the same way as for an envelope's
-// document, for users with access and until the template is archived.
+// document.
 func TestTemplateSuggestions(t *testing.T) {
 	t.Parallel()
 	var files blob.Store

@@ -217,7 +217,7 @@ func (s *templateHandler) templateRole(o *object) models.TemplateRole {
 	return r
 }
 
-// takeEnvelope copies the content of an envelope into the version. Texts in the request take precedence.
+// takeEnvelope copies the content of an envelope into the version. Members of the request take precedence.
 func (d *templateDraft) takeEnvelope(app caller, t models.Template, e *models.Envelope, o *object) error {
 	switch {
 	case app.CheckTenant(e.TenantID) != nil:

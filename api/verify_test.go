@@ -67,8 +67,7 @@ func sealedByAnother(t *testing.T) []byte {
 	return fmt.Appendf(b, "%strailer\n<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", table, len(b))
 }
 
-// TestVerify_LargeFiles checks that the size limit is the upload limit plus the maximum growth by sealing, and that
-// files of more than 100 MB are examined in the same way as other files.
+// TestVerify_LargeFiles checks that the size limit is the upload limit plus the maximum growth by sealing.
 func TestVerify_LargeFiles(t *testing.T) {
 	t.Parallel()
 	const limit = 100 << 20

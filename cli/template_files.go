@@ -36,7 +36,7 @@ type templateSource struct {
 }
 
 // readTemplateDir reads the directory of a template. The file may contain the members of POST /v1/templates except
-// tenantId, and the member document, which is the name of the PDF.
+// tenantId, and the member "document", which is the name of the PDF.
 func readTemplateDir(dir string) (*templateSource, error) {
 	path := filepath.Join(dir, templateFile)
 	b, err := readFile(path, maxTemplateFile)

@@ -166,7 +166,7 @@ var (
 )
 
 // smtpAnswer returns the codes and the text of a response on one line. It removes anything that looks like an address.
-// It also removes the values in private, which are logins, passwords and the local parts of addresses.
+// It also removes the given private values, which are logins, passwords and the local parts of addresses.
 func smtpAnswer(code int, enhanced, line string, private ...string) string {
 	codes := strings.TrimSpace(fmt.Sprintf("%d %s", code, enhanced))
 	line = codesInLine.ReplaceAllString(addressInLine.ReplaceAllString(line, "[address]"), "")

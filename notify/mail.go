@@ -1,5 +1,5 @@
 // Package notify sends email over SMTP, and text messages over a Twilio-compatible HTTP API. It does not depend on
-// envelopes: package notify/templates writes the texts, and the callers choose the recipients and the time of
+// envelopes: package notify/templates renders the messages, and the callers choose the recipients and the time of
 // sending.
 package notify
 

@@ -99,7 +99,7 @@ func NewSMTP(cfg SMTPConfig) (*SMTP, error) {
 	return s, nil
 }
 
-// readURL parses the URL. With OAuth the URL may contain only a user, and otherwise a user with a password.
+// readURL parses the URL. With OAuth, a user in the URL must have no password. Otherwise, it must have one.
 func (s *SMTP) readURL(raw string, oauth bool) error {
 	u, err := url.Parse(raw)
 	if err != nil {

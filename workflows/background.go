@@ -190,8 +190,8 @@ func (w *envelope) remind(ctx workflow.Context) {
 	})
 }
 
-// compareClocks returns next, the next due time according to the database. A time that has already passed means that
-// the database's clock is behind. The timer then waits longer.
+// compareClocks checks the next due time according to the database, and returns it unchanged. A time that has already
+// passed means that the database's clock is behind. The timer then waits longer.
 func (w *envelope) compareClocks(ctx workflow.Context, next *time.Time) *time.Time {
 	if next != nil && !next.After(workflow.Now(ctx)) {
 		w.background.behind++

@@ -35,7 +35,7 @@ func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, a
 		if attempt == takes {
 			return activities.DeliverResult{Delivered: true}, nil
 		}
-		opts := sdktemporal.ApplicationErrorOptions{NonRetryable: attempt == len(in.Delays)} // as in the activity
+		opts := sdktemporal.ApplicationErrorOptions{NonRetryable: attempt == len(in.Delays)} // the activity does the same
 		if attempt < len(in.Delays) {
 			opts.NextRetryDelay = in.Delays[attempt]
 		}

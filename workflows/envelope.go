@@ -272,8 +272,8 @@ func (w *envelope) showSealing(ctx workflow.Context) error {
 	return w.showStatus(ctx, temporal.StepSealingFailed, temporal.AttrStuck.ValueSet(stuckSealing))
 }
 
-// showStatus sets the search attribute EnvelopeStatus if it differs, and the given other attributes in the same action.
-// A workflow with a new status is no longer stuck.
+// showStatus updates the search attribute EnvelopeStatus and the given other attributes in one action if the status has
+// changed. A workflow with a new status is no longer stuck.
 func (w *envelope) showStatus(ctx workflow.Context, status string, others ...sdktemporal.SearchAttributeUpdate) error {
 	if status == w.shown {
 		return nil

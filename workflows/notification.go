@@ -8,7 +8,7 @@ import (
 	"countersign/temporal"
 )
 
-// Notification emails the console user who sent an envelope about an event.
+// Notification emails a console user about an event of an envelope that the user sent.
 func Notification(ctx workflow.Context, in temporal.NotificationInput) error {
 	workflow.SetCurrentDetails(ctx, "Notifying the sender; if this does not change, see the last failure of the pending activity: the mail server does not accept the email.")
 	return new(stuckTracker).run(ctx, task{stuck: stuckNotification, activity: acts.NotifySender, in: in, options: mailOptions("Notify the sender")}, nil)

@@ -11,8 +11,8 @@ import (
 	"countersign/temporal"
 )
 
-// activityOptions returns the options for an activity that is retried until it succeeds. Each attempt may take up to
-// limit. The heartbeat timeout detects a worker that has died.
+// activityOptions returns the options for an activity that is retried until it succeeds. The parameter limit is the
+// time limit for each attempt. The heartbeat timeout detects a worker that has died.
 func activityOptions(summary string, limit time.Duration) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout: limit, HeartbeatTimeout: activities.HeartbeatTimeout, RetryPolicy: retryForever(time.Minute), Summary: summary,

@@ -21,7 +21,7 @@ type Info struct {
 	Credentials
 	InboxURL        string `json:"inboxUrl"`
 	SMTPAddress     string `json:"smtpAddress"`
-	TemporalAddress string `json:"temporalAddress,omitempty"` // of the bundled server
+	TemporalAddress string `json:"temporalAddress,omitempty"` // address of the bundled server
 	TemporalUIURL   string `json:"temporalUiUrl"`
 	ConsoleURL      string `json:"consoleUrl"`
 	ConsoleLogin

@@ -9,8 +9,8 @@ import (
 
 const (
 	maxName      = 120  // displayed characters of the name of a person or file
-	maxSubject   = 255  // of a subject
-	maxMessage   = 5000 // of a message or reason
+	maxSubject   = 255  // displayed characters of a subject
+	maxMessage   = 5000 // displayed characters of a message or reason
 	maxDocuments = 20   // number of documents listed in an invitation
 )
 

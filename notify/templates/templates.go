@@ -142,7 +142,7 @@ type Notice struct {
 	Subject    string // name of the envelope
 	Kind       NoticeKind
 	ByName     string  // person who declined, could not be reached, or delegated
-	ByAddress  string  // address that could not be reached, or of the person delegated to
+	ByAddress  string  // address that could not be reached, or the new signer's address
 	ByRequest  Request // the request to that person
 	ReasonText string  // the signer's reason, or the mail server's (optional)
 	Cause      string  // code of the sealing problem, for NoticeStuck (optional)

@@ -167,8 +167,8 @@ func (a *auditFixture) exec(query string, args ...any) {
 	require.NotZero(a.t, n, "the attack changes something: %s", query)
 }
 
-// rewriteChain recomputes the chain and its head in the envelope, because an attacker knows how the hashes are
-// computed.
+// rewriteChain recomputes the chain and its head in the envelope, as an attacker who knows how the hashes are computed
+// could do.
 func (a *auditFixture) rewriteChain(id uuid.UUID) {
 	a.t.Helper()
 	_, events, err := a.Store.EnvelopeWithEvents(a.t.Context(), a.app, id)
