@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the files of this folder anew from those in sources. It needs LibreOffice Writer, Chromium, pdfTeX with hyperref, Ghostscript,
-# librsvg, and the fonts DejaVu and IPA Gothic; the tests need none of them.
+# Recreates the files in this directory from those in sources. This requires LibreOffice Writer, Chromium, pdfTeX with
+# hyperref, Ghostscript, librsvg, and the fonts DejaVu and IPA Gothic. The tests require none of them.
 set -euo pipefail
 cd "$(dirname "$0")"
 work=$(mktemp -d)

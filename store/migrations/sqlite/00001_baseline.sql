@@ -1,7 +1,7 @@
 -- +goose Up
 CREATE TABLE apps (
     id         text PRIMARY KEY,
-    client_id  text     NOT NULL, -- what it logs in with; records name the app by its id instead
+    client_id  text     NOT NULL, -- identifies the app when it authenticates; other tables refer to id
     name       text     NOT NULL,
     plan       text     NOT NULL,
     tenants    text     NOT NULL DEFAULT '[]',
@@ -34,7 +34,7 @@ CREATE TABLE usage (
     app_id       text    NOT NULL REFERENCES apps (id),
     period_start date    NOT NULL,
     envelopes    integer NOT NULL,
-    -- Envelopes of bulk sends that count against the plan and are not sent yet.
+    -- The number of unsent envelopes of bulk sends that already count against the plan.
     reserved     integer NOT NULL DEFAULT 0,
     PRIMARY KEY (app_id, period_start)
 );
@@ -57,61 +57,62 @@ CREATE TABLE envelopes (
     sent_at            datetime,
     completed_at       datetime,
     voided_at          datetime,
-    retention_due_at   datetime, -- the next reminder of the deletion, or the purge
+    retention_due_at   datetime, -- time of the next deletion reminder or of the purge
     sealing_problem    text,
     sealing_problem_at datetime,
     audit_seq          integer  NOT NULL,
     audit_head         text     NOT NULL,
     version            integer  NOT NULL,
-    -- Set by the sender; editors lists who has edited the draft.
+    -- Set by the sender, except for editors, which lists the actors who have edited the draft.
     external_id        text,
     metadata           text,
-    labels             text, -- a list of texts, as JSON
-    owner_id           text, -- the console user who created or sent it
+    labels             text, -- list of strings, as JSON
+    owner_id           text, -- console user who created or sent the envelope
     reminder_hours     integer,
     editors            text,
     updated_at         datetime NOT NULL DEFAULT '1970-01-01 00:00:00+00:00',
     template_id        text,
     template_version   integer  NOT NULL DEFAULT 0,
     archived           boolean  NOT NULL DEFAULT false,
-    archive_retry_at   datetime, -- when to try again to archive what could not be
-    -- How much of what its sealed documents can hold an envelope has used up, as JSON.
+    archive_retry_at   datetime, -- time at which to retry archiving after a failure
+    -- The used part of the capacity of the envelope's sealed documents, as JSON.
     used               text,
-    -- The profile of the appearance of its pages, since it was sent; 0: the present one.
+    -- The appearance profile of the pages, which is set when the envelope is sent. Zero means the current profile.
     appearance_profile integer  NOT NULL DEFAULT 0
 );
--- Ids are UUIDv7, so their order is the order of creation.
+-- IDs are version 7 UUIDs, so their order is the order of creation.
 CREATE INDEX envelopes_list ON envelopes (app_id, tenant_id, id DESC);
 CREATE INDEX envelopes_list_status ON envelopes (app_id, tenant_id, status, id DESC);
--- The console lists all tenants of an app, also by the day of creation.
+-- The console lists the envelopes of all tenants of an app, and can filter them by the day of creation.
 CREATE INDEX envelopes_app ON envelopes (app_id, id DESC);
 CREATE INDEX envelopes_app_status ON envelopes (app_id, status, id DESC);
 CREATE INDEX envelopes_created ON envelopes (app_id, created_at);
 CREATE INDEX envelopes_unsealed ON envelopes (id) WHERE sealing_problem IS NOT NULL;
--- An external id names one envelope of a tenant that has not failed.
+-- An external ID is unique among the envelopes of a tenant, except for those that ended without being completed.
 CREATE UNIQUE INDEX envelopes_external_id ON envelopes (app_id, tenant_id, external_id)
     WHERE external_id IS NOT NULL AND status NOT IN ('voided', 'declined', 'expired', 'deleted');
--- Lists in the order of changes.
+-- For lists that are sorted by the time of the last change.
 CREATE INDEX envelopes_updated ON envelopes (app_id, tenant_id, updated_at, id);
 CREATE INDEX envelopes_template ON envelopes (app_id, template_id, id) WHERE template_id IS NOT NULL;
 CREATE INDEX envelopes_to_archive ON envelopes (updated_at)
     WHERE NOT archived AND status IN ('completed', 'declined', 'voided', 'expired', 'deleted');
--- Lists by external id: envelopes_external_id has none of those that have failed.
+-- For lists that are filtered by external ID. They include envelopes that are missing from envelopes_external_id.
 CREATE INDEX envelopes_list_external_id ON envelopes (app_id, tenant_id, external_id, id) WHERE external_id IS NOT NULL;
--- Found by the schedule "reconcile" (store/maintenance_reconcile.go).
+-- Read by the schedule "reconcile" (store/maintenance_reconcile.go).
 CREATE INDEX envelopes_unfinished ON envelopes (id) WHERE status IN ('sent', 'in_progress', 'sealing');
--- Open envelopes by their deadline, of one app or of all: those that are past it or soon will be (store/envelope_problems.go, store/envelope_inbox.go).
+-- Open envelopes of one app or of all apps whose deadline has passed or is near (store/envelope_problems.go,
+-- store/envelope_inbox.go).
 CREATE INDEX envelopes_deadline ON envelopes (expires_at, app_id) WHERE status IN ('sent', 'in_progress');
--- Envelopes that were declined lately (store/envelope_inbox.go).
+-- Recently declined envelopes (store/envelope_inbox.go).
 CREATE INDEX envelopes_declined ON envelopes (app_id, updated_at) WHERE status = 'declined';
 -- The newest envelopes of a console user (store/envelope_recipients.go).
 CREATE INDEX envelopes_owner ON envelopes (owner_id, id DESC) WHERE owner_id IS NOT NULL;
 -- Envelopes that are being sealed (store/maintenance_lag.go).
 CREATE INDEX envelopes_sealing ON envelopes (id) WHERE status = 'sealing';
--- Swept by the schedule "cleanup" (store/maintenance_retention.go).
+-- Read by the schedule "cleanup" (store/maintenance_retention.go).
 CREATE INDEX envelopes_retention_due ON envelopes (retention_due_at) WHERE retention_due_at IS NOT NULL;
 
--- The last round of the schedule "reconcile".
+-- The last run of the schedule "reconcile".
 CREATE TABLE reconcile_runs (
     id      integer PRIMARY KEY CHECK (id = 1),
     at      datetime NOT NULL,
@@ -139,41 +140,41 @@ CREATE TABLE signers (
     otp_requests     text,
     otp_verified_at  datetime,
     session_hash     blob,
-    confirmed_by     blob, -- the client that confirmed the code
+    confirmed_by     blob, -- client that entered the one-time code
     viewed_at        datetime,
     consent_at       datetime,
     consent_version  text    NOT NULL DEFAULT '',
     signed_at        datetime,
     declined_at      datetime,
     values_hash      text    NOT NULL DEFAULT '',
-    shown            text    NOT NULL DEFAULT '', -- of the others' values
+    shown            text    NOT NULL DEFAULT '', -- digest of the displayed values of other signers
     shown_signers    text,
     shown_confirmed  boolean NOT NULL DEFAULT false,
     ip               text    NOT NULL DEFAULT '',
     user_agent       text    NOT NULL DEFAULT '',
     page_views       integer NOT NULL DEFAULT 0,
     last_viewed      text    NOT NULL DEFAULT '',
-    downloads        text, -- when the signer last fetched which sealed document: repeated downloads are one audit event
+    downloads        text, -- time of the last recorded download of each sealed document
     role             text    NOT NULL DEFAULT '',
-    previous         text, -- encrypted: who was to sign before
+    previous         text, -- encrypted; the replaced signers
     allow_delegation boolean NOT NULL DEFAULT false,
     delegated        boolean NOT NULL DEFAULT false,
-    resends          text, -- when invitations were asked for again
-    reminded_at      datetime, -- when the sender last had them reminded
-    copies           text, -- when the sealed files were asked for again
-    -- What part a recipient plays, and in which language they read.
+    resends          text, -- times of recent requests for a new invitation
+    reminded_at      datetime, -- time of the sender's last reminder request
+    copies           text, -- times of recent requests for the sealed files
+    -- The recipient's kind and language.
     kind             text    NOT NULL DEFAULT 'signer',
     language         text    NOT NULL DEFAULT '',
-    silent           boolean NOT NULL DEFAULT false, -- the sender delivers the link
-    host_name        text    NOT NULL DEFAULT '', -- of who hands an in-person signer the device
+    silent           boolean NOT NULL DEFAULT false, -- the sender, not the service, delivers the link
+    host_name        text    NOT NULL DEFAULT '', -- host of an in-person signer
     host_email       text, -- encrypted
-    witness_for      text    NOT NULL DEFAULT '', -- the role of whose signature the signer witnesses
-    opened           text, -- documents that were opened by who has to open them all
-    -- Which pages a signer has viewed, and how often again, as JSON.
+    witness_for      text    NOT NULL DEFAULT '', -- role of the signer whose signature this signer witnesses
+    opened           text, -- documents opened by a recipient who must open all of them
+    -- The pages that the signer has viewed, with the number of repeated views, as JSON.
     pages            text
 );
 CREATE INDEX signers_envelope ON signers (envelope_id, position);
--- A short link names the signer's link by its id.
+-- A short link contains the ID of the signing link.
 CREATE INDEX signers_link ON signers (link_id) WHERE link_id IS NOT NULL;
 
 CREATE TABLE documents (
@@ -189,23 +190,24 @@ CREATE TABLE documents (
     pages              text,
     document_order     integer  NOT NULL,
     blob_key           text     NOT NULL,
-    encrypted          boolean  NOT NULL DEFAULT false, -- as a file: it is never read as plain text then
+    encrypted          boolean  NOT NULL DEFAULT false, -- whether the stored file must be encrypted
     retention_until    datetime,
     purge_status       text     NOT NULL,
-    timestamped_until  datetime, -- until when the last document time-stamp can be verified
-    timestamp_pending  boolean  NOT NULL DEFAULT false, -- the time-stamp authority did not answer
-    seal_facts         text     NOT NULL DEFAULT '', -- what the examination found out for sealing; empty: found out again
+    timestamped_until  datetime, -- expiry of the last document time-stamp's certificate
+    timestamp_pending  boolean  NOT NULL DEFAULT false, -- the time-stamp authority was unavailable during sealing
+    seal_facts         text     NOT NULL DEFAULT '', -- examination results; if empty, it is examined again
     created_at         datetime NOT NULL,
-    -- The file that people read in place of an original from which something was taken out.
+    -- The prepared file, which recipients read instead of an original from which content was removed.
     prepared_sha256    text     NOT NULL DEFAULT '',
     prepared_size      bigint   NOT NULL DEFAULT 0,
     prepared_key       text     NOT NULL DEFAULT '',
     prepared_encrypted boolean  NOT NULL DEFAULT false,
-    prepared_changes   text, -- what was taken out, in numbers
-    preparation        text     NOT NULL DEFAULT '', -- how it was made, for the seal record
-    -- Whether a document's files are a template's, too: they are removed with the last that names them.
+    prepared_changes   text, -- numbers of removals by kind
+    preparation        text     NOT NULL DEFAULT '', -- description of the preparation, for the seal record
+    -- Whether the files also belong to a template or to another envelope. They are retained as long as any row refers
+    -- to them.
     shared             boolean  NOT NULL DEFAULT false,
-    -- The codes of what programs may show differently of an original, as JSON: its sender is warned of it.
+    -- The codes of warnings about content that programs may display differently, as JSON.
     notes              text,
     UNIQUE (envelope_id, kind, document_order)
 );
@@ -229,8 +231,8 @@ CREATE TABLE fields (
     origin        text    NOT NULL,
     name          text    NOT NULL DEFAULT '',
     default_value text    NOT NULL DEFAULT '', -- encrypted
-    attributes    text, -- JSON; NULL: none
-    -- What a field was made of: tag or form; empty: a request.
+    attributes    text, -- JSON; NULL if there are none
+    -- The origin of the field: tag, form, or empty for a request.
     source        text    NOT NULL DEFAULT ''
 );
 CREATE INDEX fields_envelope ON fields (envelope_id, position);
@@ -239,20 +241,21 @@ CREATE TABLE field_values (
     field_id     text PRIMARY KEY REFERENCES fields (id),
     envelope_id  text     NOT NULL,
     signer_id    text     NOT NULL,
-    text         text     NOT NULL, -- this and the next two: encrypted
+    text         text     NOT NULL, -- encrypted, like the next two columns
     image        blob,
-    image_sha256 text     NOT NULL DEFAULT '', -- names the picture where it is not loaded
+    image_sha256 text     NOT NULL DEFAULT '', -- identifies the picture if it is not loaded
     created_at   datetime NOT NULL
 );
 CREATE INDEX field_values_envelope ON field_values (envelope_id);
 
--- What a person last signed with, in one tenant and by one way to prove who they are; email_key is a keyed hash of all three.
+-- The signature that a person last used, by tenant and authentication method. The email_key is a keyed hash of the
+-- address, the tenant and the method.
 CREATE TABLE saved_signatures (
     app_id      text     NOT NULL REFERENCES apps (id),
     tenant_id   text     NOT NULL DEFAULT '',
     auth_method text     NOT NULL DEFAULT '',
     email_key   text     NOT NULL,
-    email       text     NOT NULL DEFAULT '', -- this and the next two: encrypted
+    email       text     NOT NULL DEFAULT '', -- encrypted, like the next two columns
     image       blob     NOT NULL,
     font_label  text,
     updated_at  datetime NOT NULL,
@@ -279,7 +282,7 @@ BEGIN
     SELECT RAISE(ABORT, 'audit_events is append-only');
 END;
 -- +goose StatementEnd
--- An audit event can only be deleted when an archive holds it.
+-- An audit event can be deleted only if an archive contains it.
 -- +goose StatementBegin
 CREATE TRIGGER audit_events_no_delete BEFORE DELETE ON audit_events
 WHEN NOT EXISTS (SELECT 1 FROM envelope_archives WHERE envelope_id = OLD.envelope_id AND released_at IS NULL AND events >= OLD.seq)
@@ -294,7 +297,7 @@ CREATE TABLE webhooks (
     url             text     NOT NULL,
     events          text     NOT NULL,
     secret          blob,
-    previous_secret blob, -- signs beside the other one until previous_until
+    previous_secret blob, -- also signs deliveries until previous_until
     previous_until  datetime,
     active          boolean  NOT NULL,
     failing_since   datetime,
@@ -302,7 +305,7 @@ CREATE TABLE webhooks (
     disabled_at     datetime,
     disabled_reason text     NOT NULL DEFAULT '',
     created_at      datetime NOT NULL,
-    -- What the endpoint receives beyond the ordinary body.
+    -- The additional data that the endpoint receives.
     include         text
 );
 CREATE INDEX webhooks_app ON webhooks (app_id);
@@ -314,11 +317,12 @@ CREATE TABLE webhook_events (
     name        text     NOT NULL,
     body        blob     NOT NULL, -- encrypted
     created_at  datetime NOT NULL,
-    -- The events of an app can be read one after the other (store/webhook_events.go). An event gets its position when it is first
-    -- read after its commit, so that none appears before one that was read already. Here the rowid is the order of insertion.
+    -- The events of an app can be read in order (store/webhook_events.go). An event is assigned its position when it is
+    -- first read after its commit, so that it never appears before an event that was already read. In SQLite, the rowid
+    -- is the order of insertion.
     tenant_id   text     NOT NULL DEFAULT '',
-    position    integer, -- in the feed of its app; NULL: not given yet
-    values_body blob -- the body with the values that signers entered, encrypted
+    position    integer, -- position in the app's feed; NULL until it is assigned
+    values_body blob -- encrypted; the body with the values entered by signers
 );
 CREATE INDEX webhook_events_envelope ON webhook_events (envelope_id);
 CREATE UNIQUE INDEX webhook_events_position ON webhook_events (app_id, position) WHERE position IS NOT NULL;
@@ -334,8 +338,8 @@ CREATE TABLE webhook_deliveries (
     event        text     NOT NULL,
     status       text     NOT NULL,
     attempts     integer  NOT NULL DEFAULT 0,
-    run          integer  NOT NULL DEFAULT 0, -- how often it was sent again
-    run_attempts integer  NOT NULL DEFAULT 0, -- attempts since it was sent again, or ever
+    run          integer  NOT NULL DEFAULT 0, -- number of times that the delivery was resent
+    run_attempts integer  NOT NULL DEFAULT 0, -- attempts since the delivery was last resent or created
     created_at   datetime NOT NULL,
     delivered_at datetime,
     failed_at    datetime
@@ -344,7 +348,7 @@ CREATE INDEX webhook_deliveries_list ON webhook_deliveries (app_id, id DESC);
 CREATE INDEX webhook_deliveries_status ON webhook_deliveries (app_id, status, id DESC);
 CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook_id, status);
 CREATE INDEX webhook_deliveries_event ON webhook_deliveries (event_id);
--- Lists of the deliveries of one event.
+-- For lists of the deliveries of one type of event.
 CREATE INDEX webhook_deliveries_name ON webhook_deliveries (app_id, event, id DESC);
 CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (id) WHERE status = 'pending';
 
@@ -357,7 +361,7 @@ CREATE TABLE delivery_attempts (
     latency_ms  integer  NOT NULL,
     error       text     NOT NULL,
     body        blob, -- encrypted
-    next_at     datetime -- when the next attempt is due
+    next_at     datetime -- time of the next attempt
 );
 CREATE INDEX delivery_attempts_delivery ON delivery_attempts (delivery_id, number);
 
@@ -367,13 +371,13 @@ CREATE TABLE outbox (
     key        text     NOT NULL,
     kind       text     NOT NULL,
     refs       text     NOT NULL,
-    lane       text     NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000', -- the endpoint of a delivery, the app of everything else
+    lane       text     NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000', -- endpoint of a delivery, or app of any other row
     attempts   integer  NOT NULL DEFAULT 0,
     not_before datetime NOT NULL,
     created_at datetime NOT NULL
 );
 CREATE INDEX outbox_key ON outbox (key, seq);
--- Lanes take turns, so that none waits for another's backlog.
+-- Lanes are processed in turn, so that no lane waits for another lane's backlog.
 CREATE INDEX outbox_lane ON outbox (lane, seq);
 
 CREATE TABLE mails (
@@ -386,13 +390,13 @@ CREATE TABLE mails (
     sent_at     datetime,
     failed_at   datetime,
     error       text     NOT NULL DEFAULT '',
-    -- When the server first refused a mail, though not for good: it is tried for five days from then.
+    -- The time at which the server first rejected the email temporarily. The email is retried for five days after that.
     refused_at  datetime,
-    -- The outbox row that requested copies again, a reminder or a notification: what a workflow that was lost is started from.
+    -- The outbox row that requested the copies, reminder or notification. A lost workflow is restarted from this row.
     request_id  text
 );
 CREATE INDEX mails_envelope ON mails (envelope_id);
--- All that the inbox needs of them (store/envelope_inbox.go), so that the rows are not read.
+-- Contains all columns that the inbox needs (store/envelope_inbox.go), so that the rows are not read.
 CREATE INDEX mails_failed ON mails (envelope_id, signer_id, created_at) WHERE failed_at IS NOT NULL;
 CREATE INDEX mails_requested ON mails (request_id) WHERE request_id IS NOT NULL AND sent_at IS NULL AND failed_at IS NULL;
 -- Rejected emails (store/envelope_problems.go).
@@ -402,14 +406,14 @@ CREATE TABLE console_users (
     id            text PRIMARY KEY,
     app_id        text     NOT NULL REFERENCES apps (id),
     email         text     NOT NULL, -- encrypted
-    email_key     text     NOT NULL UNIQUE, -- a keyed hash of it
+    email_key     text     NOT NULL UNIQUE, -- keyed hash of the email address
     name          text     NOT NULL,
     password_hash blob     NOT NULL,
     role          text     NOT NULL,
     created_at    datetime NOT NULL,
     disabled_at   datetime,
-    -- Whom a provider (OpenID Connect) vouches for: SHA-256 of its issuer and its name for the person. NULL: an account
-    -- that signs in with its password.
+    -- The SHA-256 hash of the OpenID provider's issuer and its identifier for the user. NULL if the user signs in with
+    -- a password.
     oidc_subject  blob
 );
 CREATE INDEX console_users_app ON console_users (app_id, id);
@@ -418,9 +422,9 @@ CREATE UNIQUE INDEX console_users_oidc_subject ON console_users (oidc_subject);
 CREATE TABLE contacts (
     id         text PRIMARY KEY,
     app_id     text     NOT NULL REFERENCES apps (id),
-    name       text     NOT NULL, -- name, address and number are encrypted
+    name       text     NOT NULL, -- encrypted, like the email address and phone number
     email      text     NOT NULL,
-    email_key  text     NOT NULL, -- a keyed hash of the address
+    email_key  text     NOT NULL, -- keyed hash of the email address
     phone      text,
     created_at datetime NOT NULL,
     UNIQUE (app_id, email_key)
@@ -445,7 +449,7 @@ CREATE TABLE embedded_sessions (
 );
 CREATE INDEX embedded_sessions_expiry ON embedded_sessions (expires_at);
 
--- tenant_id '' holds the app's own defaults, for all of its tenants.
+-- The row with the tenant_id '' contains the app's defaults for all of its tenants.
 CREATE TABLE tenant_settings (
     app_id                  text     NOT NULL REFERENCES apps (id),
     tenant_id               text     NOT NULL,
@@ -458,7 +462,7 @@ CREATE TABLE tenant_settings (
     reply_to                text, -- encrypted
     notify_email            text, -- encrypted
     updated_at              datetime NOT NULL,
-    -- What mails, pages and certificates of a tenant look like.
+    -- The branding of the tenant's emails, pages and certificates.
     primary_color           text,
     footer                  text,
     support_url             text,
@@ -483,7 +487,7 @@ CREATE TABLE idempotency_keys (
 );
 CREATE INDEX idempotency_keys_expiry ON idempotency_keys (expires_at);
 
--- Requests counted in windows, for all processes together.
+-- The numbers of requests in time windows, shared by all processes.
 CREATE TABLE rate_windows (
     key        text     NOT NULL,
     starts_at  datetime NOT NULL,
@@ -493,8 +497,8 @@ CREATE TABLE rate_windows (
 );
 CREATE INDEX rate_windows_expiry ON rate_windows (expires_at);
 
--- How many envelopes there are of each status: what was folded, and the changes since. Changes are only
--- inserted, so that envelopes of one tenant do not wait for each other.
+-- The numbers of envelopes by status, as a compacted total and the changes since then. Changes are only inserted, so
+-- that concurrent changes of a tenant's envelopes do not wait for each other.
 CREATE TABLE envelope_counts (
     app_id    text    NOT NULL,
     tenant_id text    NOT NULL,
@@ -512,7 +516,8 @@ CREATE TABLE envelope_count_changes (
 );
 CREATE INDEX envelope_count_changes_of ON envelope_count_changes (app_id, tenant_id, status, change);
 
--- What a console's search looks through: subject and names, folded (store/envelope_search.go), and hashes of the addresses and their domains.
+-- The data for searches in the console: the subject and names in folded form (store/envelope_search.go), and hashes of
+-- the addresses and their domains.
 CREATE TABLE envelope_search (
     envelope_id text PRIMARY KEY REFERENCES envelopes (id),
     app_id      text NOT NULL,
@@ -520,46 +525,47 @@ CREATE TABLE envelope_search (
     addresses   text NOT NULL DEFAULT '{}'
 );
 
--- Lists of the heads of audit chains, in the file store, that a time-stamp authority has confirmed.
+-- Lists of the heads of audit chains that a time-stamp authority has confirmed. The lists are in the file store.
 CREATE TABLE audit_anchors (
     number   integer PRIMARY KEY,
     at       datetime NOT NULL,
-    digest   text     NOT NULL, -- SHA-256 of the list
+    digest   text     NOT NULL, -- SHA-256 hash of the list
     entries  integer  NOT NULL,
     blob_key text     NOT NULL,
-    token    blob     NOT NULL -- RFC 3161, over the digest
+    token    blob     NOT NULL -- RFC 3161 time-stamp over the digest
 );
 
--- Who is signed in to the console. A session ends when its row goes.
+-- The sessions of console users. A session ends when its row is deleted.
 CREATE TABLE console_sessions (
-    id         text PRIMARY KEY, -- of its token
+    id         text PRIMARY KEY, -- ID in the session's token
     user_id    text     NOT NULL REFERENCES console_users (id),
-    device     blob     NOT NULL, -- address and user agent, encrypted
+    device     blob     NOT NULL, -- encrypted; IP address and user agent
     created_at datetime NOT NULL,
-    seen_at    datetime NOT NULL, -- when the person last did something, to a minute
+    seen_at    datetime NOT NULL, -- time of the user's last activity, to the minute
     expires_at datetime NOT NULL,
-    -- When the person of a session proved at the provider who it is; NULL: at the service, or not told.
+    -- The time at which the user authenticated at the provider. NULL if the user authenticated at the service, or if
+    -- the provider did not specify the time.
     proved_at  datetime
 );
 CREATE INDEX console_sessions_user ON console_sessions (user_id);
 CREATE INDEX console_sessions_expires ON console_sessions (expires_at);
 
--- A console user's second factor (RFC 6238), and codes for when it is lost.
+-- The authenticator app of a console user (RFC 6238), and the recovery codes.
 CREATE TABLE console_factors (
     id           text PRIMARY KEY REFERENCES console_users (id),
     secret       blob     NOT NULL, -- encrypted
     created_at   datetime NOT NULL,
-    confirmed_at datetime, -- NULL: a first code is awaited
-    last_step    bigint   NOT NULL -- of the last code taken: none is taken twice
+    confirmed_at datetime, -- NULL until the first code is entered
+    last_step    bigint   NOT NULL -- time step of the last accepted code, which cannot be used again
 );
 
 CREATE TABLE console_recovery_codes (
     user_id text NOT NULL REFERENCES console_users (id),
-    hash    blob NOT NULL, -- SHA-256; the codes are random
+    hash    blob NOT NULL, -- SHA-256 hash; the codes are random
     PRIMARY KEY (user_id, hash)
 );
 
--- What a console user is notified of by email. No row: the defaults.
+-- The email notification settings of a console user. Without a row, the defaults apply.
 CREATE TABLE console_notifications (
     user_id         text PRIMARY KEY REFERENCES console_users (id),
     frequency       text    NOT NULL,
@@ -570,15 +576,15 @@ CREATE TABLE console_notifications (
     sealing_problem boolean NOT NULL,
     opened          boolean NOT NULL,
     signed          boolean NOT NULL,
-    language        text, -- NULL: the workspace's
+    language        text, -- NULL means the workspace's language
     time_zone       text    NOT NULL,
-    digest_at       datetime -- NULL: no digest is due
+    digest_at       datetime -- NULL if no digest is due
 );
 CREATE INDEX console_notifications_digest ON console_notifications (digest_at) WHERE digest_at IS NOT NULL;
 
--- Notifications that wait for the daily digest of a console user.
+-- Notifications for the next daily digest of a console user.
 CREATE TABLE console_digest_items (
-    event_id    text PRIMARY KEY, -- of the audit trail
+    event_id    text PRIMARY KEY, -- event in the audit trail
     user_id     text NOT NULL REFERENCES console_users (id),
     envelope_id text NOT NULL,
     kind        text NOT NULL,
@@ -587,17 +593,18 @@ CREATE TABLE console_digest_items (
 );
 CREATE INDEX console_digest_items_user ON console_digest_items (user_id, at);
 
--- The certificates that seal here, or once did: each is trusted itself, and not what its authority issued to others.
+-- The current and former sealing certificates of this service. Each certificate is trusted individually. Other
+-- certificates of its authority are not trusted.
 CREATE TABLE seal_certificates (
-    id         text PRIMARY KEY, -- SHA-256 of the certificate
+    id         text PRIMARY KEY, -- SHA-256 hash of the certificate
     der        blob     NOT NULL,
     created_at datetime NOT NULL
 );
 
--- From when on a key that signs records, or a sealing certificate, is not to be believed any more. Rows are only added.
+-- The time from which a record key or sealing certificate is no longer trusted. Rows are only added.
 CREATE TABLE key_revocations (
     seq         integer PRIMARY KEY AUTOINCREMENT,
-    key_id      text     NOT NULL, -- of signing_keys or seal_certificates
+    key_id      text     NOT NULL, -- ID in signing_keys or seal_certificates
     at          datetime NOT NULL,
     reason      text     NOT NULL,
     recorded_at datetime NOT NULL
@@ -620,7 +627,7 @@ CREATE TABLE event_feeds (
     last_position integer NOT NULL DEFAULT 0
 );
 
--- Files that signers gave. One that nobody has signed with is removed after a day.
+-- Files uploaded by signers. A file that is not part of a signature is removed after a day.
 CREATE TABLE attachments (
     id          text PRIMARY KEY,
     envelope_id text     NOT NULL REFERENCES envelopes (id),
@@ -635,29 +642,29 @@ CREATE TABLE attachments (
     used        boolean  NOT NULL,
     created_at  datetime NOT NULL,
     purged_at   datetime,
-    -- Files of a person whom another has replaced: nobody gets them, and they are removed.
+    -- Whether the file belongs to a replaced person. Such a file is not accessible, and is removed.
     withdrawn   boolean  NOT NULL DEFAULT false
 );
 CREATE INDEX attachments_envelope ON attachments (envelope_id);
 CREATE INDEX attachments_unused ON attachments (created_at) WHERE NOT used;
 CREATE INDEX attachments_withdrawn ON attachments (created_at) WHERE withdrawn;
 
--- What envelopes are created from. tenant_id '' is for all tenants of the app.
+-- Templates of envelopes. A template with the tenant_id '' is available to all tenants of the app.
 CREATE TABLE templates (
     id          text PRIMARY KEY,
     app_id      text     NOT NULL REFERENCES apps (id),
     tenant_id   text     NOT NULL,
     external_id text,
     name        text     NOT NULL,
-    labels      text, -- a list of texts, as JSON
-    version     integer  NOT NULL, -- the newest
+    labels      text, -- list of strings, as JSON
+    version     integer  NOT NULL, -- newest version
     created_by  text     NOT NULL,
     created_at  datetime NOT NULL,
     updated_at  datetime NOT NULL,
     archived_at datetime
 );
 CREATE INDEX templates_list ON templates (app_id, id DESC);
--- An external id names one template of a tenant that is not archived.
+-- An external ID is unique among the templates of a tenant that are not archived.
 CREATE UNIQUE INDEX templates_external_id ON templates (app_id, tenant_id, external_id)
     WHERE external_id IS NOT NULL AND archived_at IS NULL;
 
@@ -666,18 +673,18 @@ CREATE TABLE template_versions (
     id          text PRIMARY KEY,
     template_id text     NOT NULL REFERENCES templates (id),
     number      integer  NOT NULL,
-    content     text     NOT NULL, -- encrypted: texts, roles and fields
+    content     text     NOT NULL, -- encrypted; text, roles and fields
     created_by  text     NOT NULL,
     created_at  datetime NOT NULL,
     UNIQUE (template_id, number)
 );
 
--- The files of a version. Several versions may name one file, and so may the envelopes that were made of them.
+-- The files of a version. Several versions, and the envelopes created from them, can share a file.
 CREATE TABLE template_documents (
     id                 text PRIMARY KEY,
     version_id         text     NOT NULL REFERENCES template_versions (id),
     template_id        text     NOT NULL,
-    document_id        text     NOT NULL, -- how fields name it, the same in each version that has it
+    document_id        text     NOT NULL, -- ID used by fields; the same in every version that contains the document
     name               text     NOT NULL,
     mime_type          text     NOT NULL,
     sha256             text     NOT NULL,
@@ -696,14 +703,14 @@ CREATE TABLE template_documents (
     prepared_changes   text,
     preparation        text     NOT NULL,
     created_at         datetime NOT NULL,
-    released           boolean  NOT NULL DEFAULT false, -- the template is archived, and its files are looked after no more
+    released           boolean  NOT NULL DEFAULT false, -- the template is archived and no longer needs the file
     UNIQUE (version_id, document_order)
 );
 CREATE INDEX template_documents_template ON template_documents (template_id);
 CREATE INDEX template_documents_blob ON template_documents (blob_key);
 CREATE INDEX template_documents_prepared ON template_documents (prepared_key) WHERE prepared_key <> '';
 
--- Bulk sends: one request, many envelopes from one version of a template.
+-- Bulk sends. Each creates many envelopes from one version of a template.
 CREATE TABLE bulk_sends (
     id               text PRIMARY KEY,
     app_id           text     NOT NULL REFERENCES apps (id),
@@ -712,7 +719,7 @@ CREATE TABLE bulk_sends (
     template_version integer  NOT NULL,
     name             text     NOT NULL,
     status           text     NOT NULL,
-    per_minute       integer  NOT NULL, -- 0: as many as can be sent
+    per_minute       integer  NOT NULL, -- 0 means unlimited
     total            integer  NOT NULL,
     actor            text     NOT NULL,
     created_by       text     NOT NULL,
@@ -725,21 +732,21 @@ CREATE INDEX bulk_sends_tenant ON bulk_sends (app_id, tenant_id, id DESC);
 CREATE TABLE bulk_send_rows (
     id           text PRIMARY KEY,
     bulk_send_id text    NOT NULL REFERENCES bulk_sends (id),
-    position     integer NOT NULL, -- from 1
+    position     integer NOT NULL, -- starting at 1
     external_id  text,
     status       text    NOT NULL,
-    data         text    NOT NULL, -- encrypted: what the envelope is made from; empty once it was sent or cancelled
+    data         text    NOT NULL, -- encrypted; input for the envelope; empty after the row was sent or canceled
     envelope_id  text,
     error_code   text    NOT NULL DEFAULT '',
     error        text    NOT NULL DEFAULT '',
     settled_at   datetime,
     reserved_in  text    NOT NULL DEFAULT '' -- usage period
 );
--- A row of the request is a row here, and is sent as one envelope.
+-- Each row of the request is one row here, and is sent as one envelope.
 CREATE UNIQUE INDEX bulk_send_rows_position ON bulk_send_rows (bulk_send_id, position);
 CREATE UNIQUE INDEX bulk_send_rows_envelope ON bulk_send_rows (envelope_id) WHERE envelope_id IS NOT NULL;
 CREATE INDEX bulk_send_rows_status ON bulk_send_rows (bulk_send_id, status, position);
--- What failed rows of bulk sends are made from is removed some time after they failed.
+-- The input of failed rows is removed some time after the failure.
 CREATE INDEX bulk_send_rows_failed ON bulk_send_rows (settled_at) WHERE status = 'failed' AND data <> '';
 
 CREATE TABLE tenant_logos (
@@ -750,7 +757,7 @@ CREATE TABLE tenant_logos (
     PRIMARY KEY (app_id, tenant_id)
 );
 
--- A builder session lets somebody prepare one draft inside a page of one origin.
+-- A builder session permits editing one draft or template in a page of one origin.
 CREATE TABLE builder_sessions (
     id             text PRIMARY KEY,
     app_id         text     NOT NULL REFERENCES apps (id),
@@ -772,24 +779,25 @@ CREATE INDEX builder_sessions_expiry ON builder_sessions (expires_at);
 CREATE INDEX builder_sessions_envelope ON builder_sessions (envelope_id);
 CREATE INDEX builder_sessions_template ON builder_sessions (template_id);
 
--- What was asked of somebody who signs in, and is awaited: each counts once, and for whom it was made alone.
+-- Pending challenges of users who are signing in. Each can be used once, and only by the browser or session for which
+-- it was created.
 CREATE TABLE console_challenges (
-    id         text PRIMARY KEY, -- SHA-256 of what comes back, in hexadecimal digits
+    id         text PRIMARY KEY, -- SHA-256 hash of the expected answer, in hexadecimal
     kind       text     NOT NULL,
-    holder     blob     NOT NULL, -- SHA-256 of what only the asked browser or session has
+    holder     blob     NOT NULL, -- SHA-256 hash of a secret of that browser or session
     user_id    text     REFERENCES console_users (id),
     data       blob     NOT NULL, -- encrypted
     expires_at datetime NOT NULL
 );
 CREATE INDEX console_challenges_expires ON console_challenges (expires_at);
 
--- Passkeys (WebAuthn), second factors of console users beside authenticator apps.
+-- Passkeys (WebAuthn), which are second factors of console users, like authenticator apps.
 CREATE TABLE console_passkeys (
     id            text PRIMARY KEY,
     user_id       text     NOT NULL REFERENCES console_users (id),
-    credential_id blob     NOT NULL UNIQUE, -- the authenticator's name for it
-    credential    blob     NOT NULL, -- public key and counter, JSON
-    name          text     NOT NULL, -- the owner's name for it
+    credential_id blob     NOT NULL UNIQUE, -- ID assigned by the authenticator
+    credential    blob     NOT NULL, -- public key and counter, as JSON
+    name          text     NOT NULL, -- name chosen by the user
     created_at    datetime NOT NULL,
     used_at       datetime
 );
@@ -799,30 +807,30 @@ CREATE INDEX console_passkeys_user ON console_passkeys (user_id, id);
 CREATE TABLE envelope_archives (
     id            text PRIMARY KEY,
     envelope_id   text     NOT NULL REFERENCES envelopes (id),
-    sha256        text     NOT NULL, -- of the file
+    sha256        text     NOT NULL, -- hash of the file
     size          integer  NOT NULL,
-    key           blob, -- of the file, encrypted; NULL once the archive is released
+    key           blob, -- encrypted; key of the file; NULL after the rows have been restored
     events        integer  NOT NULL,
     last_event_at datetime NOT NULL,
     created_at    datetime NOT NULL,
-    released_at   datetime -- since when the rows are in the database again
+    released_at   datetime -- time at which the rows were restored to the database
 );
--- An envelope is in one archive.
+-- Each envelope is in at most one archive.
 CREATE UNIQUE INDEX envelope_archives_envelope ON envelope_archives (envelope_id) WHERE released_at IS NULL;
 CREATE INDEX envelope_archives_released ON envelope_archives (released_at) WHERE released_at IS NOT NULL;
 CREATE INDEX envelope_archives_last_event ON envelope_archives (last_event_at);
 
--- Pictures and texts of pages, made when they are first asked for: each one file beside a document's stored file.
+-- Images and text of pages, created on the first request. Each is a separate file next to the document's stored file.
 CREATE TABLE page_files (
-    blob_key   text    NOT NULL, -- of the document's stored file
+    blob_key   text    NOT NULL, -- blob key of the document's stored file
     profile    integer NOT NULL,
     page       integer NOT NULL,
-    level      integer NOT NULL, -- 0: the text
+    level      integer NOT NULL, -- 0 means the text
     appearance text    NOT NULL, -- hash of the pixels, or of the text
     media_type text    NOT NULL,
     width      integer NOT NULL, -- pixels
     height     integer NOT NULL,
-    sha256     text    NOT NULL, -- of the file
+    sha256     text    NOT NULL, -- hash of the file
     encrypted  boolean NOT NULL,
     created_at datetime NOT NULL,
     PRIMARY KEY (blob_key, profile, page, level)
