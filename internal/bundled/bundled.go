@@ -19,11 +19,11 @@ import (
 // Binary is the file name of the server's executable.
 const Binary = "countersign-temporal"
 
-// Server is a running server. It exits when Stop is called or when this process exits, even after a crash, because it
-// watches its standard input.
+// Server is a running server. It exits when Stop is called or when this process exits. It also exits after a crash of
+// this process, because it watches its standard input.
 type Server struct {
 	Address string // host:port of the frontend
-	UI      string // address of the Web UI, or empty if it is disabled
+	UI      string // address of the Web UI; empty if disabled
 
 	cmd    *exec.Cmd
 	stdin  io.Closer
@@ -31,12 +31,12 @@ type Server struct {
 	ended  chan struct{}
 }
 
-// startAttempts is the maximum number of attempts to start the server. Another attempt is needed if another process
-// takes one of the chosen ports.
+// startAttempts is the maximum number of attempts to start the server. An attempt fails if another process takes one
+// of the chosen ports.
 const startAttempts = 3
 
 // Start runs the executable at path with flags for its start-dev command. It returns when the server is healthy or has
-// failed to start.
+// failed.
 func Start(ctx context.Context, path string, flags ...string) (*Server, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("the bundled Temporal server %s is missing: run \"make build\" first", path)
@@ -51,9 +51,9 @@ func Start(ctx context.Context, path string, flags ...string) (*Server, error) {
 
 func startOnce(ctx context.Context, path string, flags []string) (*Server, error) {
 	args := append([]string{"server", "start-dev", "--watch-stdin", "--log-level", "error"}, flags...)
-	// The command does not use ctx, because the server must keep running after Start returns.
+	// The command does not use ctx, because the server keeps running after Start returns.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, args...) //nolint:gosec // our own program
-	// Ctrl-C signals only this process, which then stops the server.
+	// Ctrl-C must signal only this process, which then stops the server.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	s := &Server{cmd: cmd, ended: make(chan struct{})}
 	cmd.Stderr = &s.stderr

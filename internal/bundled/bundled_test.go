@@ -15,7 +15,7 @@ import (
 )
 
 // TestStartTriesOtherPorts checks that Start tries again if another process takes one of the chosen ports before the
-// server listens.
+// server does.
 func TestStartTriesOtherPorts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -17,7 +17,7 @@ import (
 const (
 	chunk    = 64 << 10 // bytes
 	maxReply = 4 << 10
-	// timeout limits the duration of one request. It is long, because concurrent scans can delay each other.
+	// timeout limits the duration of one request. It is long, because concurrent scans delay each other.
 	timeout = 2 * time.Minute
 )
 
@@ -79,7 +79,7 @@ func (s *Scanner) query(ctx context.Context, command string, body io.Reader) (re
 			return "", fmt.Errorf("virus scanner: read file: %w", unread)
 		}
 	}
-	// If the daemon rejects further data, it sends the reason before it closes the connection.
+	// A daemon that rejects further data sends the reason before it closes the connection.
 	answer, readErr := io.ReadAll(io.LimitReader(conn, maxReply))
 	if text := strings.TrimRight(string(answer), "\x00\n"); text != "" {
 		return text, nil
@@ -87,8 +87,8 @@ func (s *Scanner) query(ctx context.Context, command string, body io.Reader) (re
 	return "", fmt.Errorf("virus scanner: no response: %w", errors.Join(ctx.Err(), err, readErr))
 }
 
-// sendChunks sends body in chunks, each preceded by its length, followed by an empty chunk. It returns errors from
-// reading and from sending separately.
+// sendChunks sends body in chunks, each preceded by its length, followed by an empty chunk. It returns the error of
+// reading body and the error of sending.
 func sendChunks(w io.Writer, body io.Reader) (unread, sendErr error) {
 	b := make([]byte, 4+chunk)
 	for {

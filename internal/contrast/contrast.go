@@ -63,7 +63,7 @@ func Ratio(a, b Color) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// On returns the color, mixed with just enough black or white to make it legible as text on the given background.
+// On returns the color, mixed with just enough black or white to be legible as text on the given background.
 func (c Color) On(ground Color) Color {
 	with := Black
 	if ground.Luminance() < 0.18 {

@@ -44,8 +44,8 @@ func TestParse(t *testing.T) {
 	require.Equal(t, "#0f5570", c.String())
 }
 
-// TestOn checks that, for every color and every background, the returned color is legible, and that a color that is
-// already legible is returned unchanged.
+// TestOn checks that the returned color is legible on every background, and that a legible color is returned
+// unchanged.
 func TestOn(t *testing.T) {
 	t.Parallel()
 	for r := 0; r <= 255; r += 15 {

@@ -29,17 +29,16 @@ func (c *Codes) New() (string, error) {
 	return fmt.Sprintf("%0*d", CodeLength, n), nil
 }
 
-// Hash returns the stored form of a code. It is an HMAC-SHA256 that includes the signer and the link, so that a code is
-// useless for any other signer or link.
+// Hash returns the stored form of a code. It is an HMAC-SHA256 that includes the signer and the link, so that a code
+// cannot be used with another signer or link.
 func (c *Codes) Hash(l models.Link, code string) []byte {
 	m := hmac.New(sha256.New, c.key)
 	fmt.Fprintf(m, "otp\n%s\n%s\n%s", l.SignerID, l.ID, code)
 	return m.Sum(nil)
 }
 
-// DraftKey returns the key that the signing page of a verified client uses to encrypt unsent entries, as 32 bytes in
-// base64url. The key is the same for all sessions of the link, so that a draft remains readable after a code has
-// expired.
+// DraftKey returns the key with which the signing page of a verified client encrypts unsent entries, as 32 bytes in
+// base64url. All sessions of a link have the same key, so that a draft remains readable after a code has expired.
 func (c *Codes) DraftKey(l models.Link) string {
 	m := hmac.New(sha256.New, c.key)
 	fmt.Fprintf(m, "draft\n%s\n%s", l.SignerID, l.ID)

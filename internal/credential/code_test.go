@@ -10,8 +10,7 @@ import (
 	"countersign/models"
 )
 
-// TestACodeIsOneLinks checks that the same digits have a different hash for another link, another signer or another
-// key.
+// TestACodeIsOneLinks checks that the hash of a code differs for another link, another signer and another key.
 func TestACodeIsOneLinks(t *testing.T) {
 	t.Parallel()
 	codes := credential.NewCodes([]byte("key"))

@@ -9,8 +9,8 @@ import (
 	"countersign/store"
 )
 
-// The keys are reloaded once they are older than keyCacheTTL. A token with an unknown key also triggers a reload, but
-// at most once per minReloadInterval, which limits the cost of tokens with made-up key IDs.
+// The keys are reloaded once they are older than keyCacheTTL. A token with an unknown key ID also triggers a reload,
+// but at most once per minReloadInterval, because a client can make up key IDs.
 const (
 	keyCacheTTL       = 30 * time.Second
 	minReloadInterval = time.Second
@@ -20,7 +20,7 @@ const (
 type keyRing struct {
 	load func() ([]store.Key, error) // nil if the keys never change
 
-	loading sync.Mutex // held while loading; only callers that need the new keys wait
+	loading sync.Mutex // held while loading; signer does not wait for it
 	current atomic.Pointer[keySet]
 }
 

@@ -23,8 +23,8 @@ func key(t *testing.T, id string, retired bool) store.Key {
 	return store.Key{ID: id, Private: k, Retired: retired}
 }
 
-// TestTokensFollowTheKeys checks that new keys are used after half a minute, or earlier if a token was signed with a
-// new key, and that unknown keys cause at most one reload per second.
+// TestTokensFollowTheKeys checks that new keys are used after half a minute, or as soon as a token is signed with one,
+// and that unknown keys cause at most one reload per second.
 func TestTokensFollowTheKeys(t *testing.T) {
 	t.Parallel()
 	clock, app := kit.NewClock(), uuid.New()
@@ -83,7 +83,7 @@ func TestTokensFollowTheKeys(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, 4, asked)
 
-	now = []store.Key{one} // all keys are retired, so none can sign
+	now = []store.Key{one} // all keys are retired
 	clock.Add(time.Minute)
 	_, err = checker.VerifyAccess(issue())
 	require.NoError(t, err)

@@ -26,8 +26,8 @@ const (
 	audienceUnsubscribe = "countersign:unsubscribe"
 )
 
-// DownloadLifetime is the lifetime of a download link. If the retention period ends earlier, the files are no longer
-// available.
+// DownloadLifetime is the lifetime of a download link. The files may be purged earlier, at the end of the retention
+// period.
 const DownloadLifetime = 365 * 24 * time.Hour
 
 // ReceiptLifetime is the time for which a signer can retrieve the envelope's status after signing.
@@ -50,7 +50,7 @@ type Tokens struct {
 }
 
 // NewTokens returns a Tokens that verifies with the given keys and signs with the first of them. Tokens contain no
-// issuer, because the keys belong to the service and links must remain valid if the service's address changes.
+// issuer. The keys belong to the service, and links must remain valid if the service's address changes.
 func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
 	r, err := newKeyRing(keys, now())
 	if err != nil {
@@ -71,7 +71,7 @@ type claims struct {
 	Session  uuid.UUID `json:"ses,omitzero"`
 }
 
-// registered returns the claims that are common to all tokens. id is optional.
+// registered returns the claims that all tokens contain. The ID is optional.
 func registered(audience string, subject uuid.UUID, id string, issued, expires time.Time) jwt.RegisteredClaims {
 	return jwt.RegisteredClaims{
 		Subject: subject.String(), Audience: jwt.ClaimStrings{audience}, ID: id, IssuedAt: jwt.NewNumericDate(issued), ExpiresAt: jwt.NewNumericDate(expires),
@@ -84,8 +84,8 @@ func (t *Tokens) IssueAccess(app uuid.UUID) (string, error) {
 	return t.sign(claims{RegisteredClaims: registered(audienceAPI, app, uuid.NewString(), now, now.Add(AccessLifetime))})
 }
 
-// VerifyAccess returns the app of an access token. It caches a valid token until it expires, because a client sends the
-// same token for an hour, and verifying its signature is as expensive as a database query.
+// VerifyAccess returns the app of an access token. It caches a valid token until the token expires, because a client
+// sends the same token for an hour, and verifying the signature is as expensive as a database query.
 func (t *Tokens) VerifyAccess(token string) (uuid.UUID, error) {
 	key := sha256.Sum256([]byte(token))
 	if app, ok := t.verified.get(key, t.now()); ok {
@@ -132,8 +132,7 @@ func (s *tokenCache) put(key [sha256.Size]byte, app uuid.UUID, until time.Time) 
 	s.tokens[key] = cachedToken{app, until}
 }
 
-// IssueConsole issues the token for a console user's session. The session determines whether the token is still
-// valid.
+// IssueConsole issues the token for a console user's session. The token is valid only as long as the session.
 func (t *Tokens) IssueConsole(u *models.ConsoleUser, session *models.ConsoleSession) (string, error) {
 	return t.sign(claims{RegisteredClaims: registered(audienceConsole, u.ID, session.ID.String(), session.CreatedAt, session.ExpiresAt), App: u.AppID})
 }
@@ -147,8 +146,8 @@ func (t *Tokens) VerifyConsole(token string) (uuid.UUID, error) {
 	return uuid.Parse(c.ID)
 }
 
-// IssueSigning issues the token for a signer's current link. It can be issued again at any time, because its validity
-// depends only on the link ID stored with the signer.
+// IssueSigning issues the token for a signer's current link. It can issue the token repeatedly, because a token is
+// valid if it contains the link ID stored with the signer.
 func (t *Tokens) IssueSigning(app uuid.UUID, s *models.Signer) (string, error) {
 	c, err := signingClaims(app, s)
 	if err != nil {
@@ -195,7 +194,7 @@ func (t *Tokens) VerifySigning(token string) (SigningLink, error) {
 	return t.verifySigning(token, leeway)
 }
 
-// expiredLinkGrace is the time after its expiry during which a link still shows the outcome of the envelope.
+// expiredLinkGrace is the time for which an expired link still shows the outcome of the envelope.
 const expiredLinkGrace = 30 * 24 * time.Hour
 
 // VerifyExpiredSigning is like VerifySigning, but also accepts a token that expired within expiredLinkGrace.
@@ -262,7 +261,7 @@ func (t *Tokens) VerifyReceipt(token string) (app, envelope, signer uuid.UUID, e
 }
 
 // IssueUnsubscribe issues a token that can only disable the notifications of a console user. at is the time of the
-// email, so that a repeated email contains a token with the same claims.
+// email, so that the token in a repeated email has the same claims.
 func (t *Tokens) IssueUnsubscribe(u *models.ConsoleUser, at time.Time) (string, error) {
 	return t.sign(claims{RegisteredClaims: registered(audienceUnsubscribe, u.ID, "", at, at.Add(UnsubscribeLifetime)), App: u.AppID})
 }

@@ -21,8 +21,8 @@ func isExpired(t *testing.T, err error, msg string) {
 	require.True(t, credential.IsExpired(err), "%s: %v", msg, err)
 }
 
-// TestTokensSayWhatTheyWereIssuedFor checks that a token of each kind contains the values for which it was issued, is
-// not accepted as another kind, and expires.
+// TestTokensSayWhatTheyWereIssuedFor checks that a token contains the values for which it was issued, and is not
+// accepted as a token of another kind.
 func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 	t.Parallel()
 	clock, app := kit.NewClock(), uuid.New()
@@ -144,8 +144,8 @@ func TestASignerWithoutALinkHasNoToken(t *testing.T) {
 	}
 }
 
-// TestTokensOfOthersAreWorthNothing checks that tokens are rejected if they use another key or algorithm, lack a
-// required claim, or are intended for another audience.
+// TestTokensOfOthersAreWorthNothing checks that a token is rejected if it has another key, algorithm or audience, or
+// lacks a required claim.
 func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 	t.Parallel()
 	clock, app := kit.NewClock(), uuid.New()
@@ -198,7 +198,7 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 		"too long":                   sign(jwt.SigningMethodES256, "k", ours.Private, claims(func(c jwt.MapClaims) { c["more"] = strings.Repeat("x", 4096) })),
 		"nothing":                    "",
 	} {
-		for range 2 { // twice, because only valid tokens are cached
+		for range 2 { // twice, because valid tokens are cached
 			_, err := tokens.VerifyAccess(token)
 			require.Error(t, err, name)
 			require.False(t, credential.IsExpired(err), name)
@@ -232,8 +232,8 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 	}
 }
 
-// TestNewTokens_WithoutSigningKey_Fails checks that tokens cannot be created without a signing key, and that the current
-// key stays in use if a reload returns none.
+// TestNewTokens_WithoutSigningKey_Fails checks that tokens require a signing key, and that the current key stays in
+// use if a reload returns none.
 func TestNewTokens_WithoutSigningKey_Fails(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()

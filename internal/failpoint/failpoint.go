@@ -1,10 +1,9 @@
 // Package failpoint allows the fault tests to kill or pause the program at chosen points and to shift its clock. It is
-// active only in programs built with the tag "failpoints". In all other programs, its functions do nothing and cost
-// nothing.
+// active only in programs built with the tag "failpoints". In other programs, its functions do nothing.
 package failpoint
 
-// Variable is the name of the environment variable that contains the directory of faults. A file in this directory that
-// is named after a failpoint specifies the fault to inject there.
+// Variable is the name of the environment variable that contains the directory of faults. The name of a file in this
+// directory is that of a failpoint, and its content is the fault to inject there:
 //
 //	kill         kill the process as kill -9 does, after removing the file
 //	sleep 250ms  wait

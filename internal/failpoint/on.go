@@ -28,7 +28,7 @@ func read(place string) (fault, argument string) {
 func Inject(place string) {
 	switch fault, argument := read(place); fault {
 	case "kill":
-		// Only the process that succeeds in removing the file is killed, so that one fault does not kill two processes.
+		// Only the process that removes the file is killed, so that one fault does not kill two processes.
 		if os.Remove(filepath.Join(os.Getenv(Variable), place)) == nil {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}

@@ -1,5 +1,5 @@
-// Package hostguard protects a server that is intended for use on one machine from web pages on other hosts. With DNS
-// rebinding, the host name of a page can resolve to this server, and the browser then allows the page to read the
+// Package hostguard protects a server that is intended for one machine from web pages on other hosts. With DNS
+// rebinding, a page's host name can resolve to this server, and the browser then allows the page to read the
 // responses.
 package hostguard
 
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// allowed reports whether a request for the host is accepted. The host must be an IP address, because DNS rebinding
-// requires a name. It can also be localhost, a subdomain of localhost, or one of names.
+// allowed reports whether a request for the host is accepted. IP addresses are accepted, because DNS rebinding
+// requires a name. Also accepted are localhost, its subdomains, and the given names.
 func allowed(host string, names ...string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

@@ -62,7 +62,8 @@ type Attachment struct {
 }
 
 // Inbox stores the newest messages, up to 1000 messages and 1 GiB. A directory contains two files for each message:
-// <id>.eml as received (emails only) and <id>.json as shown. An Inbox is safe for concurrent use by one process.
+// <id>.eml with the email as received (emails only) and <id>.json with the message as shown. An Inbox is safe for
+// concurrent use by one process.
 type Inbox struct {
 	dir string
 	now func() time.Time
@@ -95,7 +96,7 @@ func Open(dir string, now func() time.Time) (*Inbox, error) {
 		}
 		m, err := b.read(id)
 		if err != nil {
-			continue // an unreadable message must not prevent the inbox from starting
+			continue // an unreadable message must not prevent the start
 		}
 		b.addToIndex(m)
 	}
@@ -109,8 +110,7 @@ func validID(id string) bool {
 	return len(id) == 16 && strings.Trim(id, "0123456789") == ""
 }
 
-// summary returns m without its text, HTML and links. For a text message it keeps the beginning of the text, because a
-// text message has no subject.
+// summary returns m without its text, HTML and links. It keeps the beginning of a text message, which has no subject.
 func summary(m Message) Message {
 	beginning := ""
 	if m.Kind == KindSMS {
@@ -160,8 +160,8 @@ func (b *Inbox) remove(id string) {
 
 func (b *Inbox) path(id, ext string) string { return filepath.Join(b.dir, id+ext) }
 
-// add assigns an ID to m and stores it. If source is not empty, it is the path of a file that add moves into the
-// inbox as the message's source.
+// add assigns an ID to m and stores it. A nonempty source is the path of a file that add moves into the inbox as the
+// message's source.
 func (b *Inbox) add(m Message, source string) (Message, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

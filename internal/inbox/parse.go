@@ -22,8 +22,8 @@ const (
 	maxLinks = 200
 )
 
-// parse parses the headers and parts of an email. For a malformed email, it returns the parts that can be read. The
-// stored source contains the rest.
+// parse parses the headers and parts of an email. If the email is malformed, it returns the parts that can be read.
+// The stored source is complete.
 func parse(r io.Reader) (Message, error) {
 	var m Message
 	err := walkLeaves(r, func(root mail.Header) {
@@ -37,7 +37,7 @@ func parse(r io.Reader) (Message, error) {
 	return m, err
 }
 
-// addLeaf uses the first text part and the first HTML part as the body, and every other part as an attachment.
+// addLeaf uses the first text part and the first HTML part as the body, and all other parts as attachments.
 func (m *Message) addLeaf(leaf *message.Entity) error {
 	kind, name, _ := describe(leaf)
 	if m.wouldAttach(leaf) {
@@ -125,8 +125,8 @@ func walk(e *message.Entity, depth int, leaf func(*message.Entity) error) error 
 	}
 }
 
-// isUnknownEncoding reports whether err was caused by an unknown charset or encoding. The bytes are then displayed
-// unchanged.
+// isUnknownEncoding reports whether err was caused by an unknown charset or encoding. The content is then used without
+// decoding.
 func isUnknownEncoding(err error) bool {
 	return message.IsUnknownCharset(err) || message.IsUnknownEncoding(err)
 }

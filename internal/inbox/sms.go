@@ -8,7 +8,7 @@ import (
 
 const maxForm = 64 << 10 // bytes
 
-// receiveSMS implements Twilio's "create a message" request. It accepts To, From (or MessagingServiceSid) and Body as
+// receiveSMS implements Twilio's request to create a message. It accepts To, From (or MessagingServiceSid) and Body as
 // form values, with any account and token, and responds with 201.
 func (b *Inbox) receiveSMS(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)

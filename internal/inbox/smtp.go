@@ -62,13 +62,13 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
-// Data stores the email. The email is on disk by the time the client receives the success response.
+// Data stores the email on disk before the client receives the success response.
 func (s *session) Data(r io.Reader) error {
 	file, err := os.CreateTemp(s.inbox.dir, temporary+"*")
 	if err != nil {
 		return fmt.Errorf("inbox: %w", err)
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // the file has already been renamed, unless something failed
+	defer func() { _ = os.Remove(file.Name()) }() // has no effect if the file was moved into the inbox
 	size, err := io.Copy(file, r)
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)

@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// Keyed is a concurrency limit for each key, such as an endpoint or an app, so that a key whose work hangs does not use
-// up the capacity of other keys. It never blocks. If the limit is reached, it returns the time to wait before a retry.
-// Retries are spread over the time that the key needs for its waiting work, so that they neither all occur at once nor
-// are repeated too often.
+// Keyed is a concurrency limit for each key, such as an endpoint or an app. Work of one key that hangs does not use up
+// the capacity of other keys. Keyed never blocks. If the limit is reached, it returns the time to wait before a retry.
+// It spreads the retries over the time that the key needs for its waiting work.
 type Keyed struct {
 	// MaxWait is the maximum time before a retry. The minimum is one second.
 	MaxWait time.Duration
-	// Now returns the current time, which is used to measure the duration of work.
+	// Now returns the current time. It is used to measure the duration of work.
 	Now func() time.Time
 
 	mu   sync.Mutex
@@ -21,20 +20,20 @@ type Keyed struct {
 
 const (
 	minWait     = time.Second
-	initialPace = time.Second // assumed duration of work before any is measured
+	initialPace = time.Second // assumed duration of work before the first measurement
 )
 
 // keyState is the state of one key.
 type keyState struct {
 	active    int
 	pace      time.Duration // smoothed duration of work
-	progress  time.Time     // time at which work last ended, or started with no other work active
+	progress  time.Time     // time at which work last ended, or at which work started while none was active
 	nextStart time.Time     // latest time assigned to a retry
 }
 
-// TryAcquire starts work for a key if fewer than limit units of the key's work are active. The caller must call release
-// when the work ends. If the limit is reached, release is nil, and wait is the time after which capacity is expected to
-// be available.
+// TryAcquire starts work for a key if fewer than limit units of the key's work are active. The caller must call
+// release when the work ends. If the limit is reached, release is nil, and wait is the time until capacity is
+// expected.
 func (l *Keyed) TryAcquire(key string, limit int) (release func(), wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +56,7 @@ func (l *Keyed) TryAcquire(key string, limit int) (release func(), wait time.Dur
 	// The step includes the time since the last progress, so that hanging work is detected before it ends.
 	step := max(k.pace, now.Sub(k.progress)) / time.Duration(limit)
 	if k.nextStart.Before(now) || k.nextStart.Sub(now) > l.MaxWait-step {
-		k.nextStart = now // no retry is pending, or the round is full and the next one starts
+		k.nextStart = now // no retry is pending, or the latest retry is already at MaxWait
 	}
 	k.nextStart = k.nextStart.Add(step)
 	return nil, min(max(k.nextStart.Sub(now), minWait), l.MaxWait)

@@ -12,8 +12,8 @@ import (
 	"countersign/internal/limit"
 )
 
-// TestKeyed_SpreadsWhatWaits checks that, while the work of one key hangs, 500 other units of work for that key are
-// retried a few at a time rather than in waves, and that another key has its own limit.
+// TestKeyed_SpreadsWhatWaits checks that 500 waiting units of a hanging key are retried a few at a time rather than in
+// waves, and that another key has its own limit.
 func TestKeyed_SpreadsWhatWaits(t *testing.T) {
 	t.Parallel()
 	const slots, waiting, hang = 16, 500, 10 * time.Second

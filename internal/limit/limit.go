@@ -16,8 +16,8 @@ type Limit struct {
 	size  int64
 }
 
-// atMost returns the number of units to acquire for work that requests n. The number is at least 1, even for a limit of
-// size 0.
+// atMost returns the number of units to acquire for work that requests n units. Work that requests more than the whole
+// limit acquires all units.
 func (l *Limit) atMost(n int64) int64 { return min(n, max(l.size, 1)) }
 
 // ErrBusy reports that the units did not become available in time.
@@ -27,7 +27,7 @@ var ErrBusy = errors.New("limit: busy")
 func New(size int64) *Limit { return &Limit{semaphore.NewWeighted(size), size} }
 
 // Acquire acquires n units, or all units if n exceeds the size, and returns the function that releases them. It waits
-// until ctx ends. If wait is positive, it waits at most that long and then returns ErrBusy.
+// until ctx ends. If wait is positive, Acquire waits at most that long and then returns ErrBusy.
 func (l *Limit) Acquire(ctx context.Context, n int64, wait time.Duration) (release func(), err error) {
 	if release, ok := l.TryAcquire(n); ok {
 		return release, nil

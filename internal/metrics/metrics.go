@@ -83,8 +83,8 @@ func (m *Metrics) Handler() http.Handler {
 // Gatherer returns the registry for tests.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
-// Requests returns a function that counts handled requests, or nil for a nil *Metrics. route is the pattern and never
-// the path, because a path can contain a token.
+// Requests returns a function that counts handled requests, or nil for a nil *Metrics. route is the pattern of the
+// route rather than the path, which can contain a token.
 func (m *Metrics) Requests() func(method, route string, status int, took time.Duration) {
 	if m == nil {
 		return nil
@@ -96,7 +96,7 @@ func (m *Metrics) request(method, route string, status int, took time.Duration) 
 	route = cmp.Or(route, "other")
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
-	default: // the method can be any text chosen by the client
+	default: // a client can send any method
 		method = "other"
 	}
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()

@@ -69,13 +69,13 @@ func (m *Metrics) Unsealed(count func(context.Context) (int64, error)) {
 	}})
 }
 
-// Lag contains the counts of overdue work across all apps.
+// Lag contains the amounts of overdue work of all apps.
 type Lag struct {
 	Overdue, Sealing, Deliveries, Purges, Lost int64
 	Reconciled                                 time.Time // the zero time if it has never run
 }
 
-// Lag adds metrics for the counts of overdue work.
+// Lag adds metrics for the amounts of overdue work.
 func (m *Metrics) Lag(count func(context.Context) (Lag, error)) {
 	if m == nil {
 		return

@@ -19,9 +19,8 @@ func (m *Metrics) Temporal() client.MetricsHandler {
 	return temporalHandler{all: m.temporal}
 }
 
-// temporalMetrics contains the metrics of the Temporal SDK. The SDK uses the same name with different sets of tags.
-// There is therefore one vector for each name and set of tags, and the vectors are described only when they are
-// collected.
+// temporalMetrics contains the metrics of the Temporal SDK. The SDK uses the same name with different sets of tags, so
+// each name and set of tags has its own vector. Vectors are described only when they are collected.
 type temporalMetrics struct {
 	mu         sync.RWMutex
 	counters   map[string]*prometheus.CounterVec

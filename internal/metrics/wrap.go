@@ -36,8 +36,7 @@ func (m *Metrics) Mailer(next Mailer) Mailer {
 	if m == nil {
 		return next
 	}
-	// Initialize the counters, because Prometheus cannot detect the increase of a counter that first appears with the
-	// value 1.
+	// Initialize the counters with zero. Otherwise, Prometheus could not detect the first increase.
 	for _, kind := range mailKinds {
 		m.mails.WithLabelValues(string(kind), resultFailed)
 		m.mails.WithLabelValues(string(kind), resultRejected)

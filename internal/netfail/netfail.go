@@ -1,4 +1,4 @@
-// Package netfail classifies connection failures. Its texts contain no host name or address, so they can be stored
+// Package netfail classifies connection failures. Its messages contain no host name or address, so they can be stored
 // and shown.
 package netfail
 

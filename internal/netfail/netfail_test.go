@@ -17,8 +17,7 @@ import (
 	"countersign/internal/netfail"
 )
 
-// TestCausesOfRealFailures checks the causes determined for errors that the standard library returns for real
-// connection failures.
+// TestCausesOfRealFailures checks the causes of real connection failures in the standard library.
 func TestCausesOfRealFailures(t *testing.T) {
 	t.Parallel()
 	get := func(url string, config *tls.Config) error {
@@ -56,7 +55,8 @@ func TestCausesOfRealFailures(t *testing.T) {
 	require.Equal(t, netfail.Refused, netfail.CauseOf(get("http://"+l.Addr().String(), nil)))
 }
 
-// TestCauses checks that the cause does not depend on how an error is wrapped, and that no text contains a host name.
+// TestCauses checks that the cause does not depend on how an error is wrapped, and that no message contains a host
+// name.
 func TestCauses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

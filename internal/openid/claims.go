@@ -33,7 +33,7 @@ func readClaims(from claimant) (claims, error) {
 	return out, nil
 }
 
-// and merges the token's claims with the claims from the userinfo endpoint. The token's claims take precedence.
+// and returns the token's claims and those of the userinfo endpoint. The token's claims take precedence.
 func (c claims) and(info *oidc.UserInfo) (claims, error) {
 	out, err := readClaims(info)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c claims) time(name string) *time.Time {
 // person returns the person described by the claims.
 func (c *Client) person(id *oidc.IDToken, cl claims) Person {
 	p := Person{Subject: id.Subject, Email: cl.text("email"), Name: cl.text("name"), ProvedAt: cl.time("auth_time")}
-	p.EmailVerified, _ = cl["email_verified"].(bool) // only a boolean true counts
+	p.EmailVerified, _ = cl["email_verified"].(bool) // only the boolean true counts
 	if p.Name == "" {
 		p.Name = cl.text("preferred_username")
 	}
@@ -91,7 +91,7 @@ func (c *Client) person(id *oidc.IDToken, cl claims) Person {
 	return p
 }
 
-// lookUp returns a claim by its name, which may contain dots, such as a URL, or by its path.
+// lookUp returns a claim by its name, or by its path. A name may contain dots, as in a URL.
 func lookUp(c claims, name string) any {
 	if v, ok := c[name]; ok {
 		return v

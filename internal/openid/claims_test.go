@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLookUp checks that the name of a claim may contain dots, as in a URL, although dots otherwise separate the
-// parts of a path.
+// TestLookUp checks that the name of a claim may contain dots, as in a URL, although dots also separate the elements
+// of a path.
 func TestLookUp(t *testing.T) {
 	t.Parallel()
 	c := claims{

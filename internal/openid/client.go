@@ -1,6 +1,6 @@
 // Package openid authenticates people at an OpenID provider. It implements the authorization code flow (OpenID Connect
-// Core 1.0 §3.1) with PKCE (RFC 7636). It stores nothing. The caller stores the values that the provider's response
-// must repeat.
+// Core 1.0 §3.1) with PKCE (RFC 7636). It stores nothing, so the caller must store the values that the provider's
+// response repeats.
 package openid
 
 import (
@@ -56,7 +56,7 @@ type provider struct {
 	*oidc.Provider
 
 	oauth          oauth2.Config
-	choosesAccount bool // the provider supports prompt=select_account, which others reject
+	choosesAccount bool // whether the provider supports prompt=select_account
 }
 
 // New returns a client. CheckIssuer must have accepted the issuer of cfg.
@@ -77,13 +77,13 @@ type Request struct {
 	State    string `json:"-"`
 	Nonce    string `json:"nonce"`
 	Verifier string `json:"verifier"`
-	Fresh    bool   `json:"fresh"` // the provider must authenticate the person again
+	Fresh    bool   `json:"fresh"` // whether the provider must authenticate the person again
 }
 
 // Prompt specifies the interaction that the provider must require, even if the person already has a session.
 type Prompt struct {
-	Fresh        bool // the person must authenticate again
-	OtherAccount bool // the person must select an account
+	Fresh        bool // whether the person must authenticate again
+	OtherAccount bool // whether the person must select an account
 }
 
 // Begin starts a sign-in and returns it with the URL for the browser.
@@ -95,7 +95,7 @@ func (c *Client) Begin(ctx context.Context, prompt Prompt) (Request, error) {
 	r := Request{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Fresh: prompt.Fresh}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(r.Nonce), oauth2.S256ChallengeOption(r.Verifier)}
 	switch {
-	case prompt.Fresh: // a new sign-in also allows the person to select an account
+	case prompt.Fresh: // signing in again also allows the person to select an account
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	case prompt.OtherAccount && p.choosesAccount:
 		options = append(options, oauth2.SetAuthURLParam("prompt", "select_account"))
@@ -130,7 +130,7 @@ func (c *Client) Finish(ctx context.Context, r Request, code string) (Person, er
 	if err := c.check(id, claims, r); err != nil {
 		return Person{}, err
 	}
-	// Some providers return claims about the person only from the userinfo endpoint (§5.4).
+	// Some providers return claims about the person only at the userinfo endpoint (§5.4).
 	if url := p.UserInfoEndpoint(); url != "" && (claims["email"] == nil || lookUp(claims, c.cfg.RoleClaim) == nil) {
 		info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 		if err != nil {
@@ -146,7 +146,7 @@ func (c *Client) Finish(ctx context.Context, r Request, code string) (Person, er
 	return c.person(id, claims), nil
 }
 
-// check performs the validation that go-oidc leaves to its caller.
+// check performs the validation that go-oidc leaves to the caller.
 func (c *Client) check(id *oidc.IDToken, claims claims, r Request) error {
 	now := c.cfg.Now()
 	azp, _ := claims["azp"].(string)
@@ -166,8 +166,8 @@ func (c *Client) check(id *oidc.IDToken, claims claims, r Request) error {
 	return nil
 }
 
-// provider returns the provider's metadata. It requests the metadata when it is first needed, and again after
-// discoveryAge. If the provider no longer responds, the previous metadata remains in use.
+// provider returns the provider's metadata. It requests the metadata on first use, and again after discoveryAge. If
+// the provider no longer responds, the previous metadata remains in use.
 func (c *Client) provider(ctx context.Context) (*provider, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,7 +178,7 @@ func (c *Client) provider(ctx context.Context) (*provider, error) {
 	case c.failed != nil && age < discoveryPause:
 		return nil, c.failed
 	}
-	// The request is not canceled with the caller's context, because the next caller needs the result as well.
+	// The request does not end with the caller's context, because the next caller needs the result as well.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 	defer cancel()
 	p, err := c.discover(oidc.ClientContext(ctx, c.http))
@@ -209,8 +209,8 @@ func (c *Client) discover(ctx context.Context) (*provider, error) {
 		ClientID: c.cfg.ClientID, ClientSecret: c.cfg.ClientSecret, RedirectURL: c.cfg.RedirectURL, Endpoint: found.Endpoint(),
 		Scopes: []string{oidc.ScopeOpenID, oidc.ScopeProfile, oidc.ScopeEmail},
 	}}
-	// Set the authentication style explicitly rather than detecting it by trial and error, because a provider treats a
-	// code that is sent twice as stolen.
+	// Set the authentication style explicitly. Detecting it would send the code twice, and a provider treats a code
+	// that is sent twice as stolen.
 	p.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInHeader
 	if len(also.Methods) > 0 && !slices.Contains(also.Methods, "client_secret_basic") {
 		p.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInParams
@@ -224,7 +224,7 @@ func (c *Client) discover(ctx context.Context) (*provider, error) {
 	return p, nil
 }
 
-// CheckIssuer returns an error if the issuer identifier of a provider is invalid.
+// CheckIssuer returns an error if a provider's issuer identifier is invalid.
 func CheckIssuer(issuer string) error {
 	u, err := url.Parse(issuer)
 	switch {

@@ -17,8 +17,8 @@ import (
 // provider.
 var ErrUnreachable = errors.New("unexpected response from the OpenID provider")
 
-// Rejection is an error with the reason why a person could not be authenticated based on the provider's response. The
-// reason contains no personal data and no part of the response.
+// Rejection is an error with the reason why the provider's response did not authenticate a person. The reason contains
+// no personal data and no part of the response.
 type Rejection struct{ Reason string }
 
 // Error implements error.
@@ -26,7 +26,7 @@ func (r *Rejection) Error() string { return "OpenID sign-in rejected: " + r.Reas
 
 func rejected(reason string) error { return &Rejection{reason} }
 
-// unreachable returns an error with the details that an operator needs, but without the body of the response.
+// unreachable returns an error with the details that an operator needs, without the body of the response.
 func unreachable(err error) error {
 	var (
 		address  *url.Error
@@ -58,7 +58,7 @@ func exchangeError(err error) error {
 	return unreachable(err)
 }
 
-// tokenError describes the problem with a token. The error contains no content of the token.
+// tokenError describes the problem with a token, without any content of the token.
 func tokenError(err error) error {
 	var expired *oidc.TokenExpiredError
 	var address *url.Error

@@ -23,8 +23,8 @@ var common string
 
 var commonLines = sync.OnceValue(func() []string { return strings.Split(strings.TrimSuffix(common, "\n"), "\n") })
 
-// Common reports whether a password is one of the most common ones, ignoring case, repetition, and digits and symbols
-// before or after it. It also returns true for repetitions of a short text, and for sequences of letters or digits.
+// Common reports whether a password is one of the most common ones, ignoring case, repetition, and leading or trailing
+// digits and symbols. It also returns true for repetitions of a short string, and for sequences of letters or digits.
 func Common(password string) bool {
 	p := strings.ToLower(strings.TrimSpace(password))
 	core := strings.TrimFunc(p, func(r rune) bool { return !unicode.IsLetter(r) })
@@ -51,7 +51,7 @@ func isSequence(p string) bool {
 	return true
 }
 
-// shortestPeriod returns the shortest text of which p is a repetition.
+// shortestPeriod returns the shortest string of which p is a repetition.
 func shortestPeriod(p string) string {
 	if i := strings.Index((p + p)[min(1, len(p)):], p) + 1; i > 0 && i < len(p) {
 		return p[:i]
@@ -59,7 +59,7 @@ func shortestPeriod(p string) string {
 	return p
 }
 
-// WithoutWords removes from a password the words that attackers try first, which are the service's name and the user's
+// WithoutWords removes from a password the words that attackers try first, such as the service's name and the user's
 // data. Words of fewer than four characters are not removed.
 func WithoutWords(password string, words ...string) string {
 	p := strings.ToLower(password)
@@ -118,8 +118,8 @@ func Leaked(path, password string) (bool, error) {
 	return false, nil
 }
 
-// lineAt returns the first line that begins at or after the offset at. If there is none, start is after the end of
-// the file.
+// lineAt returns the first line that begins at or after an offset. If there is none, start is after the end of the
+// file.
 func lineAt(f io.ReaderAt, at int64) (start int64, line string, err error) {
 	start = max(at-1, 0) // a line begins at the offset only if a newline precedes it
 	b := make([]byte, 2*maxLine)

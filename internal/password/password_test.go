@@ -29,8 +29,8 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-// TestCommonList checks that the list covers more than the 3,000 passwords that ASVS 6.2.4 requires. It counts
-// passwords of ten or more characters, with or without appended digits.
+// TestCommonList checks that the list contains more than the 3,000 passwords that ASVS 6.2.4 requires. It counts
+// passwords of ten or more characters, including passwords that reach this length with appended digits.
 func TestCommonList(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("common.txt")

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Hidden reports whether a character is invisible and can change the meaning of a text. These are control characters,
-// line and paragraph separators, bidirectional overrides and isolates (UAX #9 §2), and the characters for which
-// Invisible returns true.
+// Hidden reports whether a character is invisible and can change the meaning of a text. Such characters are control
+// characters, line and paragraph separators, bidirectional overrides and isolates (UAX #9 §2), and the characters for
+// which Invisible returns true.
 func Hidden(r rune) bool { return breaks(r) || directs(r) || invisible(r) }
 
 // breaks reports whether r is a control character or a line separator.

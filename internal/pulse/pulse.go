@@ -1,5 +1,5 @@
-// Package pulse passes progress signals from code that performs a long task to code that monitors it. It is a
-// separate package because sealing, audits and cleanups make progress in packages that must not depend on Temporal.
+// Package pulse passes progress signals from a long task to the code that monitors it. It is a separate package
+// because tasks such as sealing, audits and cleanups belong to packages that must not depend on Temporal.
 package pulse
 
 import "context"
@@ -11,7 +11,7 @@ func With(ctx context.Context, beat func()) context.Context {
 	return context.WithValue(ctx, key{}, beat)
 }
 
-// Beat reports progress, for example after a document was read, an email was sent, or a row was removed. It does
+// Beat reports progress, such as a document that was read, an email that was sent, or a row that was removed. It does
 // nothing if the task is not monitored.
 func Beat(ctx context.Context) {
 	if beat, ok := ctx.Value(key{}).(func()); ok {

@@ -14,7 +14,7 @@ import (
 const (
 	period     = 30 // seconds
 	secretSize = 20 // bytes, as RFC 4226 §4 recommends
-	// skew is the permitted deviation of a device's clock, in steps in either direction (RFC 6238 §6).
+	// skew is the permitted deviation of a device's clock in either direction, in steps (RFC 6238 §6).
 	skew = 1
 )
 
@@ -33,8 +33,8 @@ func New(issuer, account string) (Secret, error) {
 	return Secret{Text: k.Secret(), URI: k.URL()}, nil
 }
 
-// Match returns the time step for which code is the password. A step may be used only once (§5.2), so the caller stores
-// the last used step and accepts only later ones.
+// Match returns the time step for which code is the password. A step must be used only once (§5.2), so the caller
+// stores the last used step and accepts only later ones.
 func Match(secret, code string, at time.Time) (step int64, ok bool) {
 	opts := hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1}
 	now := at.Unix() / period

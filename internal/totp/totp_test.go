@@ -21,7 +21,7 @@ func TestVectors(t *testing.T) {
 		step, ok := totp.Match(secret, code, time.Unix(at, 0))
 		assert.True(t, ok, at)
 		assert.Equal(t, at/30, step)
-		for _, off := range []int64{-30, 30} { // a clock that differs by one step
+		for _, off := range []int64{-30, 30} { // a clock that is one step fast or slow
 			got, ok := totp.Match(secret, code, time.Unix(at+off, 0))
 			assert.True(t, ok, at)
 			assert.Equal(t, step, got)

@@ -36,8 +36,8 @@ type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// TraceDeliveries wraps next to record a span for each delivery attempt. The trace does not continue at the endpoint,
-// which belongs to a third party, and the span does not contain the endpoint's address.
+// TraceDeliveries wraps next to record a span for each delivery attempt. The trace ends at the endpoint, which belongs
+// to a third party. The span does not contain the endpoint's address.
 func TraceDeliveries(t trace.Tracer, next Deliverer) Deliverer { return tracedDeliverer{t, next} }
 
 type tracedDeliverer struct {

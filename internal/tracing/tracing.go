@@ -1,4 +1,4 @@
-// Package tracing continues traces beyond a request. The trace context is stored in the database with an event, and the
+// Package tracing continues traces beyond a request. The database stores the trace context with an event, and the
 // process that handles the event continues the trace. Spans contain IDs, route names and outcomes, but no paths,
 // addresses, names, tokens or error texts.
 package tracing
@@ -34,8 +34,8 @@ func Traceparent(ctx context.Context) string {
 	return c[traceparentHeader]
 }
 
-// WithTraceparent sets the parent of spans that are started with the returned context. carried is a result of
-// Traceparent. For any other value, ctx is returned unchanged.
+// WithTraceparent sets the parent of spans that are started with the returned context. The parent is a result of
+// Traceparent. Any other value has no effect.
 func WithTraceparent(ctx context.Context, carried string) context.Context {
 	if carried == "" {
 		return ctx

@@ -21,7 +21,7 @@ func (v *Vault) Index(purpose string) (*Index, error) {
 }
 
 // Hashes returns the hashes of a value within a scope, one for each master key. Store the first one, and search for
-// all of them. In another scope, the same value has different hashes. A scope must not contain NUL.
+// all of them. The same value has different hashes in another scope. A scope must not contain NUL.
 func (x *Index) Hashes(scope, value string) []string {
 	out := make([]string, 0, len(x.keys))
 	for _, k := range x.keys {

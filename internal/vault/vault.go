@@ -69,7 +69,7 @@ func (v *Vault) NeedsRewrap(ciphertext []byte) bool {
 // ErrUnknownKey reports that a value was encrypted with a master key that is not configured.
 var ErrUnknownKey = errors.New("vault: encrypted with an unknown master key")
 
-// ErrDamaged reports that a value was not encrypted with the master key that its ID specifies, or was changed.
+// ErrDamaged reports that a value was changed, or was not encrypted with the master key that its ID specifies.
 var ErrDamaged = errors.New("value is damaged")
 
 // Decrypt decrypts a result of Encrypt with the same label.
@@ -129,7 +129,7 @@ func (v *Vault) TextNeedsRewrap(value string) bool {
 	if value == "" {
 		return false
 	}
-	// Eight characters encode six bytes, the first four of which are the key's ID.
+	// Eight characters encode six bytes. The first four bytes are the key's ID.
 	id, err := base64.RawStdEncoding.DecodeString(value[:min(len(value), 8)])
 	return err != nil || v.NeedsRewrap(id)
 }
