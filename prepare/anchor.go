@@ -1,8 +1,8 @@
-// Package prepare finds content that the author of a PDF has prepared for the sender. Such content is either text next
-// to which fields are placed, or text tags that describe fields.
+// Package prepare finds content that the author of a PDF has prepared for the sender. Such content is either text at
+// which fields are placed, or text tags that describe fields.
 //
-// It maps bytes to values and does not depend on envelopes or signers. As in the HTTP API, boxes are in points from the
-// top left corner of the displayed page, and pages are numbered from 1.
+// The package does not depend on envelopes or signers. As in the HTTP API, boxes are in points from the top left
+// corner of the displayed page, and pages are numbered from 1.
 package prepare
 
 import (
@@ -23,7 +23,7 @@ import (
 // Occurrence selects occurrences of an anchor's text.
 type Occurrence int
 
-// First, Last and All are the values of Which that have names in JSON. A positive number selects an occurrence, counted
+// First, Last and All are the occurrences that have names in JSON. A positive number selects an occurrence, counted
 // from the start of the document.
 const (
 	First Occurrence = 0
@@ -68,7 +68,7 @@ func (w Occurrence) MarshalJSON() ([]byte, error) {
 
 // Values of Anchor.At, the position of a field relative to its anchor's text.
 const (
-	After = "after" // after the text, centered on its last line; to its left for right-to-left text
+	After = "after" // after the text, centered on its last line; for right-to-left text, to the left of the text
 	Over  = "over"  // the top left corners of the field and the text coincide
 	Below = "below" // below the last line of the text, left-aligned
 )
@@ -133,12 +133,12 @@ type AnchorError struct {
 	Field   int // index of the field
 	Text    string
 	Page    int      // page that was searched; 0 for all pages
-	Found   int      // number of occurrences, which is lower than requested or higher than permitted
-	Similar []string // similar texts in the document, most similar first
+	Found   int      // number of occurrences found, which is too low or too high
+	Similar []string // similar strings in the document, most similar first
 	Scanned bool     // whether the pages contain images and no text
 }
 
-// Error returns the problem, with similar texts in the document.
+// Error returns the problem, with similar strings in the document.
 func (e *AnchorError) Error() string {
 	where := "in the document"
 	if e.Page > 0 {
@@ -166,7 +166,7 @@ func (e *AnchorError) Error() string {
 	return text
 }
 
-// PageError reports that a field's anchor specifies a nonexistent page.
+// PageError reports that an anchor specifies a nonexistent page.
 type PageError struct {
 	Field       int // index of the field
 	Page, Pages int
@@ -208,7 +208,7 @@ func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Posi
 		all[i] = anchorSearch{AnchoredField: field, field: i, similar: newSimilar(field.Anchor.Text)}
 	}
 	r := pagetext.NewReader(f)
-	scans := make(map[int]bool) // pages that were read, and whether they contain images without text
+	scans := make(map[int]bool) // the pages that were read, and whether each contains images but no text
 	pages, err := f.Walk(func(p *pdf.Page) error {
 		var page *pagetext.Page
 		for i := range all {

@@ -13,7 +13,7 @@ import (
 	"countersign/prepare"
 )
 
-// document returns a PDF with the given page contents. F1 is Helvetica, and the codes of F2 are UTF-16.
+// document returns a PDF with the given page contents. F1 is Helvetica. F2 uses UTF-16 character codes.
 func document(t testing.TB, pages ...string) *pdf.File {
 	t.Helper()
 	objects := []string{
@@ -72,12 +72,12 @@ func resolve(t *testing.T, a prepare.Anchor, pages ...string) ([]prepare.Positio
 	return places[0], nil
 }
 
-// TestResolve checks that each option of an anchor results in the specified position.
+// TestResolve checks the position that results from each option of an anchor.
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		anchor prepare.Anchor
-		want   []string // page, and the start and baseline of the text
+		want   []string // page, start and baseline of the text
 	}{
 		"first":       {prepare.Anchor{}, []string{"1 100 700"}},
 		"last":        {prepare.Anchor{Match: prepare.Last}, []string{"1 100 600"}},
@@ -135,7 +135,7 @@ func TestAt(t *testing.T) {
 	require.InDelta(t, 100-120, hebrew[0].X, 0.01, "text from right to left goes on on its left")
 }
 
-// TestMiss checks the errors for missing text, including the similar texts that they list.
+// TestMiss checks the errors for missing text, including the similar strings in them.
 func TestMiss(t *testing.T) {
 	t.Parallel()
 	scan := "q 600 0 0 800 0 0 cm /I Do Q"

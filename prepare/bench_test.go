@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// BenchmarkLarge measures finding the tags on 4,000 pages, and finding a text that occurs on each page. It reports the
-// CPU time of both and of pdftotext, and the memory obtained from the operating system.
+// BenchmarkLarge measures how long it takes to find tags on 4,000 pages, and to find a text that occurs on each page.
+// It reports the CPU time of both and of pdftotext, and the memory obtained from the operating system.
 func BenchmarkLarge(b *testing.B) {
 	file := kit.TaggedPages(4000, 10)
 	name := filepath.Join(b.TempDir(), "large.pdf")

@@ -45,7 +45,7 @@ func corpusFile(t *testing.T, name string) []byte {
 	return b
 }
 
-// rewritings contains different ways in which other programs write the same document.
+// rewritings contains the same document as written by different programs.
 var rewritings = map[string]func(*testing.T, []byte) []byte{
 	"as it is":       func(_ *testing.T, b []byte) []byte { return b },
 	"object streams": func(t *testing.T, b []byte) []byte { return qpdf(t, b, "--object-streams=generate") },
@@ -84,7 +84,8 @@ func qpdf(t *testing.T, b []byte, options ...string) []byte {
 	return b
 }
 
-// inUseAtZero appends an entry at offset 0 that is marked as in use, as Quartz writes it for a free object number.
+// inUseAtZero appends a cross-reference entry at offset 0 that is marked as in use. Quartz writes such an entry for a
+// free object number.
 func inUseAtZero(t *testing.T, b []byte) []byte {
 	t.Helper()
 	trailer := bytes.LastIndex(b, []byte("trailer"))
@@ -105,15 +106,14 @@ func inUseAtZero(t *testing.T, b []byte) []byte {
 	return out.Bytes()
 }
 
-// TestCorpusTags checks that every tag is found in files created by other programs, regardless of how the files are
-// written, and that each tag begins where pdftotext finds it. After removal of the tags, two renderers must show the
-// same pages, and pdftotext must find no tag.
+// TestCorpusTags checks that every tag in files created by other programs is found where pdftotext finds it. After
+// removal of the tags, two renderers must show the same pages, and pdftotext must find no tag.
 func TestCorpusTags(t *testing.T) {
 	t.Parallel()
 	for name, want := range corpus {
 		for way, rewrite := range rewritings {
 			if way == "without ToUnicode" && !strings.HasSuffix(name, "x-tags") && name != "ghostscript-tags" {
-				continue // the fonts of the other files use glyph numbers as codes, which are unreadable without ToUnicode
+				continue // the codes in the fonts of the other files are glyph numbers, which are unreadable without ToUnicode
 			}
 			t.Run(name+", "+way, func(t *testing.T) {
 				t.Parallel()
@@ -180,12 +180,12 @@ func beginWherePopplerHasThem(t *testing.T, b []byte, tags []prepare.FoundTag) {
 	}
 }
 
-// TestCorpusForms checks that forms created by other programs yield the same fields that other parsers find (see
-// TestFormsAsQPDF, TestFormsAsMuPDF and TestFormsAsPDFJS, which use the same files). Importing the forms must leave the
-// pages unchanged except for the widgets.
+// TestCorpusForms checks that forms created by other programs yield the fields that other parsers find (see
+// TestFormsAsQPDF, TestFormsAsMuPDF and TestFormsAsPDFJS). Importing the forms must leave the pages unchanged except
+// for the widgets.
 func TestCorpusForms(t *testing.T) {
 	t.Parallel()
-	const red = `\376\377\000r\000e\000d` // hyperref escapes the text twice, and every program unescapes it once
+	const red = `\376\377\000r\000e\000d` // hyperref escapes the string twice, and every program unescapes it once
 	for name, want := range map[string][]string{
 		"libreoffice-form": {
 			"1 text name 30 Ada", "1 text notes 0 Two lines", "1 checkbox agree 0 Yes", "1 checkbox news 0 ", "1 radio colour 0 red", "1 radio colour 0 red",

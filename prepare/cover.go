@@ -9,8 +9,8 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// leastCovered is the minimum number of letters and digits that a place must contain to count as covering text. A
-// smaller number can belong to a label that the place touches, or to a short anchor text below it.
+// leastCovered is the minimum number of letters and digits that a place must contain to count as covering text. Fewer
+// can belong to an adjacent label, or to a short anchor text below.
 const leastCovered = 5
 
 // coveredPart is the minimum fraction of a glyph's box that must be within a place.
@@ -23,8 +23,9 @@ const maxCoverPages = 20
 var errPagesRead = errors.New("prepare: all pages are read")
 
 // Covered reports for each place whether it covers visible text on its page. Lines of dots or underscores do not count
-// as text. On pages without text, and on pages beyond the first 20 with places, no place is reported as covering text.
-// Covered returns pagetext.ErrLimit, pdf.ErrLimit, the context's error, or an error from reading the file.
+// as text. Only the first 20 pages with places are examined. A place on another page, or on a page without text, is
+// not reported. Covered returns pagetext.ErrLimit, pdf.ErrLimit, the context's error, or an error from reading the
+// file.
 func Covered(ctx context.Context, f *pdf.File, places []Position) ([]bool, error) {
 	onPage := make(map[int][]int)
 	for i, p := range places {

@@ -11,8 +11,8 @@ import (
 	"countersign/prepare"
 )
 
-// TestCovered checks that a place covers text if at least five letters or digits are mostly within it. A signature
-// line, a label next to the place, or a line that the place only touches does not count.
+// TestCovered checks that a place covers text if at least five letters or digits are mostly within the place. A
+// signature line, an adjacent label, or a line that the place only touches does not count.
 func TestCovered(t *testing.T) {
 	t.Parallel()
 	const clause = "BT /F1 10 Tf 100 700 Td (The tenant pays 900 a month.) Tj 0 -14 Td (The rent is due on the first day.) Tj ET " // tops at 92 and 106
@@ -44,8 +44,8 @@ func TestCovered(t *testing.T) {
 	}
 }
 
-// TestCoveredIsBounded checks that only the first twenty pages with places are read, that no page after the last one
-// with places is read, and that a canceled context stops the search.
+// TestCoveredIsBounded checks that only the first twenty pages with places are examined, that reading ends with the
+// last of them, and that a canceled context stops the search.
 func TestCoveredIsBounded(t *testing.T) {
 	t.Parallel()
 	var pages []string

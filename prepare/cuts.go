@@ -12,11 +12,11 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// errFormUses reports that an appearance that contains part of a tag is also used by another annotation, where it shows
+// errFormUses reports that an appearance that contains part of a tag is also used by another annotation, with
 // different content.
 var errFormUses = errors.New("several annotations share an appearance that contains part of it")
 
-// useKey is one painting of a form XObject, or the content of a page.
+// useKey identifies the content of a page, or one use of a form XObject on a page.
 type useKey struct{ page, use int }
 
 // cutter converts tags to cuts.
@@ -25,13 +25,13 @@ type cutter struct {
 	uses   map[int][]pagetext.Use // painted forms by page
 	text   map[int]string         // text of a tag on each page
 	tags   map[int]int            // number of tags on each page
-	within map[pdf.Ref]bool       // forms from which glyphs are removed for every use
+	within map[pdf.Ref]bool       // forms whose glyphs are removed for every use
 	clones map[string]int         // by form and cut
 	out    []revision1.Cut        // cuts of clones
 }
 
-// cuts converts tags to cuts of pages and forms. Glyphs are removed from a form itself if every painting of the form
-// shows the same tags. Otherwise the paintings that show tags use a clone.
+// cuts converts tags to cuts of pages and forms. If every use of a form shows the same tags, glyphs are removed from
+// the form itself. Otherwise, the uses that show tags paint a clone of the form.
 func cuts(found foundTags) ([]revision1.Cut, error) {
 	c := cutter{
 		codes: make(map[useKey][]pagetext.Position), uses: make(map[int][]pagetext.Use), text: make(map[int]string), tags: make(map[int]int),
@@ -58,7 +58,7 @@ func cuts(found foundTags) ([]revision1.Cut, error) {
 	return slices.Concat(out, c.out, forms), nil
 }
 
-// formsInPlace returns the cuts of forms for which every painting loses the same glyphs.
+// formsInPlace returns the cuts of forms from which every use removes the same glyphs.
 func (c *cutter) formsInPlace(painted map[pdf.Ref]int) []revision1.Cut {
 	type losses struct {
 		uses int

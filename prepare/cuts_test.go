@@ -10,8 +10,8 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// TestCutsOfUses checks that a form stays unchanged and is cloned if different parts are removed from its uses, even if
-// another use contains no tag. It also checks that uses from which the same parts are removed share a clone.
+// TestCutsOfUses checks that a form stays unchanged and is cloned if its uses remove different glyphs. Uses that
+// remove the same glyphs share a clone.
 func TestCutsOfUses(t *testing.T) {
 	t.Parallel()
 	form := pdf.Ref{Num: 6}
@@ -35,8 +35,8 @@ func TestCutsOfUses(t *testing.T) {
 	require.Equal(t, []revision1.Cut{{Page: 1, Tags: 1}, {Page: 2, Tags: 1}, {Form: 6, Codes: [][4]float64{{1, 0, 1, 500}}}}, got)
 }
 
-// TestCutsReject checks that an appearance shared by annotations that lose different parts results in an error with the
-// tag.
+// TestCutsReject checks that an appearance shared by annotations that remove different glyphs results in an error with
+// the tag.
 func TestCutsReject(t *testing.T) {
 	t.Parallel()
 	form := pdf.Ref{Num: 6}

@@ -23,7 +23,7 @@ type FoundTag struct {
 	Lines []pagetext.Box
 	// Glyphs contains the positions of the tag's glyphs in the content.
 	Glyphs []pagetext.Position
-	uses   []pagetext.Use // painted forms of the page
+	uses   []pagetext.Use // uses of forms on the page
 }
 
 // TagError reports that a tag cannot be read or removed.
@@ -43,14 +43,15 @@ func (e *TagError) Unwrap() error { return e.Err }
 
 // Other problems with a tag.
 var (
-	// errInvisibleTag reports a tag in text that is not painted, such as the text that text recognition adds to a
-	// scanned page. If the text were removed, the image would still show the tag.
+	// errInvisibleTag reports a tag in text that is not painted, such as the recognized text of a scanned page.
+	// Removing the text would not remove the tag from the image.
 	errInvisibleTag = errors.New("its text is invisible, possibly because it is a text layer over an image that shows the tag")
 	// errUnclosedTag reports a tag that is not closed.
 	errUnclosedTag = errors.New(`expected "}}" after the tag`)
-	// ErrFormTag reports a tag in the value of a form field, which programs redraw.
+	// ErrFormTag reports a tag in the value of a form field. Programs redraw such values.
 	ErrFormTag = errors.New("it is the value of a form field; import the form, or clear the field")
-	// ErrUndrawnTag reports a tag in an annotation without an appearance, which each program draws differently.
+	// ErrUndrawnTag reports a tag in an annotation without an appearance. Each program draws such an annotation
+	// differently.
 	ErrUndrawnTag  = errors.New("it is in an annotation without an appearance; move it to the page content")
 	errTooManyTags = fmt.Errorf("%w: more than %d tags", pagetext.ErrLimit, maxTags)
 )
@@ -66,9 +67,8 @@ const (
 var tagStart = regexp.MustCompile(`\{\{|(?i:\[\s?(?:sig|signature|init|initials?|date|text|check|checkbox|name|fullname|email|company|title|` +
 	`signed_date|number|select|dropdown|radio|attachment|stamp)\s?\|)`)
 
-// FindTags returns the tags in a document in reading order, except those in form widgets. If a tag cannot be read, it
-// returns a *TagError. Other possible errors are pagetext.ErrLimit, the context's error, and errors from reading the
-// file.
+// FindTags returns the tags in a document in reading order, except those in form widgets. It returns a *TagError if a
+// tag cannot be read. Other errors are pagetext.ErrLimit, the context's error, and errors from reading the file.
 func FindTags(ctx context.Context, f *pdf.File) ([]FoundTag, error) {
 	found, err := findTags(ctx, f)
 	return found.tags, err
@@ -117,7 +117,7 @@ func findTags(ctx context.Context, f *pdf.File) (foundTags, error) {
 	return all, nil
 }
 
-// pageTags returns the tags on a page. sure is false if the page contains the start of a possible tag without an end.
+// pageTags returns the tags on a page. sure is false if the page contains the start of a possible tag but not its end.
 func pageTags(page *pagetext.Page) (all []FoundTag, sure bool, err error) {
 	sure = true
 	for _, q := range page.Passages() {
@@ -133,8 +133,8 @@ func pageTags(page *pagetext.Page) (all []FoundTag, sure bool, err error) {
 	return all, sure, nil
 }
 
-// passageTags returns the tags in one passage. sure is false if the passage contains the start of a possible tag
-// without an end.
+// passageTags returns the tags in one passage. sure is false if the passage contains the start of a possible tag but
+// not its end.
 func passageTags(page *pagetext.Page, q *pagetext.Passage) (all []FoundTag, sure bool, err error) {
 	sure = true
 	for from := 0; ; {
@@ -151,7 +151,7 @@ func passageTags(page *pagetext.Page, q *pagetext.Passage) (all []FoundTag, sure
 		start := from
 		end, ok := tagEnd(q, start)
 		if !ok {
-			if q.Text[start] == '[' { // possibly other text in brackets
+			if q.Text[start] == '[' { // possibly text in brackets that is not a tag
 				from, sure = start+1, false
 				continue
 			}
@@ -166,7 +166,7 @@ func passageTags(page *pagetext.Page, q *pagetext.Passage) (all []FoundTag, sure
 	}
 }
 
-// bracesAt reports whether there are two braces at an index, even if they are on different lines.
+// bracesAt reports whether there are two braces at an index. They can be on different lines.
 func bracesAt(q *pagetext.Passage, at int, brace byte) bool {
 	text := q.Text[at:]
 	switch {
@@ -198,8 +198,8 @@ func excerpt(text string) string {
 	return string(runes[:min(len(runes), 60)])
 }
 
-// readTag reads the tag in the given range. The end of a line may or may not represent a space, because a tag is broken
-// wherever the line is full.
+// readTag reads the tag in the given range. A tag is broken wherever a line is full, so the end of a line may or may
+// not represent a space.
 func readTag(page *pagetext.Page, q *pagetext.Passage, start, end int) (FoundTag, error) {
 	text := norm.NFC.String(q.Text[start:end])
 	t, err := parseTag(text)

@@ -18,8 +18,8 @@ type FormField struct {
 	Label string // alternate field name (TU); "" if absent
 	// Type is text, date, checkbox, radio, select or signature. Push buttons are omitted.
 	Type string
-	// Value and Default are texts. For a checkbox or group, each is the name of the selected state, or "" if no state
-	// is selected. If several options are selected, each is the first of them.
+	// Value and Default are strings. For a checkbox or group, each is the name of the selected state, or "" if no
+	// state is selected. If several options are selected, each is the first of them.
 	Value, Default     string
 	Required, ReadOnly bool
 	Multiline, Comb    bool
@@ -40,8 +40,8 @@ type FormOption struct{ Export, Text string }
 const (
 	maxFormFields = 20_000
 	maxFormDepth  = 32
-	maxFormText   = 64 << 10 // maximum size of one text in bytes
-	maxFormTexts  = 32 << 20 // maximum total size of texts in bytes
+	maxFormText   = 64 << 10 // maximum size of one string in bytes
+	maxFormTexts  = 32 << 20 // maximum total size of strings in bytes
 	maxFormAction = 4 << 10  // maximum size of an examined script in bytes
 )
 
@@ -57,9 +57,9 @@ const (
 	annotNoView    = 1 << 5
 )
 
-// ReadForm returns the widgets of a document's form, in the order of the fields. Widgets that are not part of the field
-// tree come last, in page order. Widgets that are not on a page are omitted, because they are not displayed. ReadForm
-// returns pagetext.ErrLimit, the context's error, or an error from reading the file.
+// ReadForm returns the widgets of a document's form, in the order of the fields. Widgets outside the field tree come
+// last, in page order. Widgets that are not on a page are omitted, because they are not displayed. ReadForm returns
+// pagetext.ErrLimit, the context's error, or an error from reading the file.
 func ReadForm(ctx context.Context, f *pdf.File) ([]FormField, error) {
 	cat, _, err := f.Catalog()
 	if err != nil {
@@ -89,7 +89,7 @@ func ReadForm(ctx context.Context, f *pdf.File) ([]FormField, error) {
 	return r.fields, nil
 }
 
-// stray reads a widget that is not part of the field tree. Programs display such widgets nevertheless.
+// stray reads a widget outside the field tree. Programs display such widgets.
 func (r *formReader) stray(ref pdf.Ref, base inherited) {
 	r.seen[ref] = true
 	var chain []pdf.Dict // from the widget upwards
@@ -120,8 +120,8 @@ type formReader struct {
 	order  []pdf.Ref            // widgets in page order
 	seen   map[pdf.Ref]bool
 	nodes  int
-	texts  int // total size of texts so far, in bytes
-	// options caches the options of fields that share a list, so that they are stored only once.
+	texts  int // total size of strings so far, in bytes
+	// options caches the options of each list, so that fields that share a list do not store them repeatedly.
 	options map[pdf.Ref][]FormOption
 	fields  []FormField
 }
@@ -250,8 +250,8 @@ func (r *formReader) inherit(in inherited, d pdf.Dict) inherited {
 	return in
 }
 
-// text returns the text in a text string, a stream or a name. It limits the total size, because all fields can refer to
-// the same long text.
+// text returns the content of a text string, a stream or a name. It limits the total size, because all fields can
+// refer to the same long string.
 func (r *formReader) text(v pdf.Value) string {
 	const each = 16 // accounts for the memory of an option without text
 	text := r.textOf(v)

@@ -69,7 +69,7 @@ func form(t testing.TB, objects []string) []prepare.FormField {
 	return fields
 }
 
-// TestReadForm checks that every attribute is read, whether it is the field's own or inherited.
+// TestReadForm checks that every attribute is read, both from the field itself and from its parent.
 func TestReadForm(t *testing.T) {
 	t.Parallel()
 	place := prepare.Position{Page: 1, X: 100, Y: 80, W: 100, H: 20}
@@ -90,8 +90,8 @@ func TestReadForm(t *testing.T) {
 	}, fields)
 }
 
-// TestShownStates checks that a checkbox counts as selected if Poppler and MuPDF display it as selected. The result
-// depends on the widget's state, whether or not the widget has appearances.
+// TestShownStates checks that a checkbox counts as selected if Poppler and MuPDF display it as selected. Only the
+// widget's state matters, even if the widget has no appearances.
 func TestShownStates(t *testing.T) {
 	t.Parallel()
 	for entries, ticked := range map[string]bool{
@@ -110,7 +110,7 @@ func TestShownStates(t *testing.T) {
 	}
 }
 
-// TestFormPlaces checks that a widget's box is its displayed position, regardless of the page's rotation and crop box.
+// TestFormPlaces checks that a widget's box is its displayed position for any rotation and crop box of the page.
 func TestFormPlaces(t *testing.T) {
 	t.Parallel()
 	for page, want := range map[string]prepare.Position{
@@ -131,7 +131,7 @@ func TestFormPlaces(t *testing.T) {
 	}
 }
 
-// TestStrangeForms checks that reading a cyclic form terminates, and that widgets that are not on a page are omitted.
+// TestStrangeForms checks that reading a cyclic form terminates, and that a widget that is not on a page is omitted.
 func TestStrangeForms(t *testing.T) {
 	t.Parallel()
 	objects := formObjects("", "<<"+at+"/FT/Tx/T(a)/Kids[5 0 R 6 0 R 6 0 R]>>", "<<"+at+"/Parent 5 0 R/Kids[5 0 R]>>", "<<"+at+"/Parent 5 0 R>>")
@@ -159,7 +159,7 @@ func TestStrangeForms(t *testing.T) {
 	require.ErrorContains(t, err, "nested too deeply")
 }
 
-// TestFieldNames checks that names are unique, valid in requests, and do not contain the role.
+// TestFieldNames checks that names are unique and valid in requests, and do not contain the role.
 func TestFieldNames(t *testing.T) {
 	t.Parallel()
 	var fields []prepare.FormField
@@ -191,8 +191,8 @@ type qpdfField struct {
 	} `json:"annotation"`
 }
 
-// TestFormsAsQPDF checks that qpdf finds the same widgets with the same attributes. COUNTERSIGN_TEST_FORMS can specify
-// more files, as a glob pattern.
+// TestFormsAsQPDF checks that qpdf finds the same widgets with the same attributes. A glob pattern in
+// COUNTERSIGN_TEST_FORMS can specify more files.
 func TestFormsAsQPDF(t *testing.T) {
 	t.Parallel()
 	objects := everyKind()
@@ -206,7 +206,7 @@ func TestFormsAsQPDF(t *testing.T) {
 		require.NoError(t, err)
 		fields, err := prepare.ReadForm(t.Context(), open(t, b))
 		require.NoError(t, err, name)
-		out, _ := exec.CommandContext(t.Context(), "qpdf", "--json", "--json-key=acroform", name).Output() // also fails for warnings
+		out, _ := exec.CommandContext(t.Context(), "qpdf", "--json", "--json-key=acroform", name).Output() // qpdf also fails on a warning
 		var answer struct {
 			AcroForm struct{ Fields []qpdfField } `json:"acroform"`
 		}
@@ -280,8 +280,8 @@ func FuzzReadForm(f *testing.F) {
 	})
 }
 
-// TestFormsThatTakeLong checks that the total size of a form's texts is limited, even if many fields refer to the same
-// text, and that shared options are stored only once. The context must be checked for each annotation and each text.
+// TestFormsThatTakeLong checks that the total size of a form's strings is limited, even if many fields refer to the
+// same string. Reading must also stop between annotations and between strings if the context is canceled.
 func TestFormsThatTakeLong(t *testing.T) {
 	t.Parallel()
 	const choice = "<<" + at + "/FT/Ch/T(a)/Opt "
@@ -321,7 +321,7 @@ func TestFormsThatTakeLong(t *testing.T) {
 	}
 }
 
-// endsAfter is a context that is canceled after the remaining number of calls to Err.
+// endsAfter is a context that is canceled after a number of calls to Err.
 type endsAfter struct {
 	context.Context
 

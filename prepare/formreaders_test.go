@@ -22,8 +22,8 @@ type formFile struct {
 	fields     map[pdf.Ref]prepare.FormField // fields by widget
 }
 
-// formFiles returns forms created by third-party programs, both unchanged and rewritten by other tools, as well as
-// forms with every attribute, with rotated or cropped pages, and with widgets that do not belong to a field.
+// formFiles returns forms from other programs, unchanged and as rewritten by other tools. It also returns forms with
+// every attribute, with rotated or cropped pages, and with widgets that do not belong to a field.
 func formFiles(t *testing.T) []formFile {
 	t.Helper()
 	contents := make(map[string][]byte)
@@ -64,7 +64,7 @@ func formFiles(t *testing.T) []formFile {
 	return files
 }
 
-// otherWidget contains the widget properties that both MuPDF and pdf.js report.
+// otherWidget contains the properties of a widget that both MuPDF and pdf.js report.
 type otherWidget struct {
 	Object             int
 	Page               int
@@ -143,7 +143,7 @@ func TestFormsAsMuPDF(t *testing.T) {
 			}
 			want := f.Value
 			if end := strings.IndexByte(want, 0); end >= 0 {
-				want = want[:end] // MuPDF's values end at the first NUL, and hyperref's incorrectly escaped value contains some
+				want = want[:end] // MuPDF ends a value at the first NUL, and hyperref's wrongly escaped value contains some
 			}
 			if (f.Type == "checkbox" || f.Type == "radio") && w.Value == "Off" {
 				w.Value = ""
@@ -224,16 +224,15 @@ func asPDFJS(t *testing.T, hint string, w pdfjsWidget, f prepare.FormField) {
 	switch f.Type {
 	case "checkbox", "radio":
 		require.Equal(t, w.State, f.Option, hint)
-		// Compare only whether the state is selected. For a value without an appearance, pdf.js reports Off, whereas
-		// ReadForm returns the value in the file. LibreOffice 7.4 writes Yes for the state named yes.
+		// For a value without an appearance, pdf.js reports Off, whereas ReadForm returns the value in the file.
+		// Therefore, compare only whether the state is selected. LibreOffice 7.4 writes Yes for the state named yes.
 		require.Equal(t, w.Value == w.State, f.Value == f.Option, hint)
 	default:
 		require.Equal(t, w.Value, f.Value, hint)
 		require.Equal(t, w.Default, f.Default, hint)
 	}
 	if w.InTree == nil {
-		// The widget is not part of the field tree. hyperref lists only the first button of a group in the form's
-		// fields.
+		// The widget is outside the field tree. hyperref lists only the first button of a group in the form's fields.
 		require.True(t, strings.HasPrefix(hint, "widgets of no field:") || strings.HasPrefix(hint, "pdftex-form, ") && f.Type == "radio", hint)
 		return
 	}

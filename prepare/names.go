@@ -9,8 +9,9 @@ import (
 const maxName = 64
 
 // FieldNames returns names for form fields that are valid in a request. Invalid characters become "_", and long names
-// are truncated. All widgets of a field have the same name. If two fields would have the same name, the later one gets
-// the suffix "_2", "_3" and so on. The part that specifies the role ("_es_:signer1", ";role=Tenant") is removed.
+// are truncated. All widgets of a field have the same name. If different fields would have the same name, the later
+// ones get the suffixes "_2", "_3" and so on. The suffix that specifies the role ("_es_:signer1", ";role=Tenant") is
+// removed.
 func FieldNames(fields []FormField) []string {
 	names, byRaw, taken := make([]string, len(fields)), make(map[string]string), make(map[string]bool)
 	next := make(map[string]int) // next suffix, by name without suffix

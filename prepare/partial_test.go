@@ -34,7 +34,7 @@ func onePage(content string) []byte {
 	return b.Bytes()
 }
 
-// outcome returns, as text, the tags found in a document or the reason for its rejection.
+// outcome returns a string with the tags found in a document, or with the reason for the document's rejection.
 func outcome(tags []FoundTag, err error) string {
 	if err != nil {
 		return err.Error()
@@ -46,7 +46,7 @@ func outcome(tags []FoundTag, err error) string {
 	return out.String()
 }
 
-// findBothWays finds the tags in a one-page file in two ways: as FindTags does, and in the complete text of the page.
+// findBothWays finds the tags in a one-page file with FindTags, and in the complete text of the page.
 func findBothWays(ctx context.Context, b []byte) (quick, whole string) {
 	f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
 	if err != nil {
@@ -64,8 +64,8 @@ func findBothWays(ctx context.Context, b []byte) (quick, whole string) {
 	return quick, outcome(tags, err)
 }
 
-// TestTagsNearBraces checks that the text near braces yields the same tags as the complete text, for any layout of
-// lines: in columns, close together and far apart, in several sizes and directions, and with tags that span many lines.
+// TestTagsNearBraces checks that searching only the text near braces finds the same tags as searching the complete
+// text, for many layouts of lines.
 func TestTagsNearBraces(t *testing.T) {
 	t.Parallel()
 	words := []string{
@@ -121,7 +121,7 @@ func TestTagsNearBraces(t *testing.T) {
 	require.Greater(t, rejected, 50)
 }
 
-// FuzzTagsNearBraces checks that, for arbitrary content, the text near braces yields the same tags as the complete
+// FuzzTagsNearBraces checks that searching only the text near braces finds the same tags as searching the complete
 // text.
 func FuzzTagsNearBraces(f *testing.F) {
 	f.Add("BT /F1 12 Tf 14 TL 72 700 Td (one {{a;role=r1;) Tj T* (type=date}} two) Tj T* (three) ' ET")

@@ -45,8 +45,8 @@ func pixels(x, y, w, h float64) image.Rectangle {
 	return image.Rect(int(x*scale)-edge, int(y*scale)-edge, int((x+w)*scale)+edge+1, int((y+h)*scale)+edge+1)
 }
 
-// sameOutside checks, in two renderers, that each page looks the same in two revisions except in the given areas, by
-// page number.
+// sameOutside checks, in two renderers, that each page looks the same in two revisions outside the given areas, which
+// are listed by page number.
 func sameOutside(t *testing.T, before, after []byte, places map[int][]image.Rectangle) {
 	t.Helper()
 	dir := t.TempDir()

@@ -20,7 +20,7 @@ const (
 	ActiveReject = "refuse"
 )
 
-// Options specifies the changes to make to a document before anyone reads it. The zero value of each field selects the
+// Options specifies the changes to make to a document before anyone reads it. A field with the zero value has the
 // default.
 type Options struct {
 	Tags          string `json:"tags,omitempty"`
@@ -50,7 +50,7 @@ type Revision struct {
 }
 
 // Prepare creates a revision of a document, which is an incremental update that removes the content selected by the
-// options. hash is the document's SHA-256 hash. The same document and options always result in the same bytes. Prepare
+// options. hash is the document's SHA-256 hash. The result depends only on the document and the options. Prepare
 // returns *TagError, pagetext.ErrLimit, pdf.ErrLimit, the context's error, or an error from reading the file.
 func Prepare(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, opt Options) (*Revision, error) {
 	r := &Revision{Writer: revision1.Version}
@@ -84,7 +84,7 @@ func Prepare(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, opt Optio
 	return r, err
 }
 
-// noTagsInForm returns *TagError if the form, which is not removed, displays a tag.
+// noTagsInForm returns *TagError if a form that is not removed displays a tag.
 func noTagsInForm(ctx context.Context, f *pdf.File) error {
 	fields, err := ReadForm(ctx, f)
 	if err != nil {
@@ -119,7 +119,7 @@ func isUnremovable(err error) bool {
 
 // culprit returns an error that identifies a tag that cannot be removed.
 func (r *Revision) culprit(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, err error) error {
-	const most = 200 // maximum number of tags to try individually
+	const most = 200 // maximum number of tags to try one by one
 	for _, t := range r.Tags[:min(len(r.Tags), most)] {
 		alone, otherwise := cuts(foundTags{tags: []FoundTag{t}})
 		if otherwise != nil {

@@ -21,7 +21,7 @@ func revision(t *testing.T, b []byte, opt prepare.Options) *prepare.Revision {
 	return r
 }
 
-// active returns a file with every kind of active content, both as indirect objects and within other objects.
+// active returns a file with every kind of active content, both in separate objects and inside other objects.
 func active() []byte {
 	stream := func(s string) string { return fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(s), s) }
 	return assemble([]string{
@@ -41,8 +41,7 @@ func active() []byte {
 	})
 }
 
-// TestResourcesCalledLikeActions checks that an image and a font named AA are kept, and that the appearance of the page
-// does not change.
+// TestResourcesCalledLikeActions checks that an image and a font named AA are kept, and that the page looks the same.
 func TestResourcesCalledLikeActions(t *testing.T) {
 	t.Parallel()
 	stream := func(entries, s string) string {
@@ -62,8 +61,7 @@ func TestResourcesCalledLikeActions(t *testing.T) {
 	sameRendering(t, b, append(bytes.Clone(b), r.Appended...))
 }
 
-// TestActiveContent checks that scripts and actions are removed and counted on their pages, and that links and pages
-// are kept.
+// TestActiveContent checks that scripts and actions are removed and counted on their pages, and that links are kept.
 func TestActiveContent(t *testing.T) {
 	t.Parallel()
 	b := active()
@@ -110,7 +108,8 @@ func TestNothingToPrepare(t *testing.T) {
 	require.Empty(t, r.Changes)
 }
 
-// TestFormImport checks that the form and its widgets are removed, and that other annotations and the page's text stay.
+// TestFormImport checks that only the form and its widgets are removed, and that other annotations and the page's text
+// stay.
 func TestFormImport(t *testing.T) {
 	t.Parallel()
 	objects := everyKind()
@@ -138,8 +137,8 @@ func TestFormImport(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestReplacementTexts checks that the replacement text of a tag is removed from the tag's structure element, and that
-// other elements keep their replacement text.
+// TestReplacementTexts checks that a tag's replacement text is removed from its structure element, and that other
+// elements keep theirs.
 func TestReplacementTexts(t *testing.T) {
 	t.Parallel()
 	content := "/P<</MCID 0/ActualText(Sign {{a}})>>BDC BT /F1 12 Tf 72 700 Td (Sign {{a}}) Tj ET EMC"

@@ -17,8 +17,8 @@ import (
 	"countersign/prepare"
 )
 
-// shared returns a file with two pages that show the same form. The form, and the pages' own content in two streams,
-// contain tags.
+// shared returns a file with two pages that paint the same form. The form contains tags, and so does each page's own
+// content, which consists of two streams.
 func shared() []byte {
 	stream := func(entries, s string) string {
 		return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", entries, len(s), s)
@@ -36,7 +36,7 @@ func shared() []byte {
 	})
 }
 
-// without returns a file without its tags, and the changes.
+// without removes the tags from a file. It returns the new file and the changes.
 func without(t *testing.T, b []byte) ([]byte, []prepare.Change) {
 	t.Helper()
 	r, err := prepare.Prepare(t.Context(), open(t, b), sha256.Sum256(b), prepare.Options{Tags: prepare.TagsDetect})
@@ -44,7 +44,7 @@ func without(t *testing.T, b []byte) ([]byte, []prepare.Change) {
 	return append(bytes.Clone(b), r.Appended...), r.Changes
 }
 
-// glyphs returns the glyphs on all pages, except for the glyphs of tags.
+// glyphs returns the glyphs on all pages, except those of tags.
 func glyphs(t *testing.T, b []byte, tags []prepare.FoundTag) []string {
 	t.Helper()
 	type code struct {
@@ -74,8 +74,8 @@ func glyphs(t *testing.T, b []byte, tags []prepare.FoundTag) []string {
 	return all
 }
 
-// TestRemoveTags checks that the revision is appended to the file and is reproducible, and that neither this package
-// nor other programs find a tag in it. Everything else must keep its position.
+// TestRemoveTags checks that neither this package nor other programs find a tag in the revision, that everything else
+// keeps its position, and that the revision is reproducible.
 func TestRemoveTags(t *testing.T) {
 	t.Parallel()
 	original := shared()

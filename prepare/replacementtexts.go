@@ -10,8 +10,8 @@ import (
 	"countersign/pdf"
 )
 
-// replacementTexts plans the removal of other copies of a tag's text. Such copies are the entries ActualText, Alt and E
-// of structure elements and property lists (14.9), and Contents and RC of the annotations that show the tag.
+// replacementTexts plans the removal of other copies of a tag's text. They are in the entries ActualText, Alt and E of
+// structure elements and property lists (14.9), and in Contents and RC of the annotations that show the tag.
 func (r *Revision) replacementTexts(ctx context.Context, f *pdf.File) error {
 	cat, _, err := f.Catalog()
 	if err != nil {
@@ -52,8 +52,8 @@ func (r *Revision) replacementTexts(ctx context.Context, f *pdf.File) error {
 	return err
 }
 
-// annotationsOf returns the annotations whose appearances show tags. nested reports whether some of them are direct
-// objects.
+// annotationsOf returns the annotations whose appearances show tags. nested reports whether any of them is a direct
+// object.
 func annotationsOf(tags []FoundTag) (annotations map[pdf.Ref]bool, nested bool) {
 	annotations = make(map[pdf.Ref]bool)
 	for _, t := range tags {
@@ -75,7 +75,7 @@ func annotationsOf(tags []FoundTag) (annotations map[pdf.Ref]bool, nested bool) 
 	return annotations, nested
 }
 
-// anyContainsTag reports whether any of a dictionary's texts contains a tag.
+// anyContainsTag reports whether any string in a dictionary contains a tag.
 func (r *Revision) anyContainsTag(f *pdf.File, d pdf.Dict, keys []string) (bool, error) {
 	for _, key := range keys {
 		v := d.Get(key)
@@ -99,7 +99,7 @@ func (r *Revision) anyContainsTag(f *pdf.File, d pdf.Dict, keys []string) (bool,
 //nolint:gochecknoglobals // a constant pattern
 var markup = regexp.MustCompile(`<[^>]*>`)
 
-// textOf returns the text of a text string or a stream.
+// textOf returns the content of a text string or a stream.
 func textOf(f *pdf.File, v pdf.Value) (string, error) {
 	if ref, ok := v.Ref(); ok {
 		o, err := f.Object(ref)
@@ -116,7 +116,7 @@ func textOf(f *pdf.File, v pdf.Value) (string, error) {
 	return pdf.DecodeText(b), nil
 }
 
-// containsTag reports whether a text contains one of the tags, ignoring spaces.
+// containsTag reports whether a string contains one of the tags, ignoring spaces.
 func containsTag(text string, tags []FoundTag) bool {
 	if !tagStart.MatchString(text) {
 		return false

@@ -10,8 +10,8 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// similar collects text that resembles a searched text. It compares texts with the same number of words by the number
-// of letter pairs that they have in common.
+// similar collects strings that resemble a searched string. It compares strings with the same number of words by the
+// number of letter pairs that they have in common.
 type similar struct {
 	pairs map[[2]rune]int
 	count int // number of pairs

@@ -141,8 +141,8 @@ func (t *Tag) setType(word string) error {
 	return nil
 }
 
-// parsePairs parses a tag whose parts, except for the first, are "key=value". With commas, the first part is the type
-// unless another part specifies it, and a part without "=" is the role.
+// parsePairs parses a tag that consists of "key=value" pairs after its first part. If the separator is a comma, the
+// first part is the type unless a pair specifies it, and a part without "=" is the role.
 func parsePairs(parts []string, commas bool) (Tag, error) {
 	t := Tag{Type: "text", Required: true}
 	seen := make(map[string]bool)
@@ -178,8 +178,8 @@ func parsePairs(parts []string, commas bool) (Tag, error) {
 	return t, t.check()
 }
 
-// first parses the first part. The part is the type if it is a valid type and no other part specifies the type.
-// Otherwise, it is the name. With commas, it must be a valid type if no other part specifies one.
+// first parses the first part of a tag. If it is a valid type and no pair specifies the type, it is the type.
+// Otherwise, it is the name. If the separator is a comma, it must be a valid type unless a pair specifies one.
 func (t *Tag) first(part string, parts []string, commas bool) error {
 	typed := slices.ContainsFunc(parts[1:], func(p string) bool {
 		key, _, ok := strings.Cut(p, "=")

@@ -10,7 +10,7 @@ import (
 	"countersign/prepare"
 )
 
-// TestParseTag checks that tags in the four formats are interpreted as in the programs that define them.
+// TestParseTag checks that tags in the four formats have the same meaning as in the programs that define them.
 func TestParseTag(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]prepare.Tag{
@@ -94,7 +94,7 @@ func line(y int, text string) string {
 	return fmt.Sprintf("BT /F1 10 Tf 100 %d Td %s ET ", y, text)
 }
 
-// TestFindTags checks that tags are found in reading order with their boxes, regardless of how the text is composed.
+// TestFindTags checks that tags are found in reading order with their boxes, for any composition of the text.
 func TestFindTags(t *testing.T) {
 	t.Parallel()
 	f := document(t,
@@ -129,7 +129,7 @@ func TestTagSize(t *testing.T) {
 	require.InDelta(t, 11, found[0].Place.H, 5)
 }
 
-// TestBadTags checks that a tag that cannot be read or removed results in an error that contains the tag and its page.
+// TestBadTags checks that the error for a tag that cannot be read or removed contains the tag and its page.
 func TestBadTags(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
@@ -147,7 +147,7 @@ func TestBadTags(t *testing.T) {
 	}
 }
 
-// FuzzParseTag checks that accepted tags are within the limits, and that parsing returns only its own errors.
+// FuzzParseTag checks that accepted tags are within the limits, and that all errors are those of parsing.
 func FuzzParseTag(f *testing.F) {
 	for _, s := range []string{
 		"{{Name;role=Tenant;type=signature;required=true}}", "{{signature, r1, required=true}}", "{{*Name_es_:signer1:signature}}",

@@ -36,8 +36,8 @@ func textOf(t *testing.T, b []byte) []string {
 	return pages
 }
 
-// TestTagsInSharedForms checks that, if only some uses of a form show a tag, the tag is removed only from those uses,
-// and the form stays unchanged for the others.
+// TestTagsInSharedForms checks that a tag is removed only from the uses of a form that show it, and that the form
+// stays unchanged for the others.
 func TestTagsInSharedForms(t *testing.T) {
 	t.Parallel()
 	const helvetica, courier = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>", "<</Type/Font/Subtype/Type1/BaseFont/Courier/Encoding/WinAnsiEncoding>>"
@@ -45,7 +45,7 @@ func TestTagsInSharedForms(t *testing.T) {
 	for name, c := range map[string]struct {
 		one, two         string // content of the pages
 		form, inner      string
-		entries          string // of both forms
+		entries          string // dictionary entries of both forms
 		wantOne, wantTwo string
 		clones           int
 	}{
@@ -97,8 +97,8 @@ func TestTagsInSharedForms(t *testing.T) {
 	}
 }
 
-// TestNestedFormWithoutResources checks that a tag is rejected if its removal requires a clone that cannot be named,
-// because the form that paints it has no resources.
+// TestNestedFormWithoutResources checks that a tag is rejected if its removal requires a clone, and the form that
+// paints the clone has no resources to name it in.
 func TestNestedFormWithoutResources(t *testing.T) {
 	t.Parallel()
 	b := assemble([]string{
@@ -135,7 +135,7 @@ func annotated(annotation, appearance string, nested bool) []byte {
 }
 
 // TestTagsInAnnotations checks that a tag in an annotation's appearance is found at its displayed position, and is
-// removed from the appearance and the annotation's text.
+// removed from the appearance and from the annotation's text.
 func TestTagsInAnnotations(t *testing.T) {
 	t.Parallel()
 	const appearance = "BT /F1 10 Tf 2 4 Td (Sign {{a}} now) Tj ET"
@@ -158,8 +158,8 @@ func TestTagsInAnnotations(t *testing.T) {
 	}
 }
 
-// TestAnnotationsWithoutTags checks that annotations that are not displayed, or that belong to a form, are not searched
-// for tags, and that comments are kept.
+// TestAnnotationsWithoutTags checks that tags are not searched for in annotations that are not displayed or that
+// belong to a form.
 func TestAnnotationsWithoutTags(t *testing.T) {
 	t.Parallel()
 	const appearance = "BT /F1 10 Tf 2 4 Td ({{a}}) Tj ET"
@@ -179,7 +179,7 @@ func TestAnnotationsWithoutTags(t *testing.T) {
 	require.Len(t, revision(t, b, prepare.Options{Tags: prepare.TagsDetect}).Tags, 1)
 }
 
-// TestTagsThatCannotLeave checks that a tag that programs redraw from another source is rejected, and that the error
+// TestTagsThatCannotLeave checks that a tag that programs redraw from another source is rejected with an error that
 // contains its text and page.
 func TestTagsThatCannotLeave(t *testing.T) {
 	t.Parallel()
@@ -197,8 +197,8 @@ func TestTagsThatCannotLeave(t *testing.T) {
 	require.Equal(t, "Sign {{a}}", r.Fields[0].Value)
 }
 
-// TestTagsInPropertyLists checks that a property list with a tag's text no longer applies to the tag but still applies
-// to other text. Layers, which contain no text, must stay unchanged.
+// TestTagsInPropertyLists checks that a property list with a tag's text no longer applies to the tag, but still
+// applies to other text. Layers, which contain no text, must stay unchanged.
 func TestTagsInPropertyLists(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -242,7 +242,7 @@ func TestTagsInPropertyLists(t *testing.T) {
 	}
 }
 
-// TestInlineReplacementTexts checks that the text of a tag is removed from a structure element or property list within
+// TestInlineReplacementTexts checks that a tag's text is removed from a structure element or property list inside
 // another object, and that neighboring dictionaries keep their text.
 func TestInlineReplacementTexts(t *testing.T) {
 	t.Parallel()

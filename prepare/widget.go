@@ -67,7 +67,7 @@ func (r *formReader) common(out *FormField, d pdf.Dict, in inherited) {
 	out.Hidden = r.integer(d.Get("F"))&(annotHidden|annotNoView) != 0
 }
 
-// value returns the value of a field. If there are several, it returns the first.
+// value returns the value of a field, or the first of several values.
 func (r *formReader) value(v pdf.Value) string {
 	if a := r.array(v); len(a) > 0 {
 		v = a[0]
@@ -91,7 +91,7 @@ func (r *formReader) textField(out *FormField, in inherited, flags int) {
 //nolint:gochecknoglobals // a constant pattern
 var dateFormat = regexp.MustCompile(`AFDate_FormatEx\s*\(\s*["']([dmyHhMst:/. ,-]{1,40})["']\s*\)`)
 
-// button sets the state selected by a checkbox or radio button, which is the appearance state other than Off.
+// button sets the state that a checkbox or radio button selects, which is the appearance state other than Off.
 func (r *formReader) button(out *FormField, d pdf.Dict) {
 	normal := r.Dict(r.Dict(d.Get("AP")).Get("N"))
 	if i := slices.IndexFunc(normal, func(e pdf.Entry) bool { return e.Key != "Off" }); i >= 0 {
@@ -100,7 +100,7 @@ func (r *formReader) button(out *FormField, d pdf.Dict) {
 }
 
 // setDisplayedState sets the value of a checkbox or radio button to the state that programs display. That state is the
-// widget's appearance state (AS), regardless of the field's value, even if there is no appearance for that state.
+// widget's appearance state (AS), even if the field has another value or the state has no appearance.
 func (r *formReader) setDisplayedState(out *FormField, d pdf.Dict) {
 	state, _ := r.Value(d.Get("AS")).Name()
 	switch {
@@ -145,8 +145,8 @@ func (r *formReader) choices(options pdf.Value) (out []FormOption) {
 	return out
 }
 
-// fontSize returns the font size in a default appearance such as "/Helv 12 Tf 0 g". Zero means that the text is fitted
-// to its box.
+// fontSize returns the font size in a default appearance such as "/Helv 12 Tf 0 g". Zero means that the text is sized
+// to fit its box.
 func fontSize(appearance string) float64 {
 	words := strings.Fields(appearance)
 	for i, w := range words {

@@ -33,8 +33,8 @@ func (w *writer) catalog(d pdf.Dict, root pdf.Ref) error {
 	return nil
 }
 
-// catalogActions removes active entries that occur only in the catalog, and reports whether the catalog object itself
-// changes.
+// catalogActions removes active entries that only the catalog can contain, and reports whether the catalog object
+// itself changes.
 func (w *writer) catalogActions(d *pdf.Dict) (touched bool, err error) {
 	for _, e := range catalogEntries {
 		leaves, err := w.finder.isRemoved(*d, e)
@@ -50,7 +50,7 @@ func (w *writer) catalogActions(d *pdf.Dict) (touched bool, err error) {
 		}
 		before := len(w.counts)
 		if e.removed == JavaScriptRemoved {
-			if _, err := w.cleaner(0).clean(in.Get(e.key), 0); err != nil { // content of indirect objects is counted with these objects
+			if _, err := w.cleaner(0).clean(in.Get(e.key), 0); err != nil { // the content of indirect objects is counted with those objects
 				return false, err
 			}
 			w.scripts = w.scripts || len(w.counts) == before
@@ -64,7 +64,7 @@ func (w *writer) catalogActions(d *pdf.Dict) (touched bool, err error) {
 	return w.opening(d, touched)
 }
 
-// opening removes all actions that run when the document is opened, except for a jump to a page.
+// opening removes all actions that run when the document is opened, except a jump to a page.
 func (w *writer) opening(d *pdf.Dict, touched bool) (bool, error) {
 	becomes, err := w.finder.atOpening(*d)
 	if err != nil || becomes == nil {
@@ -74,7 +74,7 @@ func (w *writer) opening(d *pdf.Dict, touched bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	gone := action.Value() // content of indirect objects is counted with those objects
+	gone := action.Value() // the content of indirect objects is counted with those objects
 	if !becomes.IsNull() {
 		gone = action.Get("Next")
 	}
@@ -103,7 +103,7 @@ func isEmpty(v pdf.Value) bool {
 	return v.IsNull() || err == nil && !slices.ContainsFunc(list, func(e pdf.Value) bool { return !e.IsNull() })
 }
 
-// set rewrites an entry of the catalog, or the indirect object to which the entry refers. It reports whether the
+// set rewrites an entry of the catalog, or the indirect object that the entry refers to. It reports whether the
 // catalog object itself changes.
 func (w *writer) set(catalog *pdf.Dict, key string, d pdf.Dict) bool {
 	if ref, ok := catalog.Get(key).Ref(); ok {
@@ -155,7 +155,7 @@ func (w *writer) active() error {
 			return nil
 		}
 		if o.IsStream() && w.streams[o.Ref] == nil {
-			return nil // streams are not rewritten only for their dictionary; such a file is not admitted
+			return nil // a stream is not rewritten to change its dictionary; such a file was rejected earlier
 		}
 		c := w.cleaner(w.pageOf[o.Ref])
 		clean, err := c.clean(v, 0)

@@ -6,12 +6,12 @@ import (
 	"countersign/pdf"
 )
 
-// actionType defines the treatment of the actions of one type (12.6.4).
+// actionType specifies how actions of one type are treated (12.6.4).
 type actionType struct {
-	// removed is the kind of change that removes the action, or empty if the action is kept.
+	// removed is the kind of change that removes the action, or "" if the action is kept.
 	removed string
-	// operands lists keys without which the action has no effect. They distinguish an action from a structure element
-	// (14.7.2), which also has a key S. If the list is empty, the type is sufficient.
+	// operands lists keys of which an action with an effect has at least one. They distinguish an action from a
+	// structure element (14.7.2), which also has a key S. If the list is empty, the type is sufficient.
 	operands []string
 	// keepIf reports whether a particular action of a removed type is kept.
 	keepIf func(*Finder, pdf.Dict) (bool, error)
@@ -31,7 +31,7 @@ var actionTypes = map[string]actionType{
 	"ResetForm":        {shows: true},
 	"Named":            {removed: NamedRemoved, operands: []string{"N"}, keepIf: (*Finder).isHarmlessName},
 	"URI":              {removed: LinkRemoved, operands: []string{"URI"}, keepIf: (*Finder).isWebLink},
-	"Thread":           {removed: FileLinkRemoved, operands: []string{"F"}}, // an action within the same document is kept
+	"Thread":           {removed: FileLinkRemoved, operands: []string{"F"}}, // an action within the document is kept
 	"GoToR":            {removed: FileLinkRemoved, operands: []string{"F"}},
 	"GoToE":            {removed: FileLinkRemoved, operands: []string{"F", "T"}},
 	"Launch":           {removed: LaunchRemoved, operands: []string{"F", "Win", "Mac", "Unix"}},
@@ -45,7 +45,7 @@ var actionTypes = map[string]actionType{
 	"RichMediaExecute": {removed: MediaRemoved, operands: []string{"TA", "TI", "CMD"}},
 }
 
-// activeKeys lists the entries with which annotations of some types play, run or fetch something (12.5.6). They are
+// activeKeys lists the entries with which annotations of some types play, run or fetch content (12.5.6). They are
 // removed, but the annotation and its appearance stay.
 //
 //nolint:gochecknoglobals // a constant table
@@ -75,8 +75,8 @@ var catalogEntries = []catalogEntry{
 	{dictionary: "Perms", key: "UR3", removed: RightsRemoved},
 }
 
-// harmlessNames lists the named actions (12.6.4.12) that navigate within the document, and Print, which requires
-// confirmation. Other names are menu commands of specific programs.
+// harmlessNames lists the named actions (12.6.4.12) that are kept. They navigate within the document, except Print,
+// which requires confirmation. Other names are menu commands of specific programs.
 //
 //nolint:gochecknoglobals // a constant table
 var harmlessNames = []string{"NextPage", "PrevPage", "FirstPage", "LastPage", "Print"}
@@ -114,7 +114,7 @@ var programStarts = []string{
 	"FWS", "CWS", "ZWS",
 }
 
-// activeWords lists byte sequences. Every object with content from these lists contains at least one of them.
+// activeWords lists byte sequences. Every object with content to remove contains at least one of them.
 //
 //nolint:gochecknoglobals // follows from the tables
 var activeWords = func() [][]byte {

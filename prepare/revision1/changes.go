@@ -40,8 +40,8 @@ func (w *writer) changes() []Change {
 	return out
 }
 
-// target returns the program, file or address that an action or annotation starts, opens or contains, or with which it
-// exchanges data. It omits passwords and queries from addresses.
+// target returns the program, file or address that an action or annotation refers to. It omits passwords and queries
+// from addresses.
 func (w *writer) target(of pdf.Dict) string {
 	if of.Get("EF") != nil { // of is a file specification
 		return w.fileName(of)
@@ -53,13 +53,13 @@ func (w *writer) target(of pdf.Dict) string {
 	}
 	v := of.Get("F")
 	if v == nil {
-		win, _ := w.finder.dict(of.Get("Win")) // no name on errors
+		win, _ := w.finder.dict(of.Get("Win")) // on an error, there is no name
 		v = win.Get("F")
 	}
 	return w.address(v)
 }
 
-// address resolves v, which is a text or a file specification (7.11.3), and returns it without password and query.
+// address resolves v, which is a string or a file specification (7.11.3), and returns it without password and query.
 func (w *writer) address(v pdf.Value) string {
 	for range 3 { // the value of a Launch action can be nested
 		d, err := w.finder.dict(v)
@@ -106,7 +106,7 @@ func (w *writer) fileName(spec pdf.Dict) string {
 	return ""
 }
 
-// plain returns text in printable ASCII, without commas and of limited length.
+// plain returns a string of printable ASCII characters, without commas and of limited length.
 func plain(text string) string {
 	var b strings.Builder
 	for _, r := range text {

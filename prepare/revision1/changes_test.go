@@ -13,7 +13,7 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// TestDetails checks that a change contains the target of an action in printable text of limited length, without
+// TestDetails checks that a change contains the target of an action as a printable string of limited length, without
 // passwords or queries.
 func TestDetails(t *testing.T) {
 	t.Parallel()
@@ -42,8 +42,8 @@ func TestDetails(t *testing.T) {
 	require.Equal(t, []revision1.Change{{Kind: revision1.ActionsRemoved, Page: 1, Count: 2, Detail: "focus, page closed, page opened, value computed"}}, changes)
 }
 
-// TestNamesLikeActions checks that resources, glyphs and destinations named AA are kept, and that additional actions
-// are removed. Programs that generate the names A to Z, AA, AB use the name AA for resources.
+// TestNamesLikeActions checks that resources, glyphs and destinations named AA are kept. Programs that generate the
+// names A to Z, AA, AB use this name for resources. Additional actions, whose key is also AA, are removed.
 func TestNamesLikeActions(t *testing.T) {
 	t.Parallel()
 	for name, kept := range map[string]string{
@@ -91,7 +91,7 @@ func (c *counted) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// TestActionsThatTakeLong checks that an object to which many dictionaries refer is read only once.
+// TestActionsThatTakeLong checks that an object is read only once, even if many dictionaries refer to it.
 func TestActionsThatTakeLong(t *testing.T) {
 	t.Parallel()
 	const times = 300
@@ -128,8 +128,8 @@ func TestActionsThatTakeLong(t *testing.T) {
 	}
 }
 
-// TestAnnotationsAskTheContext checks that processing a page's annotations stops when the context is canceled, because
-// every annotation can be the same large object.
+// TestAnnotationsAskTheContext checks that processing a page's annotations stops when the context is canceled. Every
+// annotation can be the same large object.
 func TestAnnotationsAskTheContext(t *testing.T) {
 	t.Parallel()
 	b := file(false, "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 9 9]>>",
@@ -140,7 +140,7 @@ func TestAnnotationsAskTheContext(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// endsAfter is a context that is canceled after the remaining number of calls to Err.
+// endsAfter is a context that is canceled after a number of calls to Err.
 type endsAfter struct {
 	context.Context
 

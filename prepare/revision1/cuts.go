@@ -11,8 +11,8 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// ErrNoResources reports that the form that paints a form to be cloned inherits its resources, so the clone cannot be
-// added to them.
+// ErrNoResources reports that a clone of a form cannot be added to the resources of the form that paints it, because
+// that form inherits its resources.
 var ErrNoResources = errors.New("prepare: a form that paints another form has no resources")
 
 // numberClones assigns an object number to every clone.
@@ -34,8 +34,8 @@ func (w *writer) numberClones() error {
 	return nil
 }
 
-// apply applies a cut to content. It returns the changed content, and the resources with the names of the clones that
-// the content paints. The resources are nil if it paints no clones.
+// apply applies a cut to content. It returns the changed content, and resources with the names of the clones that the
+// content paints. The resources are nil if it paints no clones.
 func (w *writer) apply(c Cut, content []byte, v pdf.Value) (changed []byte, resources pdf.Value, err error) {
 	own, err := w.dict(v)
 	if err != nil {
@@ -124,7 +124,7 @@ func (w *writer) forms() error {
 // texts removes replacement texts from dictionaries.
 func (w *writer) texts() error {
 	places := slices.Clone(w.plan.Inline)
-	slices.Reverse(places) // inner dictionaries first, so that the number of preceding ones does not change
+	slices.Reverse(places) // inner dictionaries first, so that the indexes of outer ones do not change
 	for _, num := range w.plan.Texts {
 		places = append(places, [2]int{num, 0})
 	}
@@ -151,8 +151,8 @@ func (w *writer) texts() error {
 	return nil
 }
 
-// withoutTexts removes the texts from one of the dictionaries in v, which are counted with outer ones first. left is
-// the number of dictionaries before it, and becomes negative after it.
+// withoutTexts removes the texts from one of the dictionaries in v. Outer dictionaries are counted before inner ones.
+// left is the number of dictionaries before the selected one, and becomes negative after it.
 func withoutTexts(v pdf.Value, left *int, depth int) (pdf.Value, error) {
 	switch {
 	case depth > pdf.MaxDepth:

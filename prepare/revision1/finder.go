@@ -58,7 +58,7 @@ func (n *Finder) Active(ctx context.Context, v pdf.Value) (kind string, err erro
 	return kind, err
 }
 
-// ActiveCatalog is like Active, for entries that occur only in the catalog.
+// ActiveCatalog is like Active, for entries that only the catalog can contain.
 func (n *Finder) ActiveCatalog(ctx context.Context, catalog pdf.Dict) (kind string, err error) {
 	n.ctx = ctx
 	at, err := n.atOpening(catalog)
@@ -120,8 +120,8 @@ func (n *Finder) isRemoved(catalog pdf.Dict, e catalogEntry) (bool, error) {
 	return !stays, err
 }
 
-// atOpening returns the replacement for the action that runs when a document is opened (7.7.2), or nil if the action is
-// kept. A jump to a page is kept, but not the actions that follow it.
+// atOpening returns the replacement for the action that runs when a document is opened (7.7.2), or nil if the action
+// is kept. It keeps a jump to a page, but not the actions that follow the jump.
 func (n *Finder) atOpening(catalog pdf.Dict) (pdf.Value, error) {
 	v, err := n.f.Resolve(catalog.Get("OpenAction"))
 	if err != nil || !v.IsDict() {
@@ -140,7 +140,7 @@ func (n *Finder) atOpening(catalog pdf.Dict) (pdf.Value, error) {
 		return nil, err
 	}
 	switch kind, err := n.actionKind(d); {
-	case err != nil || kind != "": // removed like any action of its type
+	case err != nil || kind != "": // removed in the same way as any action of its type
 		return nil, err
 	case name != "GoTo" && name != "GoToDp" && (name != "Named" || to == "Print"):
 		return pdf.Value("null"), nil
@@ -174,8 +174,8 @@ func (n *Finder) actionKind(d pdf.Dict) (string, error) {
 	return t.removed, nil
 }
 
-// removedKeys returns the entries to remove from an annotation or form XObject, and the kind of change, which is empty
-// if the change is counted elsewhere.
+// removedKeys returns the entries to remove from an annotation or form XObject, and the kind of change. The kind is
+// empty if the change is counted elsewhere.
 func (n *Finder) removedKeys(d pdf.Dict) (keys []string, kind string, err error) {
 	subtype := d.Get("Subtype")
 	if subtype == nil {
@@ -202,14 +202,14 @@ func (n *Finder) removedKeys(d pdf.Dict) (keys []string, kind string, err error)
 		}
 		return []string{"FS"}, ProgramRemoved, nil
 	}
-	if name == "Form" { // a reference XObject (8.10.4), which shows a page of another file in place of the form
+	if name == "Form" { // a reference XObject (8.10.4), which shows a page of another file instead
 		return []string{"Ref"}, FileLinkRemoved, nil
 	}
 	return activeKeys[name], MediaRemoved, nil
 }
 
-// hasEvents reports whether the value of a key AA is an additional-actions dictionary (12.6.3), which has an action for
-// an event. Resources, glyphs and destinations can also be named AA.
+// hasEvents reports whether the value of a key AA is an additional-actions dictionary (12.6.3) with an action.
+// Resources, glyphs and destinations can also be named AA.
 func (n *Finder) hasEvents(v pdf.Value) (bool, error) {
 	return n.cachedCheck(v, "additional actions", func(v pdf.Value) (bool, error) {
 		if !v.IsDict() {
@@ -239,8 +239,8 @@ func (n *Finder) isWebLink(d pdf.Dict) (bool, error) { return n.isWebAddress(d.G
 
 func (n *Finder) isWebBase(d pdf.Dict) (bool, error) { return n.isWebAddress(d.Get("Base")) }
 
-// isWebAddress reports whether a link leads to a web, email or telephone address. A link without a scheme could be
-// interpreted as a file, unless it begins with "www.".
+// isWebAddress reports whether a link leads to a web, email or telephone address. A program could interpret a link
+// without a scheme as a file, unless it begins with "www.".
 func (n *Finder) isWebAddress(v pdf.Value) (bool, error) {
 	return n.cachedCheck(v, "web address", func(v pdf.Value) (bool, error) {
 		b, _ := v.Bytes()

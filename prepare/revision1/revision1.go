@@ -1,9 +1,9 @@
 // Package revision1 writes an appended prepared revision, which is an incremental update (ISO 32000-2, 7.5.6) that
 // removes content from a PDF and adds nothing visible. Section numbers refer to ISO 32000-2:2020.
 //
-// The package is frozen, because verification of a sealed document must be able to regenerate its prepared revision for
-// decades. Nothing is compressed, because no library reproduces its compressed output for that long. A different format
-// requires a new package. Test vectors guard the output of this one.
+// The package is frozen, because verification of a sealed document must be able to regenerate its prepared revision
+// for decades. Nothing is compressed, because no library guarantees the same compressed output for that long. A
+// different format requires a new package. Test vectors detect changes of the output.
 package revision1
 
 import (
@@ -26,19 +26,20 @@ const Version = 1
 
 // Plan defines the content that a revision removes.
 type Plan struct {
-	// Active specifies whether to remove the content listed in actionTypes, activeKeys and catalogEntries, additional
-	// actions, actions that run when the document is opened, and attached programs.
+	// Active specifies whether to remove active content: the content listed in actionTypes, activeKeys and
+	// catalogEntries, additional actions, actions that run when the document is opened, and attached programs.
 	Active bool `json:"activeContent,omitempty"`
 	// Form specifies whether to remove the interactive form and its widgets.
 	Form bool `json:"form,omitempty"`
 	// Cuts lists the glyphs to remove from content streams. The cuts of pages come first, in page order, followed by
-	// the cuts of clones, and then of forms.
+	// the cuts of clones and the cuts of forms.
 	Cuts []Cut `json:"cuts,omitempty"`
 	// Texts lists the object numbers of structure elements and property lists from which to remove replacement texts
-	// (14.9), and of annotations from which to remove Contents and rich text.
+	// (14.9). It also lists annotations from which to remove Contents and rich text.
 	Texts []int `json:"texts,omitempty"`
-	// Inline lists dictionaries of the same kinds that are inside other objects, by the number of the object and the
-	// index of the dictionary in it. Outer dictionaries come first, and index 0 is the object itself.
+	// Inline lists dictionaries of the same kinds that are inside other objects. Each is identified by the number of
+	// the object and the index of the dictionary in it. Outer dictionaries come first, and index 0 is the object
+	// itself.
 	Inline [][2]int `json:"inline,omitempty"`
 }
 
@@ -46,15 +47,15 @@ type Plan struct {
 type Cut struct {
 	Page int `json:"page,omitempty"` // starting at 1
 	Form int `json:"form,omitempty"` // object number of the form, if Page is 0
-	// Clone is the number, starting at 1, of a copy of the form. A copy is required if content is removed from only
-	// some uses of the form.
+	// Clone is the number, starting at 1, of a copy of the form. A copy is required if only some uses of the form lose
+	// content.
 	Clone int `json:"clone,omitempty"`
 	Tags  int `json:"tags,omitempty"` // number of tags removed from the page, including those in forms
-	// Codes lists runs of character codes, by the start of the string in the decoded content, the start of the run in
-	// the string, the number of bytes, and the displacement in thousandths of the font size.
+	// Codes lists runs of character codes. Each entry contains the start of the string in the decoded content, the
+	// start of the run in the string, the number of bytes, and the displacement in thousandths of the font size.
 	Codes [][4]float64 `json:"codes,omitempty"`
-	// Uses lists the Do operators that paint a clone instead of its form, by the start of the operand in the decoded
-	// content and the number of the clone.
+	// Uses lists the Do operators that paint a clone instead of its form. Each entry contains the start of the operand
+	// in the decoded content and the number of the clone.
 	Uses [][2]int `json:"uses,omitempty"`
 }
 
@@ -90,9 +91,9 @@ const maxSize = 24 << 20
 // errPlan reports that a plan does not match its file.
 var errPlan = errors.New("prepare: the plan does not match the document")
 
-// Write returns the bytes to append to the file, and the resulting changes by kind and page. It returns no bytes if the
-// plan removes nothing. hash is the file's SHA-256 hash. It returns errPlan, pagetext.ErrReplacedText, pdf.ErrLimit,
-// the context's error, or an error from reading the file.
+// Write returns the bytes to append to the file, and the resulting changes by kind and page. It returns no bytes if
+// the plan removes nothing. hash is the file's SHA-256 hash. The errors are errPlan, pagetext.ErrReplacedText,
+// pdf.ErrLimit, the context's error, and errors from reading the file.
 func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) ([]byte, []Change, error) {
 	w := &writer{
 		ctx: ctx, f: f, plan: plan, changed: make(map[pdf.Ref]pdf.Value), streams: make(map[pdf.Ref][]byte),
@@ -164,7 +165,7 @@ type writer struct {
 	done    int // number of completed cuts of pages
 	finder  *Finder
 	keys    map[pdf.Ref][]string // event keys of objects
-	scripts bool                 // whether a list of scripts, which may be empty, is removed
+	scripts bool                 // whether a list of scripts is removed, even an empty one
 }
 
 // putStream writes a stream unchanged and uncompressed.

@@ -109,8 +109,8 @@ func write(t testing.TB, b []byte, plan revision1.Plan) ([]byte, []revision1.Cha
 	return revision1.Write(t.Context(), f, sha256.Sum256(b), plan)
 }
 
-// TestGolden checks that the output of this frozen package does not change. Any difference would invalidate files that
-// were sealed earlier. Write revision2 instead of changing the output.
+// TestGolden checks that the output of this frozen package does not change. A difference would invalidate files that
+// were already sealed. Write revision2 instead of changing the output.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors() {
@@ -176,8 +176,8 @@ func TestTooLarge(t *testing.T) {
 	require.ErrorIs(t, err, pdf.ErrLimit)
 }
 
-// FuzzWrite checks that, for any file, the result is either an error or a readable file from which the same plan
-// removes nothing more, and that the result is reproducible.
+// FuzzWrite checks that, for any file, the result is an error or a readable file from which the same plan removes
+// nothing more.
 func FuzzWrite(f *testing.F) {
 	f.Add(file(false, objects()...))
 	f.Add(file(true, objects()...))
