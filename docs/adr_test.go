@@ -17,9 +17,8 @@ var (
 	recordNumber = regexp.MustCompile(`\bADR ([1-9][0-9]*)\b`)
 )
 
-// TestDecisionRecords checks that each record of docs/adr has a title, status,
-// date and the four sections, in order and none of them empty, and that the
-// index names it.
+// TestDecisionRecords checks that each record in docs/adr has a title, a status, a date and four nonempty sections in
+// order, and is listed in the index.
 func TestDecisionRecords(t *testing.T) {
 	t.Parallel()
 	index, err := os.ReadFile("adr/README.md")
@@ -51,8 +50,7 @@ func TestDecisionRecords(t *testing.T) {
 	}
 }
 
-// TestDecisionNumbersExist checks that every "ADR n" in the code and the
-// documents is a record that exists.
+// TestDecisionNumbersExist checks that the code and the documents refer only to existing decision records ("ADR n").
 func TestDecisionNumbersExist(t *testing.T) {
 	t.Parallel()
 	files := decisionRecords(t)

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryAlertHasAnEntry: the table of alerts says what to do about each alert of the shipped rules, and names no other.
+// TestEveryAlertHasAnEntry checks that the table in troubleshooting.md describes exactly the alerts in the shipped
+// rules.
 func TestEveryAlertHasAnEntry(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile("../deploy/prometheus/alerts.yaml")

@@ -16,27 +16,26 @@ import (
 )
 
 var (
-	// qualifiedName is a name of a package, as store.Change.
+	// qualifiedName matches an exported name with its package, such as store.Change.
 	qualifiedName = regexp.MustCompile(`\b([a-z]\w*)\.([A-Z]\w*)`)
-	// goName matches text that can only be a name in Go code: a test, or a name with an inner capital in backquotes or
-	// after "see".
+	// goName matches text that can only be a name in Go code: a test, or a name with an inner capital that is in
+	// backquotes or after "see".
 	goName = regexp.MustCompile("\\b((?:Test|Benchmark|Fuzz)[A-Z]\\w+)|(?:\\b[Ss]ee |`)(\\w*[a-z][A-Z]\\w*)\\b")
 )
 
-// goFile is what a file of Go names: in its code, its imports and its comments.
+// goFile contains the names and comments in a Go file.
 type goFile struct {
 	name, pkg string
-	imports   map[string]string // paths by the last element
-	comments  []string          // none of generated files
+	imports   map[string]string // import paths, by their last element
+	comments  []string          // empty for a generated file
 }
 
-// TestNamesInCommentsExist checks the comments of the Go code against the code: a name of one of our
-// packages, a test, and what a reader is sent to see must be there. Names change; comments that keep
-// the old one send their reader nowhere.
+// TestNamesInCommentsExist checks that comments refer only to existing names: exported names of this project's
+// packages, tests, and names after "see".
 func TestNamesInCommentsExist(t *testing.T) {
 	t.Parallel()
 	var files []goFile
-	everywhere, packages := make(map[string]bool), make(map[string]map[string]bool) // names in the code
+	everywhere, packages := make(map[string]bool), make(map[string]map[string]bool) // names used in code
 	for _, name := range trackedFiles(t) {
 		if path.Ext(name) != ".go" {
 			continue
@@ -55,7 +54,7 @@ func TestNamesInCommentsExist(t *testing.T) {
 			for _, m := range qualifiedName.FindAllStringSubmatch(comment, -1) {
 				known, ours := packages[m[1]]
 				if imported, ok := f.imports[m[1]]; ok && !strings.HasPrefix(imported, "countersign/") {
-					continue // another package of that name
+					continue // another package with the same name
 				}
 				assert.True(t, !ours || known[m[2]], "%s: a comment names %s, which does not exist", f.name, m[0])
 			}
@@ -66,7 +65,7 @@ func TestNamesInCommentsExist(t *testing.T) {
 	}
 }
 
-// readGoFile parses a file. names are all that its code uses.
+// readGoFile parses a file, and returns all names in its code.
 func readGoFile(t *testing.T, name string) (f goFile, names []string) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", name), nil, parser.ParseComments|parser.SkipObjectResolution)

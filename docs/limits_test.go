@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheAlertOutlastsTheWaitForTheNextAttempt compares the duration of CountersignMailFails after a failure with the
-// longest delay between two attempts at a rejected email. If it were shorter, the alert would end between attempts
-// although nothing was fixed.
+// TestTheAlertOutlastsTheWaitForTheNextAttempt checks that the alert CountersignMailFails lasts longer than the
+// longest delay between two attempts to send a rejected email. Otherwise, the alert would end between attempts
+// although the problem persists.
 func TestTheAlertOutlastsTheWaitForTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	minutes := func(file, pattern string) int {
@@ -29,8 +29,8 @@ func TestTheAlertOutlastsTheWaitForTheNextAttempt(t *testing.T) {
 		minutes("activities/mail.go", `const longestWait = (\d+) \* time\.Minute`))
 }
 
-// TestTheImageIsHealthyWithoutTemporal: signing continues while Temporal is down, so orchestrators must not remove the
-// APIs. The images' health checks run the program itself, which ignores Temporal for an API.
+// TestTheImageIsHealthyWithoutTemporal checks that the health checks of the images run the program's own check, which
+// ignores Temporal for an API. Signing continues while Temporal is down, so orchestrators must not remove the APIs.
 func TestTheImageIsHealthyWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"../Dockerfile", "../deploy/docker/release.Dockerfile"} {
@@ -47,8 +47,8 @@ func TestTheImageIsHealthyWithoutTemporal(t *testing.T) {
 	assert.Contains(t, string(b), `cfg.Listen, "/readyz?for=requests"`)
 }
 
-// TestProxiesLetWhatIsVerifiedThrough compares the maximum body size of POST /v1/verify with the documents and with the limits
-// of the shipped proxy configurations.
+// TestProxiesLetWhatIsVerifiedThrough checks that the documents state the maximum body size of POST /v1/verify, and
+// that the shipped proxy configurations permit it.
 func TestProxiesLetWhatIsVerifiedThrough(t *testing.T) {
 	t.Parallel()
 	read := func(file string) string {

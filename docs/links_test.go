@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLinkedHeadingsExist checks that the anchor of every link from one document to a heading is one that the
-// heading's page has.
+// TestLinkedHeadingsExist checks that every link to a heading of a document refers to an existing heading.
 func TestLinkedHeadingsExist(t *testing.T) {
 	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^)#\s]*)#([^)\s]+)\)`)
@@ -42,8 +41,8 @@ func TestLinkedHeadingsExist(t *testing.T) {
 	require.Greater(t, checked, 20)
 }
 
-// TestPagesNamedInCodeExist checks the paths of documents, with their anchors, in everything that is not a document:
-// help texts, comments, settings, alerts.
+// TestPagesNamedInCodeExist checks that paths of documents in other files, such as help texts, comments, settings and
+// alerts, refer to existing pages and headings.
 func TestPagesNamedInCodeExist(t *testing.T) {
 	t.Parallel()
 	named := regexp.MustCompile(`\bdocs/[\w/-]+\.md(?:#([\w-]+))?`)
@@ -54,7 +53,7 @@ func TestPagesNamedInCodeExist(t *testing.T) {
 		default:
 			continue
 		}
-		if name == "clients/published.yaml" { // the published contract
+		if name == "clients/published.yaml" { // the contract as published
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join("..", name))
@@ -70,7 +69,7 @@ func TestPagesNamedInCodeExist(t *testing.T) {
 	require.Greater(t, checked, 20)
 }
 
-// anchors returns the anchors that GitHub gives the headings of a page.
+// anchors returns the anchors that GitHub generates for the headings of a page.
 func anchors(t *testing.T, page string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", page))
@@ -103,7 +102,7 @@ func anchors(t *testing.T, page string) map[string]bool {
 	return found
 }
 
-// TestEveryPageIsOnTheMap checks that docs/README.md links to every page of the shelves.
+// TestEveryPageIsOnTheMap checks that docs/README.md links to every page except the decision records.
 func TestEveryPageIsOnTheMap(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("README.md")

@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestMovingPagesNameOurCalls: each call of ours, field type and event on the pages
-// for those who come from elsewhere is in the contract.
+// TestMovingPagesNameOurCalls checks that every call and event on the pages about moving from other services is in the
+// contract.
 func TestMovingPagesNameOurCalls(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../api/openapi.yaml")

@@ -13,13 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNamedPathsExist checks the documents against the tree: every link to a
-// file, every path below one of the repository's directories, and every name of
-// a Go, SQL or TypeScript file must be there. Files move; documents that name
-// the old place mislead their readers.
+// TestNamedPathsExist checks that the documents refer only to existing files. It checks links, paths that begin with a
+// directory of the repository, and names of Go, SQL and TypeScript files.
 func TestNamedPathsExist(t *testing.T) {
 	t.Parallel()
-	tracked := make(map[string]bool) // files and directories, from the root
+	tracked := make(map[string]bool) // files and directories, relative to the root
 	bases := make(map[string]bool)
 	var pages []string
 	for _, name := range trackedFiles(t) {
@@ -51,7 +49,7 @@ func TestNamedPathsExist(t *testing.T) {
 			name := strings.TrimRight(m[1], "./,")
 			first, _, _ := strings.Cut(name, "/")
 			if !tracked[first] || strings.ContainsAny(name, "*{}") {
-				continue // not ours, built, or a pattern
+				continue // not a path in the repository, or a pattern
 			}
 			assert.True(t, tracked[name] || tracked[path.Join(path.Dir(page), name)], "%s names %s, which does not exist", page, name)
 		}
@@ -61,10 +59,10 @@ func TestNamedPathsExist(t *testing.T) {
 	}
 }
 
-// built lists the directories that contain build output or data.
+// built lists the directories to skip, which contain build output or data.
 var built = map[string]bool{".git": true, "bin": true, "data": true, "node_modules": true, "web/dist": true}
 
-// trackedFiles lists the source files of the repository by their paths from its root.
+// trackedFiles returns the paths of the repository's source files, relative to its root.
 func trackedFiles(t *testing.T) []string {
 	t.Helper()
 	var names []string

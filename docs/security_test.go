@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNamedTestsExist checks that every test named in a document exists. The requirements list in learn/security.md must name at least
-// one test.
+// TestNamedTestsExist checks that every test named in a document exists, and that learn/security.md names at least one
+// test.
 func TestNamedTestsExist(t *testing.T) {
 	t.Parallel()
 	var (
@@ -48,7 +48,8 @@ func TestNamedTestsExist(t *testing.T) {
 	assert.True(t, found["docs/learn/security.md"])
 }
 
-// beginsOne reports whether prefix, an argument of -run, begins a name; "" does not.
+// beginsOne reports whether a name begins with prefix, which is an argument of -run. It returns false for an empty
+// prefix.
 func beginsOne(names map[string]bool, prefix string) bool {
 	for name := range names {
 		if prefix != "" && strings.HasPrefix(name, prefix) {
@@ -58,8 +59,8 @@ func beginsOne(names map[string]bool, prefix string) bool {
 	return false
 }
 
-// requirements is how many of each section of OWASP ASVS 5.0.0 are of level 1 or
-// 2: in every section they come first. Chapter 17 does not apply.
+// requirements maps each section of OWASP ASVS 5.0.0 to the number of its requirements of levels 1 and 2, which are
+// the first ones in each section. Chapter 17 does not apply.
 var requirements = map[string]int{
 	"1.1": 2, "1.2": 9, "1.3": 11, "1.4": 3, "1.5": 2, "2.1": 3, "2.2": 3, "2.3": 4, "2.4": 1, "3.2": 2, "3.3": 4, "3.4": 6, "3.5": 5, "3.7": 2,
 	"4.1": 3, "4.2": 1, "4.3": 2, "4.4": 4, "5.1": 1, "5.2": 3, "5.3": 2, "5.4": 3, "6.1": 3, "6.2": 12, "6.3": 4, "6.4": 4, "6.5": 5, "6.6": 3, "6.8": 4,
@@ -69,8 +70,8 @@ var requirements = map[string]int{
 	"15.1": 3, "15.2": 3, "15.3": 7, "16.1": 1, "16.2": 5, "16.3": 4, "16.4": 3, "16.5": 3,
 }
 
-// TestEveryRequirementIsListed: each requirement of the two levels is in a row or
-// among those that do not apply, and no row has one that there is not.
+// TestEveryRequirementIsListed checks that security.md lists every requirement of levels 1 and 2 exactly once, either
+// in a row or as not applicable.
 func TestEveryRequirementIsListed(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("learn/security.md")
@@ -132,8 +133,8 @@ func atoi(t *testing.T, s string) int {
 	return n
 }
 
-// TestAccessTokensStayWithServers: a token has all permissions of its application. No document says to put one into a
-// browser.
+// TestAccessTokensStayWithServers checks that the documents warn against using an access token in a browser. A token
+// has all permissions of its application.
 func TestAccessTokensStayWithServers(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// flatPackages are the packages whose files are named by subject. TestSubjects of api and store hold these two, and also which
-// subject may use which.
+// flatPackages lists the packages whose files are named by subject. The packages api and store have their own
+// TestSubjects, which also check the dependencies between subjects.
 var flatPackages = []struct {
 	dir      string
 	subjects []string
-	common   []string // files of no subject
-	whole    []string // test files that test no single file
+	common   []string // files that belong to no subject
+	whole    []string // test files that test more than one source file
 }{
 	{
 		dir:      "models",
@@ -31,7 +31,8 @@ var flatPackages = []struct {
 	},
 }
 
-// TestSubjects checks that each file of a flat package begins with its subject, and that tests stand beside their sources.
+// TestSubjects checks that the name of each file in a flat package begins with its subject, and that tests are in the
+// file beside their source.
 func TestSubjects(t *testing.T) {
 	t.Parallel()
 	for _, p := range flatPackages {
