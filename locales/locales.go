@@ -1,9 +1,9 @@
 // Package locales contains all texts for signers and senders, in one folder for each language. The files of a language
-// contain the texts of the signing pages (pages.json), the builder page (builder.json), the console (console.json), the
-// verification page (verification.json), emails and text messages (mail.json), and the audit certificate
-// (certificate.json). They also contain the disclosures for signing electronically (consent.txt), and for approving or
-// reading (consent_answer.txt). The web pages are built from the same files. languages.json contains the name of each
-// language in that language.
+// contain the texts of the signing pages (pages.json), the builder page (builder.json), the console (console.json),
+// the verification page (verification.json), emails and text messages (mail.json), and the audit certificate
+// (certificate.json). The folder also contains the disclosures for signing electronically (consent.txt), and for
+// approving or reading (consent_answer.txt). The web pages are built from the same files. languages.json contains each
+// language's own name for itself.
 package locales
 
 import (
@@ -56,8 +56,8 @@ func Text(tag, file string) (string, error) {
 	return string(b), err
 }
 
-// Load reads a JSON file in every language. The keys in the file are the names of T's fields. Load panics if a file
-// contains an unknown key, which tests would detect.
+// Load reads a JSON file in every language into a T. The keys in the file are the names of T's fields. Load panics if
+// a file contains an unknown key, which tests would detect.
 func Load[T any](file string) map[string]*T {
 	all := make(map[string]*T)
 	for _, tag := range tags {

@@ -39,8 +39,8 @@ func read(t *testing.T, tag, file string) map[string]any {
 	return all
 }
 
-// TestEveryLanguageIsComplete checks that every language has exactly the texts that English has, with the same
-// placeholders, and that texts with numbers have all plural forms.
+// TestEveryLanguageIsComplete checks that every language has the same texts and placeholders as English, and all
+// plural forms.
 func TestEveryLanguageIsComplete(t *testing.T) {
 	t.Parallel()
 	for _, file := range catalogues {
@@ -87,7 +87,7 @@ func compare(t *testing.T, tag, at string, want, got map[string]any) {
 var forms = map[plural.Form]string{plural.Other: "other", plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many"}
 
 // comparePlural requires exactly the plural forms that the language uses for whole numbers. The form "zero" is
-// optional, because "other" can be used in its place. The forms zero, one and two may omit the number.
+// optional, because "other" can replace it. The forms zero, one and two may omit the number.
 func comparePlural(t *testing.T, tag, name, want string, got map[string]any) {
 	t.Helper()
 	of := map[string]bool{"other": true}
@@ -113,10 +113,11 @@ func comparePlural(t *testing.T, tag, name, want string, got map[string]any) {
 	}
 }
 
-// otherWords are the words for an envelope that a language does not use, because it uses another one everywhere.
+// otherWords lists, for each language, the words for an envelope that its texts must not use.
 var otherWords = map[string]*regexp.Regexp{"ar": regexp.MustCompile(`مظروف|مظاريف|مغلف`), "de": regexp.MustCompile(`Vorg(ang|äng)`), "ja": regexp.MustCompile(`封筒`)}
 
-// TestEnvelope_IsOneWordPerLanguage checks that emails, pages, console and certificate use the same word.
+// TestEnvelope_IsOneWordPerLanguage checks that emails, pages, console and certificate use the same word for an
+// envelope.
 func TestEnvelope_IsOneWordPerLanguage(t *testing.T) {
 	t.Parallel()
 	for tag, other := range otherWords {
@@ -129,7 +130,8 @@ func TestEnvelope_IsOneWordPerLanguage(t *testing.T) {
 }
 
 // TestNamesOfButtonsBeginAsTheyRead checks the accessible names of buttons that are longer than the visible text (WCAG
-// 2.5.3). In the builder, a name must begin with the visible text. In the console, it must contain the visible text.
+// 2.5.3). In the builder, such a name must begin with the visible text. In the console, it must contain the visible
+// text.
 func TestNamesOfButtonsBeginAsTheyRead(t *testing.T) {
 	t.Parallel()
 	for _, tag := range locales.Tags() {
@@ -147,8 +149,8 @@ func TestNamesOfButtonsBeginAsTheyRead(t *testing.T) {
 	}
 }
 
-// TestLanguagesAreNamed checks that languages.json, which contains the languages offered by the pages, lists all
-// supported languages.
+// TestLanguagesAreNamed checks that languages.json lists all supported languages. The pages offer the languages in
+// this file.
 func TestLanguagesAreNamed(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("languages.json")
