@@ -36,8 +36,8 @@ func (c *Client) CheckBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSen
 	return Answer(c.API.CreateBulkSendWithResponse(ctx, nil, b))
 }
 
-// WaitUntilBulkSent waits until no row is pending or the bulk send is canceled. ctx limits the waiting time. Counts
-// reports the number of failed rows.
+// WaitUntilBulkSent waits until no row is pending or the bulk send is canceled. ctx limits the waiting time. Counts in
+// the result reports the number of failed rows.
 func (c *Client) WaitUntilBulkSent(ctx context.Context, id uuid.UUID) (*BulkSend, error) {
 	for wait := firstPoll; ; wait = min(wait*3/2, maxPoll) {
 		b, err := Answer(c.API.GetBulkSendWithResponse(ctx, id))
@@ -56,8 +56,8 @@ func (c *Client) WaitUntilBulkSent(ctx context.Context, id uuid.UUID) (*BulkSend
 }
 
 // BulkRows iterates over the rows of a bulk send, in order. It returns rows with the given status, or all rows if
-// status is "". It stops after an error. If rows with a certain status are requested, a row whose status changes
-// during the iteration may be missed.
+// status is "". It stops after an error. If it returns only rows with a given status, it may miss a row whose status
+// changes during the iteration.
 func (c *Client) BulkRows(ctx context.Context, id uuid.UUID, status api.BulkRowStatus) iter.Seq2[*BulkRow, error] {
 	return func(yield func(*BulkRow, error) bool) {
 		params := &api.ListBulkSendRowsParams{PageSize: Ptr(100), Status: Optional(status)}

@@ -1,6 +1,6 @@
-// Package countersign is a client for the Countersign API. It obtains and renews the access token, retries requests
-// that failed in transit with the same idempotency key, and returns every error response as an *Error. The calls
-// themselves are generated from the API's contract (Client.API). Client has methods for the calls that most
+// Package countersign is a client for the Countersign API. It obtains and renews the access token, and retries
+// requests that failed in transit with the same idempotency key. It returns every error response as an *Error. The
+// calls themselves are generated from the API's contract (Client.API). Client has methods for the calls that most
 // applications need.
 package countersign
 
@@ -30,20 +30,20 @@ const Version = "0.1.0"
 // Option changes the behavior of a client.
 type Option func(*transport)
 
-// WithHTTPClient specifies the HTTP client that is used to send requests instead of the default one.
+// WithHTTPClient specifies the HTTP client that sends requests, instead of the default one.
 func WithHTTPClient(c *http.Client) Option {
 	return func(t *transport) { t.http = c }
 }
 
-// WithRetries sets the maximum number of retries of a request that was lost, exceeded the rate limit, or reached a
-// server that was not ready. The default is 4. If it is 0, a POST request has an Idempotency-Key only if the call
-// specifies one.
+// WithRetries sets the maximum number of retries of a request. A request is retried if it was lost, exceeded the rate
+// limit, or reached a server that was not ready. The default is 4. Without retries, a POST request has an
+// Idempotency-Key only if the call specifies one.
 func WithRetries(n int) Option { return func(t *transport) { t.retries = max(n, 0) } }
 
 // WithUserAgent sets the User-Agent header, which is recorded in the audit trail.
 func WithUserAgent(name string) Option { return func(t *transport) { t.userAgent = name } }
 
-// New returns a client for the application with the given clientID and clientSecret. address is the address of the
+// New returns a client for the application with the given clientID and clientSecret. The address is that of the
 // service, such as https://sign.example.com. No request is sent before the first call.
 func New(address, clientID, clientSecret string, options ...Option) (*Client, error) {
 	base, err := parseAddress(address)
@@ -74,9 +74,9 @@ func New(address, clientID, clientSecret string, options ...Option) (*Client, er
 // Address returns the address of the service, without a trailing slash.
 func (c *Client) Address() string { return c.transport.base }
 
-// Do sends a custom request to the service, with the client's token, retries and error handling, and with an
-// Idempotency-Key if it is a POST request. Use it for requests that no method supports, such as a form with a file.
-// The caller must close the response body.
+// Do sends a custom request to the service, with the client's token, retries and error handling. A POST request has an
+// Idempotency-Key. Use Do for requests that no method supports, such as a form with a file. The caller must close the
+// response body.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	base, err := url.Parse(c.transport.base)
 	if err != nil {
@@ -105,7 +105,7 @@ func newHTTPTransport() http.RoundTripper {
 		return http.DefaultTransport
 	}
 	t = t.Clone()
-	t.ResponseHeaderTimeout = 2 * time.Minute // sealing and large uploads can take some time
+	t.ResponseHeaderTimeout = 2 * time.Minute // sealing and large uploads take time
 	return t
 }
 

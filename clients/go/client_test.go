@@ -39,7 +39,7 @@ type fakeService struct {
 	tokens  int
 	expires int
 	calls   []call
-	answers []answer // returned in sequence; the last one is repeated indefinitely
+	answers []answer // returned in order; the last one is repeated indefinitely
 }
 
 type call struct {
@@ -123,7 +123,7 @@ func TestRetry_KeepsTheIdempotencyKey(t *testing.T) {
 }
 
 // TestPatch_LostResponse_IsNotRetried checks that a PATCH request whose response was lost is not retried. The request
-// may have succeeded, so the caller must check the result.
+// may have taken effect, so the caller must check.
 func TestPatch_LostResponse_IsNotRetried(t *testing.T) {
 	t.Parallel()
 	subject := "New"
@@ -273,8 +273,8 @@ func TestToken_SlowResponse_EndsWithTheContext(t *testing.T) {
 	require.NoError(t, <-first)
 }
 
-// TestContext_Ended_IsReported checks that the context's error is returned, even if the context ends while the client
-// waits before a retry.
+// TestContext_Ended_IsReported checks that the context's error is returned, even if the context ends during the wait
+// before a retry.
 func TestContext_Ended_IsReported(t *testing.T) {
 	t.Parallel()
 	refused := answer{status: 503, body: problemJSON("unavailable"), header: map[string]string{"Retry-After": "60"}}
@@ -454,7 +454,7 @@ func TestRedirect_GetsNoSecret(t *testing.T) {
 	require.Empty(t, reached)
 }
 
-// fakeList lists the sent envelopes in the same way as the service: by page, or after a cursor.
+// fakeList lists the sent envelopes like the service, either by page or after a cursor.
 type fakeList struct {
 	mu   sync.Mutex
 	sent []int

@@ -30,7 +30,7 @@ type (
 	Document = api.UploadedDocument
 )
 
-// The kinds of document files: as uploaded, as displayed before signing, and as signed by everyone.
+// The kinds of document files: as uploaded, as displayed before signing, and as sealed after signing.
 const (
 	Original = api.DownloadDocumentParamsKindOriginal
 	Prepared = api.DownloadDocumentParamsKindPrepared
@@ -49,9 +49,9 @@ func Optional[T comparable](v T) *T {
 	return &v
 }
 
-// NewField returns a field for the signer with the given index, ID or email address. x and y are the left and top edges
-// of the field on the page, and w and h are its width and height. They are in points from the top left corner,
-// regardless of the tenant's own origin.
+// NewField returns a field for the signer with the given index, ID or email address. x and y are the left and top
+// edges of the field on the page, and w and h are its width and height. All are in points from the top left corner of
+// the page, regardless of the tenant's own origin.
 func NewField(kind api.FieldType, signer string, page int, x, y, w, h float64) FieldRequest {
 	return FieldRequest{Type: kind, SignerID: &signer, Page: &page, X: &x, Y: &y, W: &w, H: &h, Origin: Ptr(api.FieldRequestOriginTopLeft)}
 }
@@ -66,8 +66,8 @@ func (c *Client) AddSigner(ctx context.Context, id uuid.UUID, s SignerRequest) (
 	return created(c.API.CreateSignerWithResponse(ctx, id, nil, s))
 }
 
-// AddFields adds fields to a draft. It adds either all of them or none. A field that is placed by text in the
-// document (Anchor) can result in several fields or none, so the number of returned fields may differ.
+// AddFields adds either all fields or none to a draft. A field that is placed by text in the document (Anchor) can
+// result in several fields or none, so the number of returned fields may differ.
 func (c *Client) AddFields(ctx context.Context, id uuid.UUID, fields ...FieldRequest) ([]Field, error) {
 	var body api.FieldOrListRequest
 	if err := body.FromFieldOrListRequest1(fields); err != nil {
@@ -84,8 +84,8 @@ func (c *Client) AddFields(ctx context.Context, id uuid.UUID, fields ...FieldReq
 	return list, nil
 }
 
-// Upload adds a PDF to a draft. Content that cannot be read twice, such as a pipe, is sent only once, without
-// retries. Requests with files and bytes are retried.
+// Upload adds a PDF to a draft. Files and byte readers are retried. Content that cannot be read twice, such as a pipe,
+// is sent only once.
 func (c *Client) Upload(ctx context.Context, id uuid.UUID, pdf io.Reader) (*Document, error) {
 	return c.UploadWith(ctx, id, pdf, UploadOptions{})
 }
@@ -93,7 +93,7 @@ func (c *Client) Upload(ctx context.Context, id uuid.UUID, pdf io.Reader) (*Docu
 // UploadOptions specifies how a document is prepared before it is displayed.
 type UploadOptions = api.UploadDocumentParams
 
-// The values of UploadOptions that convert text tags, and the fields of a PDF form, into fields.
+// Values of UploadOptions that convert text tags or the fields of a PDF form into fields of the envelope.
 const (
 	DetectTags = api.UploadDocumentParamsTagsDetect
 	ImportForm = api.UploadDocumentParamsFormImport
@@ -118,7 +118,7 @@ func uploadBody(r io.Reader) (io.Reader, api.RequestEditorFn, error) {
 		return io.NopCloser(r), func(context.Context, *http.Request) error { return nil }, nil
 	}
 	start, err := source.Seek(0, io.SeekCurrent)
-	if err != nil { // a pipe that implements io.Seeker
+	if err != nil { // such as a pipe that implements io.Seeker
 		return io.NopCloser(r), func(context.Context, *http.Request) error { return nil }, nil //nolint:nilerr // it can be read all the same
 	}
 	end, err := source.Seek(0, io.SeekEnd)
@@ -133,7 +133,7 @@ func uploadBody(r io.Reader) (io.Reader, api.RequestEditorFn, error) {
 	}, nil
 }
 
-// Send invites the first signers of a draft. Only this response contains the links of the signers whose turn it is.
+// Send invites the first signers of a draft. Only this response contains the links of these signers.
 func (c *Client) Send(ctx context.Context, id uuid.UUID, message string) (*Envelope, error) {
 	return Answer(c.API.SendEnvelopeWithResponse(ctx, id, nil, api.SendRequest{Message: Optional(message)}))
 }
@@ -187,8 +187,7 @@ type ListOptions struct {
 }
 
 // Envelopes iterates over the envelopes of a tenant, newest first. It requests pages as needed, and stops after an
-// error. Envelopes that are created, sent or ended during the iteration, even by the caller, cause no omissions or
-// duplicates.
+// error. It omits and repeats no envelope, even if envelopes are created, sent or ended during the iteration.
 func (c *Client) Envelopes(ctx context.Context, o ListOptions) iter.Seq2[*Envelope, error] {
 	return func(yield func(*Envelope, error) bool) {
 		params := &api.ListEnvelopesParams{TenantID: o.TenantID, PageSize: Ptr(100), Status: Optional(o.Status)}

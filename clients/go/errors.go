@@ -17,7 +17,7 @@ import (
 // Error is an error response of the service.
 type Error struct {
 	Status     int                 // the HTTP status
-	Code       string              // stable, such as "validation_error"; "unexpected_response" if the response is not from Countersign
+	Code       string              // stable, such as "validation_error"; "unexpected_response" if the response is not from the service
 	Message    string              // for display, in English
 	Fields     map[string][]string // the problems with each member, by JSON path
 	Details    map[string]any
@@ -25,8 +25,7 @@ type Error struct {
 	RequestID  string        // identifies the request in the service's log
 }
 
-// Error returns the message, followed by the problems with each member. If the message already begins with a member's
-// problems, they are not repeated.
+// Error returns the message, followed by the problems of members that the message does not begin with.
 func (e *Error) Error() string {
 	text := strings.TrimSuffix(e.Message, ".")
 	for _, name := range slices.Sorted(maps.Keys(e.Fields)) {

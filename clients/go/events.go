@@ -19,8 +19,8 @@ import (
 
 // EventOptions selects the events to read.
 type EventOptions struct {
-	After uuid.UUID // returns the events after this event; for uuid.Nil, see ReadEvents and Follow
-	Since time.Time // for ReadEvents without After: earlier events are omitted
+	After uuid.UUID // start after this event; if it is uuid.Nil, see ReadEvents and Follow
+	Since time.Time // for ReadEvents without After, the time of the earliest event
 	Name  api.WebhookEventName
 }
 
@@ -31,8 +31,8 @@ type EventRecord struct {
 	Raw json.RawMessage // the body as sent to webhooks
 }
 
-// ReadEvents reads the existing events, oldest first. Without After, it begins with the oldest event stored by the
-// service. To read every event exactly once, store the ID of the last event and pass it as After in the next call.
+// ReadEvents reads the existing events, oldest first. Without After, it begins with the oldest stored event. To read
+// every event exactly once, store the ID of the last event and pass it as After in the next call.
 func (c *Client) ReadEvents(ctx context.Context, o EventOptions) iter.Seq2[EventRecord, error] {
 	return func(yield func(EventRecord, error) bool) {
 		params := &api.ListEventsParams{Limit: Ptr(500), Cursor: Optional(o.After), Event: Optional(o.Name)}
@@ -79,12 +79,12 @@ func (c *Client) eventPage(ctx context.Context, params *api.ListEventsParams) ([
 const streamSilence = 45 * time.Second
 
 // Follow receives events as they occur. Without After, it begins with the next event. After an interruption it
-// reconnects and continues after the last event, so that no event is missed or repeated. It ends with ctx, or with an
-// *Error of the service, such as cursor_expired if the interruption was too long.
+// reconnects and continues after the last event, so that no event is missed or repeated. It ends when ctx ends, or
+// with an *Error of the service, such as cursor_expired if the interruption was too long.
 func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventRecord, error] {
 	return func(yield func(EventRecord, error) bool) {
 		if o.After == uuid.Nil {
-			// The request selects no events, but returns the cursor.
+			// This request returns no events, but the cursor.
 			future := &api.ListEventsParams{Since: Ptr(c.transport.now().Add(24 * time.Hour))}
 			_, page, err := c.eventPage(ctx, future)
 			for err == nil && page.HasMore {
@@ -131,10 +131,10 @@ func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventReco
 	}
 }
 
-// followOnce first reads the existing events if no event is known yet, and then reads one stream to its end. It updates
+// followOnce reads one stream to its end. If no event is known yet, it first reads the existing events. It updates
 // o.After.
 func (c *Client) followOnce(ctx context.Context, o *EventOptions, take func(EventRecord) error) error {
-	if o.After == uuid.Nil { // there were no events at the beginning, so all existing events are new
+	if o.After == uuid.Nil { // there were no events when Follow began, so all existing events are new
 		for e, err := range c.ReadEvents(ctx, *o) {
 			if err != nil {
 				return err
@@ -179,8 +179,8 @@ func (c *Client) followOnce(ctx context.Context, o *EventOptions, take func(Even
 // maxStreamLine is the maximum length of a line in a stream, in bytes.
 const maxStreamLine = 4 << 20
 
-// readStream reads server-sent events. take receives the last ID and the data of each block. The data is empty for a
-// comment, or for an ID without data.
+// readStream reads server-sent events. It passes the last ID and the data of each block to the function take. The data
+// is empty for a comment, or for an ID without data.
 func readStream(r io.Reader, take func(id string, data []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxStreamLine)

@@ -14,8 +14,8 @@ import (
 )
 
 // TestMain runs the examples against the service specified by COUNTERSIGN_URL, COUNTERSIGN_CLIENT_ID and
-// COUNTERSIGN_CLIENT_SECRET, as TestGoExamples in test/clients does. Without these variables, it uses a small fake
-// service.
+// COUNTERSIGN_CLIENT_SECRET. Without these variables, it uses a small fake service. TestGoExamples in test/clients
+// sets them.
 func TestMain(m *testing.M) {
 	if os.Getenv("COUNTERSIGN_URL") == "" {
 		s := httptest.NewServer(&standIn{envelopes: make(map[string]map[string]any), files: make(map[string][]byte)})
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// standIn is a fake service that stores envelopes like the real one, to the extent required by the examples.
+// standIn is a fake service that supports the requests of the examples.
 type standIn struct {
 	mu        sync.Mutex
 	envelopes map[string]map[string]any

@@ -9,7 +9,7 @@ import (
 	countersign "countersign/clients/go"
 )
 
-// Waits until all signers have signed. The wait also ends if the envelope ends in another way.
+// Waits until all signers have signed. The wait also ends if the envelope is declined, voided or expires.
 func ExampleClient_WaitUntilCompleted() {
 	ctx, c := context.Background(), connect()
 	e, err := c.Create(ctx, lease("acme"))

@@ -15,7 +15,7 @@ import (
 	countersign "countersign/clients/go"
 )
 
-// Receives events. The handler responds with 401 to requests that were not signed with the secret.
+// Receives events. The handler responds with 401 to a request that was not signed with the secret.
 func ExampleWebhookHandler() {
 	handler := countersign.WebhookHandler(func(_ context.Context, e *countersign.Event) error {
 		fmt.Println(e.Event)

@@ -17,12 +17,12 @@ import (
 
 const (
 	keyHeader = "Idempotency-Key"
-	// renewBefore is the time before its expiry at which a token is renewed.
+	// renewBefore is the time before a token's expiry at which the token is renewed.
 	renewBefore  = time.Minute
 	firstBackoff = 250 * time.Millisecond
 	maxBackoff   = 8 * time.Second
-	// maxRetryAfter is the maximum delay that the client accepts from a Retry-After header. The rate limit applies to
-	// periods of one minute.
+	// maxRetryAfter is the maximum delay that the client accepts from a Retry-After header. It is longer than the
+	// period of the rate limit, which is one minute.
 	maxRetryAfter = 90 * time.Second
 )
 
@@ -39,13 +39,13 @@ type transport struct {
 	renewAt time.Time
 }
 
-// Do sends a request with a token, and retries it if that may help. It returns a response with status 300 or above as
-// an *Error.
+// Do sends a request with a token, and retries the request if that may help. It returns a response with status 300 or
+// above as an *Error.
 func (t *transport) Do(req *http.Request) (*http.Response, error) {
 	if t.userAgent != "" {
 		req.Header.Set("User-Agent", t.userAgent)
 	}
-	// Without retries the key has no purpose.
+	// Without retries, an idempotency key has no purpose.
 	if t.retries > 0 && req.Method == http.MethodPost && req.Header.Get(keyHeader) == "" {
 		req.Header.Set(keyHeader, rand.Text())
 	}
@@ -64,7 +64,7 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 			refused := refusal(res, t.now())
 			err = refused
 			if lost && refused.Status == http.StatusNotFound && req.Method == http.MethodDelete {
-				// The lost attempt deleted the object.
+				// An earlier attempt, whose response was lost, deleted the object.
 				return &http.Response{Status: "204 No Content", StatusCode: http.StatusNoContent, Header: res.Header, Body: http.NoBody, Request: req}, nil
 			}
 			if refused.Status == http.StatusUnauthorized && !renewed {
@@ -107,9 +107,8 @@ func rewind(req *http.Request) bool {
 }
 
 // repeatable reports whether a request that failed with err may be sent again. POST requests contain an idempotency
-// key, and GET, PUT and DELETE are idempotent. PATCH is not: a repeated request could create a second version of a
-// template, or be rejected because of the change made by the lost attempt. It is repeated only if the first attempt
-// had no effect.
+// key, and GET, PUT and DELETE are idempotent. PATCH is not: repeating it could create a second version of a template,
+// or fail because the lost attempt took effect. A PATCH request is repeated only if the first attempt had no effect.
 func repeatable(method string, err error) bool {
 	if method != http.MethodPatch {
 		return true

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// knownAnswer is a row of the table of test vectors that all clients and the service share.
+// knownAnswer is a row of the test vectors that all clients and the service share.
 type knownAnswer struct {
 	Name, Secret, ID, Body              string
 	Timestamp                           int64
