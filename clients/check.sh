@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks the client libraries against the contract: the generated Go code corresponds to the current contract, the
-# contract contains no change that would break published clients, both libraries build, their tests pass, and the
-# package can be published. With --generate, it writes the generated code instead.
+# Checks that the generated Go code matches the contract, that the contract does not break published clients, and that
+# both client libraries build, pass their tests and can be published. With --generate, it writes the generated code
+# instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools=${TOOLS:-$PWD/bin/tools}

@@ -2,8 +2,8 @@
 //
 //	mutool run formfields.js FILE...
 //
-// The rectangle is where the page shows it, in points from the upper left corner. MuPDF's widgets tell neither their full
-// name nor, in version 1.21, their choices without a crash; both are read here from the objects.
+// The rectangle is the displayed position, in points from the upper left corner. MuPDF does not report the full name of
+// a widget, and version 1.21 crashes when it reports the choices. This program reads both from the objects.
 function fullName(widget) {
   var names = [], field = widget
   for (var depth = 0; depth < 40 && field && field.isDictionary(); depth++) {
@@ -32,7 +32,7 @@ function choices(field) {
 for (var i = 0; i < scriptArgs.length; i++) {
   var document = new Document(scriptArgs[i]), found = []
   for (var n = 0; n < document.countPages(); n++) {
-    // The widgets of a page come in the order of its annotations, which tell their object numbers.
+    // MuPDF lists a page's widgets in the order of its annotations, whose object numbers are read here.
     var objects = [], annotations = document.findPage(n).get('Annots')
     for (var k = 0; annotations && k < annotations.length; k++) {
       var subtype = annotations.get(k).get('Subtype')

@@ -2,9 +2,9 @@
 //
 //	node formfields.mjs MODULE FILE...
 //
-// MODULE is the folder of pdfjs-dist. The rectangle is where the page shows it, in points from the upper left corner.
-// inTree is what getFieldObjects says of the widget, which follows the form's tree of fields; the rest is from
-// the annotations of the pages.
+// MODULE is the folder of pdfjs-dist. The rectangle is the displayed position, in points from the upper left corner.
+// inTree is the result of getFieldObjects for the widget, which follows the form's tree of fields. The other members
+// are from the annotations of the pages.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

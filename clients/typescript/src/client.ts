@@ -25,7 +25,7 @@ type Parameters<O, In extends "path" | "query"> = O extends { parameters: infer 
 
 export interface CallOptions {
   signal?: AbortSignal;
-  /** Generated for every POST request unless it is specified, or unless retries is 0. */
+  /** By default, generated for every POST request unless retries is 0. */
   idempotencyKey?: string;
 }
 
@@ -116,7 +116,7 @@ export class Countersign {
     return json<Document>(res, call.signal);
   }
 
-  /** Invites the first signers of a draft. Only this response contains the links of the signers whose turn it is. */
+  /** Invites the first signers of a draft. Only this response contains the links of these signers. */
   sendEnvelope(id: string, message?: string, options?: CallOptions): Promise<Envelope> {
     return this.call("post", "/v1/envelopes/{id}/send", { ...options, path: { id }, body: message === undefined ? {} : { message } });
   }
@@ -143,8 +143,8 @@ export class Countersign {
   }
 
   /**
-   * Iterates over the envelopes of a tenant, newest first. Pages are requested as needed. Envelopes that are created,
-   * sent or ended during the iteration, even by the caller, cause no omissions or duplicates.
+   * Iterates over the envelopes of a tenant, newest first. It requests pages as needed. It omits and repeats no
+   * envelope, even if envelopes are created, sent or ended during the iteration.
    */
   async *envelopes(tenantId: string, status?: EnvelopeStatus, options?: CallOptions): AsyncGenerator<Envelope, void, undefined> {
     for (let cursor: string | null = null; ; ) {
@@ -156,7 +156,7 @@ export class Countersign {
   }
 
   /**
-   * Reads the existing events, oldest first. Without after, it begins with the oldest event stored by the service. To
+   * Reads the existing events, oldest first. Without after, it begins with the oldest stored event. To
    * read every event exactly once, store the ID of the last event and pass it as after in the next call.
    */
   async *readEvents(options: EventOptions = {}): AsyncGenerator<WebhookEvent, void, undefined> {
@@ -243,7 +243,7 @@ export class Countersign {
     return this.call("post", "/v1/bulk-sends", { ...options, body: { ...request, dryRun: true } }) as Promise<Schemas["BulkSendCheck"]>;
   }
 
-  /** Waits until no row is pending or the bulk send is canceled. counts reports the number of failed rows. */
+  /** Waits until no row is pending or the bulk send is canceled. counts in the result reports the number of failed rows. */
   async waitUntilBulkSent(id: string, options?: CallOptions): Promise<BulkSend> {
     for (let wait = firstPoll; ; wait = Math.min(wait * 1.5, maxPoll)) {
       const b = await this.call("get", "/v1/bulk-sends/{id}", { ...options, path: { id } });
@@ -253,8 +253,8 @@ export class Countersign {
   }
 
   /**
-   * Iterates over the rows of a bulk send, in order. If rows with a certain status are requested, a row whose status
-   * changes during the iteration may be missed.
+   * Iterates over the rows of a bulk send, in order. If it returns only rows with a given status, it may miss a row
+   * whose status changes during the iteration.
    */
   async *bulkRows(id: string, status?: BulkRow["status"], options?: CallOptions): AsyncGenerator<BulkRow, void, undefined> {
     let cursor: string | null = null;

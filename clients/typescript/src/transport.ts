@@ -11,8 +11,9 @@ export interface Options {
    */
   token?: string | (() => Promise<string>);
   /**
-   * The maximum number of retries of a request that was lost, exceeded the rate limit, or reached a server that was
-   * not ready. The default is 4. If it is 0, a POST request has an Idempotency-Key only if the call specifies one.
+   * The maximum number of retries of a request. A request is retried if it was lost, exceeded the rate limit, or
+   * reached a server that was not ready. The default is 4. Without retries, a POST request has an Idempotency-Key only
+   * if the call specifies one.
    */
   retries?: number;
   fetch?: typeof fetch;
@@ -156,8 +157,8 @@ export class Transport {
 
 /**
  * Reports whether a failed request may be sent again. POST requests contain an idempotency key, and GET, PUT and
- * DELETE are idempotent. PATCH is not: a repeated request could create a second version of a template, or be rejected
- * because of the change made by the lost attempt. It is repeated only if the first attempt had no effect.
+ * DELETE are idempotent. PATCH is not: repeating it could create a second version of a template, or fail because the
+ * lost attempt took effect. A PATCH request is repeated only if the first attempt had no effect.
  */
 function repeatable(method: string, failure: unknown): boolean {
   if (method !== "PATCH") return true;

@@ -1,6 +1,6 @@
 import type { components } from "./schema.js";
 
-/** The body of a webhook. For the console's test event ("ping"), only event, id and createdAt are set. */
+/** The body of a webhook. For the test event ("ping") of the console, only event, id and createdAt are set. */
 export type WebhookEvent = components["schemas"]["Notice"];
 
 /** The delivery is not from the service, or is too old. */
@@ -8,7 +8,7 @@ export class SignatureError extends Error {
   override readonly name = "SignatureError";
 }
 
-/** The maximum age of a delivery, and the maximum by which the sender's clock may be ahead, in seconds. */
+/** The maximum age of a delivery, and the maximum time by which the sender's clock may be ahead, in seconds. */
 export const tolerance = 300;
 
 type HeadersLike = Headers | Record<string, string | string[] | undefined>;
@@ -16,9 +16,9 @@ type HeadersLike = Headers | Record<string, string | string[] | undefined>;
 const encoder = new TextEncoder();
 
 /**
- * Verifies a delivery by its Standard Webhooks headers and parses it. body is the unchanged body of the request. The
- * delivery must be signed with one of secrets. Pass both secrets while one is being replaced. A delivery can be
- * repeated; the event's id identifies the event.
+ * Verifies a delivery by its Standard Webhooks headers and parses it. The body must be the unchanged body of the
+ * request. The delivery must be signed with one of the secrets. While a secret is being replaced, pass both secrets. A
+ * delivery can be repeated, and the event's id identifies the event.
  */
 export async function verify(body: string | Uint8Array, headers: HeadersLike, secrets: string | readonly string[], now = Date.now()): Promise<WebhookEvent> {
   const id = header(headers, "webhook-id"), stamp = header(headers, "webhook-timestamp"), signatures = header(headers, "webhook-signature");
@@ -50,8 +50,8 @@ export async function verifySignature(body: string | Uint8Array, signature: stri
 }
 
 /**
- * Returns a handler for fetch-style servers. It responds with 401 if the delivery was not signed with any of secrets,
- * with 204 when fn succeeds, and with 500 if fn throws, in which case the service repeats the delivery.
+ * Returns a handler for fetch-style servers. It responds with 401 if the delivery was not signed with any of the
+ * secrets, with 204 if fn succeeds, and with 500 if fn throws, after which the service repeats the delivery.
  */
 export function fetchHandler(secrets: string | readonly string[], fn: (event: WebhookEvent) => Promise<void> | void): (request: Request) => Promise<Response> {
   return async (request) => {

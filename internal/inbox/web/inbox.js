@@ -1,6 +1,6 @@
 "use strict";
-// The inbox page shows a list that refreshes itself, and the selected message. All content of a message is inserted
-// as text. The server provides its HTML, which is shown in a sandboxed frame.
+// The inbox page shows a list of messages that refreshes itself, and the selected message. The content of a message is
+// inserted as text, except for its HTML, which the server provides and a sandboxed frame shows.
 (() => {
   const REFRESH = 2000; // milliseconds
   const SHOWN = 500; // maximum number of requested messages
@@ -154,7 +154,7 @@
       history.replaceState(null, "", location.pathname);
       return close();
     }
-    if (location.hash.slice(1) !== id) return; // another was chosen meanwhile
+    if (location.hash.slice(1) !== id) return; // another message has been selected
     state.open = id;
     state.seen.add(id);
     $("app").classList.add("reading");
