@@ -194,7 +194,7 @@ func (env *fakeEnv) sent(emails ...string) (*models.Envelope, temporal.EnvelopeI
 	return env.sentInTurn(func(int) int { return 1 }, emails...)
 }
 
-// sentInTurn is like sent, but group determines each signer's routing group.
+// sentInTurn is like sent, but the function group determines each signer's routing group.
 func (env *fakeEnv) sentInTurn(group func(i int) int, emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
 	e := env.prepared(group, emails...)
@@ -237,7 +237,6 @@ func (env *fakeEnv) change(e *models.Envelope, fn func(*models.Envelope) error) 
 	require.NoError(env.t, err)
 }
 
-// signAll signs for every signer of an envelope.
 func (env *fakeEnv) signAll(e *models.Envelope) {
 	env.t.Helper()
 	value := "yes"
@@ -254,7 +253,6 @@ func (env *fakeEnv) signAll(e *models.Envelope) {
 	}
 }
 
-// sealed seals the documents.
 func (env *fakeEnv) sealed(in temporal.EnvelopeInput) {
 	env.t.Helper()
 	status, err := env.seal(env.t.Context(), in)

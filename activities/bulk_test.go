@@ -18,7 +18,6 @@ import (
 	"countersign/temporal"
 )
 
-// template returns a template of an envelope with one signer.
 func (env *fakeEnv) template() *models.LoadedTemplate {
 	env.t.Helper()
 	e := env.prepared(func(int) int { return 1 }, "of-the-template@example.com")
@@ -35,7 +34,6 @@ func (env *fakeEnv) template() *models.LoadedTemplate {
 	return out.LoadedTemplate
 }
 
-// bulk creates a bulk send of n rows.
 func (env *fakeEnv) bulk(n int) temporal.BulkInput {
 	env.t.Helper()
 	return env.bulkOf(slices.Repeat([]string{"signer"}, n)...)

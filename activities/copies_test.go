@@ -297,7 +297,7 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 					}
 					first()
 					second()
-					env.groupInvites(in, e) // finds that everything has been sent
+					env.groupInvites(in, e) // finds no more emails to send
 					want := []string{"invitation ada@example.com", "copy_notice cora@example.com"}
 					if name == "replace" {
 						want = []string{"invitation grace@example.com", "copy_notice grace@example.com"}

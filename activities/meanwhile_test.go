@@ -19,7 +19,6 @@ import (
 	"countersign/webhook"
 )
 
-// void voids an envelope, as its sender may do at any time.
 func (env *fakeEnv) void(e *models.Envelope) {
 	env.t.Helper()
 	env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), nil) })

@@ -39,7 +39,6 @@ func (env *fakeEnv) bySMTP() *inbox.Inbox {
 	return box
 }
 
-// headers returns the headers of a received message.
 func headers(t *testing.T, box *inbox.Inbox, m inbox.Message) mail.Header {
 	t.Helper()
 	source, err := box.Source(m.ID)

@@ -323,8 +323,8 @@ func newRealSealer(t *testing.T, now time.Time) *seal.Sealer {
 	return s
 }
 
-// TestEverythingAtItsLimit_IsSealed checks that an envelope with the maximum number of signers, fields, texts,
-// pictures and events is sealed.
+// TestEverythingAtItsLimit_IsSealed checks that an envelope with the maximum number of signers, fields, values and
+// events is sealed.
 func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
 	t.Parallel()
 	c, original := newCrowd(t, 1), kit.OnePage()

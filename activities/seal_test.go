@@ -68,7 +68,6 @@ func TestSeal_AlsoSendsCopies(t *testing.T) {
 	})
 }
 
-// isFree reports whether a limit has free capacity.
 func isFree(l *limit.Limit) bool {
 	release, ok := l.TryAcquire(1)
 	if ok {

@@ -15,7 +15,7 @@ import (
 	"countersign/models"
 )
 
-// enrolled signs in a new user with a second factor.
+// enrolled returns a client for a new user with a second factor, the secret of that factor, and the recovery codes.
 func (s *service) enrolled(t *testing.T, role models.Role) (c *client, secret string, recovery []any) {
 	t.Helper()
 	c = s.person(t, role)

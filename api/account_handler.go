@@ -20,7 +20,6 @@ type appHandler struct {
 	signIns *signInHandler
 }
 
-// appStore contains the store methods that appHandler uses.
 type appStore interface {
 	AddSecret(ctx context.Context, app uuid.UUID, overlap time.Duration) (string, error)
 	App(ctx context.Context, id uuid.UUID) (*models.App, error)
@@ -36,7 +35,6 @@ type brandingHandler struct {
 	subject[brandingStore]
 }
 
-// brandingStore contains the store methods that brandingHandler uses.
 type brandingStore interface {
 	Branding(ctx context.Context, app uuid.UUID, tenant string) (models.Branding, error)
 	ChangeBranding(ctx context.Context, app uuid.UUID, tenant string, b models.Branding, names []string) error
@@ -53,7 +51,6 @@ type settingsHandler struct {
 	reminderInterval  time.Duration
 }
 
-// settingsStore contains the store methods that settingsHandler uses.
 type settingsStore interface {
 	ChangeSettings(ctx context.Context, v models.Settings, names []string) error
 	Settings(ctx context.Context, app uuid.UUID, tenant string) (own models.Settings, effective models.Settings, err error)
@@ -64,7 +61,6 @@ type contactHandler struct {
 	subject[contactStore]
 }
 
-// contactStore contains the store methods that contactHandler uses.
 type contactStore interface {
 	Contacts(ctx context.Context, app uuid.UUID, search string, pageNumber, size int) (_ []models.Contact, total int, err error)
 	DeleteContact(ctx context.Context, app, id uuid.UUID) error
@@ -80,7 +76,6 @@ type userHandler struct {
 	subject[userStore]
 }
 
-// userStore contains the store methods that userHandler uses.
 type userStore interface {
 	CreateUser(ctx context.Context, app uuid.UUID, email, name string, password string, role models.Role) (*models.ConsoleUser, error)
 	DisableUser(ctx context.Context, app, id uuid.UUID) error
@@ -100,7 +95,6 @@ type notificationHandler struct {
 	pages http.Handler // the web pages, or nil if they are not served
 }
 
-// notificationStore contains the store methods that notificationHandler uses.
 type notificationStore interface {
 	ChangeNotifications(ctx context.Context, user uuid.UUID, change func(*models.NotificationSettings) error) (models.NotificationSettings, error)
 	Notifications(ctx context.Context, user uuid.UUID) (models.NotificationSettings, error)
@@ -115,7 +109,6 @@ type signInHandler struct {
 	relyingParty *webauthn.WebAuthn // for passkeys; nil if passkeys are not supported
 }
 
-// signInStore contains the store methods that signInHandler uses.
 type signInStore interface {
 	AddPasskey(ctx context.Context, p *models.ConsolePasskey, keep uuid.UUID) (recovery []string, err error)
 	App(ctx context.Context, id uuid.UUID) (*models.App, error)

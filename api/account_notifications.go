@@ -9,7 +9,6 @@ import (
 	"countersign/models"
 )
 
-// notificationView contains the notification settings of a console user.
 type notificationView struct {
 	Email     string                           `json:"email"`
 	Frequency models.NotificationFrequency     `json:"frequency"`

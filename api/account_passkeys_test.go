@@ -98,7 +98,6 @@ func (a *authenticator) signs(options object) object {
 
 const passkeysPath = "/v1/console/passkeys"
 
-// registers registers a passkey for the client's user.
 func (c *client) registers(a *authenticator, name string, proof object) *answer {
 	c.t.Helper()
 	options := c.post(passkeysPath+"/begin", proof).want(200)

@@ -72,7 +72,6 @@ func signed(t *testing.T, method jwt.SigningMethod, key any, c jwt.MapClaims) st
 	return s
 }
 
-// setUser sets the provider's current user.
 func (p *fakeProvider) setUser(subject, email string, roles ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -100,7 +100,6 @@ func (s *signInHandler) startSession(c *gin.Context, user *models.ConsoleUser, p
 	})
 }
 
-// signInOf returns the sign-in method of a user.
 func signInOf(user *models.ConsoleUser) string {
 	if user.AtProvider() {
 		return "provider"
@@ -179,7 +178,6 @@ func (s *signInHandler) currentUser(c *gin.Context, app caller) error {
 	})
 }
 
-// logout ends the token's session immediately.
 func (s *signInHandler) logout(c *gin.Context, app caller) error {
 	if err := s.store.EndConsoleSession(c.Request.Context(), app.user.ID, app.session); err != nil {
 		return err

@@ -26,7 +26,7 @@ import (
 
 func (c *client) me() *answer { c.t.Helper(); return c.get("/v1/console/me") }
 
-// again signs the same user in again.
+// again returns a client with another session of the same user.
 func (c *client) again() *client {
 	c.t.Helper()
 	return c.s.enters(c.t, object{"email": c.email(), "password": password})

@@ -9,7 +9,6 @@ import (
 	"countersign/store"
 )
 
-// bulkHandler serves bulk sends.
 type bulkHandler struct {
 	subject[bulkStore]
 
@@ -18,7 +17,6 @@ type bulkHandler struct {
 	limit     *bulkLimit // concurrency limit of requests with rows
 }
 
-// bulkStore contains the store methods that bulkHandler uses.
 type bulkStore interface {
 	BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, after, limit int) ([]*models.BulkRow, error)
 	BulkSend(ctx context.Context, app, id uuid.UUID) (*store.BulkSendWithCounts, error)

@@ -89,7 +89,6 @@ func (b *bulkBody) token() (json.Token, error) {
 	return b.dec.Token()
 }
 
-// more reports whether another member or row follows.
 func (b *bulkBody) more() bool {
 	b.source.left = rowAllowance
 	return b.dec.More()

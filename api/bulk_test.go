@@ -48,7 +48,6 @@ func bulkTemplate(t *testing.T, s *service, c *client, tenant string) string {
 	return made.ID.String()
 }
 
-// bulkRow returns a row with the given external ID and tenant's name.
 func bulkRow(id, name string) object {
 	return object{
 		"externalId": id, "values": object{"flat": "7"}, "variables": object{"street": "High Street"},

@@ -64,7 +64,6 @@ func withCode(text string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // every part is escaped
 }
 
-// errorsPage serves the catalog of errors.
 func (s *Server) errorsPage(c *gin.Context) error {
 	page, err := errorPage()
 	if err != nil {

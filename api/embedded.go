@@ -156,7 +156,6 @@ func withOrigin(err error, session *models.EmbeddedSession) error {
 	})
 }
 
-// embedPage serves the page of an embedded signing session.
 func (s *embeddedHandler) embedPage(c *gin.Context) error {
 	session, err := s.store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	if isNotFound(err) {

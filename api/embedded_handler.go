@@ -20,7 +20,6 @@ type embeddedHandler struct {
 	development bool // allow pages at http://localhost
 }
 
-// embeddedStore contains the store methods that embeddedHandler uses.
 type embeddedStore interface {
 	BuilderSessionByToken(ctx context.Context, hash []byte) (*models.BuilderSession, error)
 	CreateBuilderSession(ctx context.Context, b *models.BuilderSession) error

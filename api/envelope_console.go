@@ -112,7 +112,6 @@ func viewUsers(names map[uuid.UUID]string, ids []uuid.UUID) []userName {
 	return out
 }
 
-// undeliveredEmailView represents an email that was not sent.
 type undeliveredEmailView struct {
 	SignerID  uuid.UUID       `json:"signerId"`
 	Kind      models.MailKind `json:"kind"`

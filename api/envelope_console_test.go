@@ -35,7 +35,7 @@ func (s *service) person(t *testing.T, role models.Role) *client {
 	return s.enters(t, object{"email": email, "password": password})
 }
 
-// enters signs in with the given credentials.
+// enters returns a client that is signed in with the given credentials.
 func (s *service) enters(t *testing.T, login object) *client {
 	t.Helper()
 	c := &client{t: t, s: s}
@@ -151,7 +151,7 @@ func TestSealingProblem_IsShownToTheSender(t *testing.T) {
 	})
 }
 
-// purgingStore is a file store that calls purge before it opens a file.
+// purgingStore is a file store that calls the function purge before it opens a file.
 type purgingStore struct {
 	blob.Store
 	purge func()

@@ -12,7 +12,6 @@ import (
 	"countersign/store"
 )
 
-// replacementInput reads the details of a signer's replacement.
 func (s *envelopeHandler) replacementInput(o *object) models.Replacement {
 	in := models.Replacement{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), Reason: o.strippedText("reason"),
@@ -24,7 +23,6 @@ func (s *envelopeHandler) replacementInput(o *object) models.Replacement {
 	return in
 }
 
-// replaceSigner replaces a signer with another person.
 func (s *envelopeHandler) replaceSigner(c *gin.Context, app caller) error {
 	o, id, err := s.partEdit(c, app, "signerId")
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"countersign/models"
 )
 
-// tokenOf returns the token contained in a signing link.
 func tokenOf(link any) string {
 	return strings.TrimPrefix(link.(string), "https://sign.example.com/sign/")
 }

@@ -49,7 +49,6 @@ func (s *envelopeHandler) createEnvelope(c *gin.Context, app caller) error {
 
 const optionsWithoutFile = "apply only to a file in the same request: send the options with the upload"
 
-// readOptions reads the preparation options for the file.
 func (p *parts) readOptions(c *gin.Context, o *object) {
 	if p.file != nil {
 		p.file.preparing = documentOptions(o.sub("documentOptions"))
@@ -252,7 +251,6 @@ func (s *envelopeHandler) buildDraft(c *gin.Context, app caller, in models.Envel
 	return e, nil
 }
 
-// signerInput reads the details of a signer.
 func (s *envelopeHandler) signerInput(o *object) models.SignerInput {
 	in := models.SignerInput{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, Kind: recipientKind(o),
@@ -266,7 +264,6 @@ func (s *envelopeHandler) signerInput(o *object) models.SignerInput {
 	return in
 }
 
-// authMethod reads the authentication method of a signer.
 func (s *envelopeHandler) authMethod(o *object, otherwise models.AuthMethod) models.AuthMethod {
 	m := models.AuthMethod(models.Deref(o.optStr("authMethod"), string(otherwise)))
 	if reason := s.authUnavailable(m); reason != "" {

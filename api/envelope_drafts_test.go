@@ -26,7 +26,6 @@ func (c *client) patch(path string, body any) *answer {
 
 func (a *answer) original(i int) object { return a.body["documents"].([]any)[i].(object) }
 
-// eventNames returns the names of the events in an envelope's audit trail.
 func (a *answer) eventNames() (out []string) {
 	for _, ev := range a.body["auditLog"].([]any) {
 		out = append(out, ev.(object)["event"].(string))

@@ -12,7 +12,7 @@ import (
 
 // This file reads fields from requests and renders them in responses.
 
-// fieldInput reads a field from a request. origin is the default for the field's origin.
+// fieldInput reads a field from a request. The parameter origin is the default for the field's origin.
 func fieldInput(o *object, origin models.Origin) models.FieldInput {
 	in := models.FieldInput{
 		DocumentID: o.optID("documentId"), Type: models.FieldType(o.str("type")), Required: o.flag("required", true), Origin: origin,
@@ -108,7 +108,6 @@ func (o *object) textOrNumber(name string) string {
 	return o.text(name)
 }
 
-// texts reads an optional array of strings.
 func (o *object) texts(name string) []string {
 	var out []string
 	for i, v := range o.list(name, 0, models.MaxOptions) {

@@ -31,7 +31,6 @@ type envelopeHandler struct {
 	covers coverCache
 }
 
-// envelopeStore contains the store methods that envelopeHandler uses.
 type envelopeStore interface {
 	AuditEvents(ctx context.Context, e *models.Envelope) ([]models.Event, error)
 	Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error)
@@ -68,7 +67,6 @@ type documentHandler struct {
 	pages     *pageFiles
 }
 
-// documentStore contains the store methods that documentHandler uses.
 type documentStore interface {
 	Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error)
 	PlanLimits(plan models.Plan) models.PlanLimits
@@ -81,7 +79,6 @@ type uploads struct {
 	scanner Scanner // nil if uploads are not scanned
 }
 
-// uploadStore contains the store methods that uploads uses.
 type uploadStore interface {
 	RemovePageFiles(ctx context.Context, blobKeys ...string) error
 	Unreferenced(ctx context.Context, keys ...string) ([]string, error)

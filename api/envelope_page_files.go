@@ -37,7 +37,6 @@ type pageFiles struct {
 	ahead         sync.Mutex         // held while a page is rendered before it is requested
 }
 
-// pageStore contains the store methods that pageFiles uses.
 type pageStore interface {
 	AddPageFile(ctx context.Context, p store.PageFile) (*store.PageFile, error)
 	PageFile(ctx context.Context, blobKey string, profile, page, level int) (*store.PageFile, error)
@@ -57,7 +56,6 @@ type pageRequest struct {
 	level    int // models.TextLevel selects the page's text
 }
 
-// newPageRequest reads the requested page of a document.
 func newPageRequest(c *gin.Context, e *models.Envelope, d *models.Document, level int) (pageRequest, error) {
 	page, err := strconv.Atoi(c.Param("page"))
 	if err != nil || page < 1 || page > d.PageCount {

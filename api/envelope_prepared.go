@@ -167,7 +167,6 @@ func preparedKey(e *models.Envelope, id uuid.UUID) string {
 	return fmt.Sprintf("envelopes/%s/prepared/%s.pdf", e.ID, id)
 }
 
-// keepUpload stores the files of an upload.
 func (s *uploads) keepUpload(c *gin.Context, u *upload) error {
 	if err := s.blobs.Keep(c.Request.Context(), u.file, u.BlobKey); err != nil {
 		return err

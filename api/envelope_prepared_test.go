@@ -250,7 +250,6 @@ func TestPrepareAgain_ReplacesFoundFields(t *testing.T) {
 	})
 }
 
-// draftOf requests the creation of an envelope with a file.
 func (c *client) draftOf(data object, file []byte) *answer {
 	c.t.Helper()
 	b, err := json.Marshal(data)

@@ -33,7 +33,6 @@ func everyKind() object {
 	}
 }
 
-// create requests the creation of an envelope with a document.
 func (c *client) create(data object) *answer {
 	c.t.Helper()
 	b, err := json.Marshal(data)
@@ -44,7 +43,8 @@ func (c *client) create(data object) *answer {
 
 func (a *answer) copies() []any { c, _ := a.body["copies"].([]any); return c }
 
-// finishes consents as the recipient of a link, and then signs, approves or confirms reading.
+// finishes performs the actions of the recipient of a link: consent, and then signing, approval or confirmation of
+// reading.
 func (c *client) finishes(at string, fields ...object) *answer {
 	c.t.Helper()
 	c.get(at).want(200)
@@ -347,7 +347,7 @@ func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 	})
 }
 
-// adopts signs an envelope with a signature image, which the service saves for the signer.
+// adopts makes the service save a signature image for a signer, who signs an envelope with it.
 func (s *service) adopts(t *testing.T, c *client, email string) {
 	t.Helper()
 	data := contract()

@@ -66,7 +66,6 @@ type signerView struct {
 	SigningURL string `json:"signingUrl,omitempty"`
 }
 
-// previousView represents a previous signer.
 type previousView struct {
 	Name   string    `json:"name"`
 	Email  string    `json:"email"`

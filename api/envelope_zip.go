@@ -45,7 +45,6 @@ func (s *documentHandler) sealedArchive(c *gin.Context, _ caller, e *models.Enve
 	return nil
 }
 
-// archiveName returns the file name of an envelope's ZIP archive.
 func archiveName(e *models.Envelope) string {
 	name := e.FileName(&models.Document{Order: 1})
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".pdf"), " (1)") + ".zip"

@@ -38,7 +38,6 @@ func named(t *testing.T, items []any, member string, value any) object {
 // rowsOf returns the items in one page of a list.
 func rowsOf(a *answer) []any { return a.body["data"].([]any) }
 
-// part is one part of a multipart body.
 type part struct{ name, file, kind, content string }
 
 func partsBody(t *testing.T, boundary string, parts ...part) (contentType string, body []byte) {
@@ -90,7 +89,6 @@ func contract() object {
 	}
 }
 
-// draft creates an envelope with a document.
 func (c *client) draft(data object) *answer {
 	c.t.Helper()
 	b, err := json.Marshal(data)
@@ -168,7 +166,6 @@ func form(values ...string) []byte {
 	return []byte(v.Encode())
 }
 
-// values returns the named members of a response.
 func values(a *answer, names ...string) (out []any) {
 	for _, name := range names {
 		out = append(out, a.body[name])

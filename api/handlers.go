@@ -11,7 +11,6 @@ import (
 	"countersign/store/blob"
 )
 
-// handlers contains the handlers of all subjects.
 type handlers struct {
 	webhooks      *webhookHandler
 	signIns       *signInHandler

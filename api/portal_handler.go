@@ -16,7 +16,6 @@ type portalHandler struct {
 	pages    *pageFiles
 }
 
-// portalStore contains the store methods that portalHandler uses.
 type portalStore interface {
 	Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error)
 	Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error)

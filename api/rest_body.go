@@ -204,7 +204,7 @@ func (c *countedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// load reads the received texts after acquiring the memory for all of them and for their parsed JSON.
+// load reads the received text parts after acquiring the memory for all of them and for their parsed JSON.
 func (p *parts) load(c *gin.Context, texts []receivedPart) error {
 	sizes := make([]int64, len(texts))
 	memory := int64(0)

@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestParts checks that a form must have one file within the size limit, each text only once, and a limited number of
-// parts.
+// TestParts checks that a form must have one file within the size limit, and no other part more than once.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	s, _ := serverWithFiles(t)

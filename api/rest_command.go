@@ -60,7 +60,6 @@ func keyOf(c *gin.Context) *claimedKey {
 	return &claimedKey{}
 }
 
-// inJSON returns a response with a JSON body.
 func inJSON(status int, v any) (*store.StoredResponse, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -99,12 +98,10 @@ func answer(c *gin.Context, status int, v any) error {
 	return nil
 }
 
-// answerNothing writes a response without a body.
 func answerNothing(c *gin.Context) error {
 	return render(c, &store.StoredResponse{Status: http.StatusNoContent})
 }
 
-// render writes a response.
 func render(c *gin.Context, r *store.StoredResponse) error {
 	maps.Copy(c.Writer.Header(), r.Header)
 	c.Status(r.Status)

@@ -88,5 +88,4 @@ func pageQuery(c *gin.Context, p models.Problems) (number, size int) {
 	return query(c, p, "page", 1, 1_000_000), sizeQuery(c, p)
 }
 
-// sizeQuery reads the page size.
 func sizeQuery(c *gin.Context, p models.Problems) int { return query(c, p, "pageSize", 20, 100) }

@@ -348,7 +348,6 @@ func TestDamagedArchive_Is503(t *testing.T) {
 	}
 }
 
-// file returns the content of a stored file.
 func (s *service) file(t *testing.T, key string) []byte {
 	t.Helper()
 	f, err := s.cfg.Blobs.Open(t.Context(), key)
@@ -359,7 +358,6 @@ func (s *service) file(t *testing.T, key string) []byte {
 	return content
 }
 
-// keepFile stores a file in the file store.
 func (s *service) keepFile(t *testing.T, key string, content []byte) {
 	t.Helper()
 	f, err := s.cfg.Blobs.Temp()

@@ -254,7 +254,7 @@ func digest(h hash.Hash, contentType string, body io.ReadSeeker) error {
 	return err
 }
 
-// writeHashPart hashes a text together with its length, which makes its end unambiguous.
+// writeHashPart hashes a string together with its length, which makes its end unambiguous.
 func writeHashPart(h hash.Hash, text string) {
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(text)))

@@ -34,7 +34,8 @@ func (n jsonCount) memory() int64 {
 	return n.bytes*memoryPerByte + int64(n.values)*memoryPerValue + int64(n.containers)*memoryPerContainer
 }
 
-// check returns an error if a text exceeds the limits. The parameter name is the form part's name, or "" for the body.
+// check returns an error if a JSON text exceeds the limits. The parameter name is the form part's name, or "" for the
+// body.
 func (n jsonCount) check(name string) error {
 	switch {
 	case n.depth > maxDepth:

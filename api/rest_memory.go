@@ -104,7 +104,7 @@ func (b *requestBody) receive(r io.Reader) (io.ReadSeeker, error) {
 	return body, nil
 }
 
-// take acquires the memory for the parsed texts. A request must call it only once. Otherwise, two requests that each
+// take acquires the memory for the parsed body. A request must call it only once. Otherwise, two requests that each
 // hold some memory and wait for more would deadlock.
 func (b *requestBody) take(c *gin.Context, size int64) error {
 	release, err := b.shared.bodyMemory.take(c.Request.Context(), size)

@@ -154,7 +154,6 @@ func required[T any](o *object, name string, v *T) T {
 // str returns a required string.
 func (o *object) str(name string) string { return required(o, name, o.optStr(name)) }
 
-// optStr returns an optional string.
 func (o *object) optStr(name string) *string { return member[string](o, name, "must be a string") }
 
 // text returns an optional string, or "" if it is absent.
@@ -207,7 +206,6 @@ func (o *object) optTime(name string) *time.Time {
 
 const notATime = "must be a time such as 2026-11-21T07:00:00Z"
 
-// optInt returns an optional integer.
 func (o *object) optInt(name string) *int {
 	const must = "must be a whole number"
 	n := member[json.Number](o, name, must)
@@ -243,7 +241,6 @@ func (o *object) id(name string) uuid.UUID {
 	return id
 }
 
-// optID returns an optional UUID.
 func (o *object) optID(name string) *uuid.UUID {
 	if o.get(name) == nil {
 		return nil
@@ -295,7 +292,7 @@ func (o *object) sub(name string) *object {
 	return &object{m: *m, path: o.path + name + ".", p: o.p}
 }
 
-// badUnder reports whether a problem was recorded for the member or for anything inside it.
+// badUnder reports whether a problem was recorded for the member or for a member inside it.
 func (o *object) badUnder(name string) bool {
 	for path := range o.p {
 		rest, ok := strings.CutPrefix(path, o.path+name)

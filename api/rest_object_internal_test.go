@@ -229,7 +229,7 @@ func TestLists(t *testing.T) {
 	require.False(t, (&object{path: "at.", p: models.Problems{"m": {"x"}}}).badUnder("m"))
 }
 
-// TestQueries checks integers, IDs, times, flags and texts in the query string.
+// TestQueries checks integers, IDs, times, flags and strings in the query string.
 func TestQueries(t *testing.T) {
 	t.Parallel()
 	id := uuid.New()

@@ -257,7 +257,6 @@ func clone(o object) object {
 	return out
 }
 
-// mutation is a single fault introduced into a body.
 type mutation struct {
 	name, path string // path is the field's path in the errors
 	body       func(object) []byte
@@ -456,7 +455,7 @@ func edited(o object, keys []any, v any, remove bool) []byte {
 	return b
 }
 
-// TestTexts_AreOneLine checks that texts used in emails and file names cannot contain line breaks.
+// TestTexts_AreOneLine checks that strings used in emails and file names cannot contain line breaks.
 func TestTexts_AreOneLine(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

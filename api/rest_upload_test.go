@@ -64,7 +64,6 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// walkFiles calls visit for every file in a directory and its subdirectories.
 func walkFiles(dir string, visit func()) error {
 	return filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

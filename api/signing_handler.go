@@ -26,7 +26,6 @@ type signingHandler struct {
 	codeBeforeReading bool
 }
 
-// signingStore contains the store methods that signingHandler uses.
 type signingStore interface {
 	App(ctx context.Context, id uuid.UUID) (*models.App, error)
 	Attachments(ctx context.Context, envelope uuid.UUID) ([]*models.Attachment, error)

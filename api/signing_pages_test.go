@@ -244,7 +244,6 @@ func TestPages_OfAlteredFiles_AreMadeAgainOrNotShown(t *testing.T) {
 	c.get(page).rejected(503, "profile_unavailable")
 }
 
-// overwrite replaces the content of a stored file.
 func (s *service) overwrite(t *testing.T, key, content string) {
 	t.Helper()
 	f, err := s.cfg.Blobs.Temp()

@@ -19,7 +19,6 @@ type templateHandler struct {
 	pages     *pageFiles
 }
 
-// templateStore contains the store methods that templateHandler uses.
 type templateStore interface {
 	ArchiveTemplate(ctx context.Context, app, id uuid.UUID, check func(*models.Template) error) (blobKeys []string, err error)
 	ChangeTemplate(ctx context.Context, app, id uuid.UUID, fn func(*models.LoadedTemplate) error) (*models.LoadedTemplate, error)

@@ -134,7 +134,8 @@ func TestTemplates(t *testing.T) {
 	})
 }
 
-// TestTemplate_FromEnvelope checks that a template created from an envelope has all of its content except the people.
+// TestTemplate_FromEnvelope checks that a template created from an envelope has all of its content except the
+// recipients' names and addresses.
 func TestTemplate_FromEnvelope(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -192,7 +192,7 @@ func (d *templateDraft) read(s *templateHandler, o *object, origin models.Origin
 	}
 }
 
-// readTexts reads the content members that a request may also contain together with fromEnvelope.
+// readTexts reads the content members that are also allowed together with "fromEnvelope".
 func (d *templateDraft) readTexts(o *object) {
 	changed(o, "subject", o.strippedText).Apply(&d.Subject)
 	changed(o, "message", o.strippedText).Apply(&d.Message)

@@ -19,7 +19,6 @@ type verifyHandler struct {
 	renderer      PageRenderer
 }
 
-// verifyStore contains the store methods that verifyHandler uses.
 type verifyStore interface {
 	SealRecord(ctx context.Context, envelope, document uuid.UUID, event int) (*store.SealRecord, error)
 	Trust(ctx context.Context) (trust.Policy, error)

@@ -22,7 +22,7 @@ import (
 	"countersign/test/kit"
 )
 
-// seals seals a signed envelope, as a worker does, and returns the sealed file.
+// seals produces the sealed file of a signed envelope, as a worker does.
 func (s *service) seals(t *testing.T, c *client, envelope *answer) []byte {
 	t.Helper()
 	_, certPEM, keyPEM, err := sealkey.SelfSigned("Acme Seals", s.clock.now(), rand.Reader)

@@ -57,7 +57,6 @@ func (s *webhookHandler) listEvents(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, gin.H{"data": data, "nextCursor": orNull(page.Cursor), "hasMore": page.More})
 }
 
-// eventQuery reads the filters that select events.
 func (s *webhookHandler) eventQuery(c *gin.Context, p models.Problems, app caller) store.EventQuery {
 	q := store.EventQuery{App: app.ID, Tenants: app.Tenants}
 	if text, given := c.GetQuery("cursor"); given {
@@ -72,7 +71,6 @@ func (s *webhookHandler) eventQuery(c *gin.Context, p models.Problems, app calle
 	return q
 }
 
-// eventID parses the ID of an event.
 func eventID(p models.Problems, name, text string) uuid.UUID {
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != 36 || id == uuid.Nil {
@@ -174,7 +172,6 @@ func (s *webhookHandler) follow(ctx context.Context, out *eventStream, q store.E
 // errStreamWrite reports that the client did not read the data in time.
 var errStreamWrite = errors.New("the client is not reading")
 
-// eventStream writes server-sent events.
 type eventStream struct {
 	*http.ResponseController
 

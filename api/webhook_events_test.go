@@ -20,7 +20,7 @@ import (
 	"countersign/test/kit"
 )
 
-// readAll reads all of an app's events after a cursor, in pages of limit events.
+// readAll reads all of an app's events after a cursor, in pages of the given size.
 func readAll(c *client, cursor string, limit int, more string) (events []object, next string) {
 	c.t.Helper()
 	for next = cursor; ; {

@@ -20,7 +20,6 @@ type webhookHandler struct {
 	streams      openStreams
 }
 
-// webhookStore contains the store methods that webhookHandler uses.
 type webhookStore interface {
 	CreateWebhook(ctx context.Context, app uuid.UUID, url string, events []models.EventName, secret string, include ...models.WebhookInclude) (*models.Webhook, error)
 	DeleteWebhook(ctx context.Context, app, id uuid.UUID) error

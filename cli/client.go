@@ -229,7 +229,6 @@ func (s service) clientAndTenant() (*countersign.Client, string, error) {
 
 var errNoTenant = errors.New("set the tenant with --tenant, COUNTERSIGN_TENANT or \"countersign login --tenant\"")
 
-// inUTC formats a time in UTC for display.
 func inUTC(t time.Time) string { return t.UTC().Format(time.DateTime + "Z") }
 
 // plain returns text from the service without characters that could control the terminal.

@@ -147,7 +147,6 @@ func readPDF(path string) ([]byte, []pdf.Geometry, error) {
 	return b, sizes, nil
 }
 
-// signers returns the signers for the roles.
 func (i importDocuSeal) signers(roles []docuseal.Role) ([]countersign.SignerRequest, error) {
 	people := make(map[string]*mail.Address)
 	for _, to := range i.To {

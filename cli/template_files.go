@@ -29,7 +29,6 @@ var templateOrder = []string{
 	"role", "kind", "routingOrder", "authMethod", "type", "page", "x", "y", "w", "h",
 }
 
-// templateSource is a template to be pushed.
 type templateSource struct {
 	data     map[string]any // a TemplateRequest without tenantId
 	document string         // path of the PDF
@@ -186,7 +185,6 @@ func templateYAML(t *api.Template, answer []byte, document string) ([]byte, erro
 	return out.Bytes(), nil
 }
 
-// dropDefaults removes members that have default values.
 func dropDefaults(m map[string]any) {
 	for name, v := range m {
 		switch list := v.(type) {

@@ -115,7 +115,6 @@ func (ts *tokenServer) requests() []url.Values {
 	return ts.forms
 }
 
-// clock is a clock that a test controls.
 type clock struct {
 	mu sync.Mutex
 	at time.Time

@@ -23,7 +23,6 @@ import (
 	"countersign/test/kit"
 )
 
-// fakeOutbox is an in-memory outbox.
 type fakeOutbox struct {
 	mu    sync.Mutex
 	rows  []models.OutboxRow

@@ -10,8 +10,8 @@ import (
 	"countersign/internal/netfail"
 )
 
-// The reasons for the lack of a usable response to an attempt. Their texts contain no addresses and are safe to store
-// and display.
+// The reasons for the lack of a usable response to an attempt. Their messages contain no addresses and are safe to
+// store and display.
 var (
 	ErrURL               = errors.New("the URL cannot be used")
 	errNoSecret          = errors.New("no signing secret")

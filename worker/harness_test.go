@@ -15,7 +15,6 @@ import (
 // The maximum time for which tests wait for a schedule, and the interval between their checks.
 const patience, often = time.Minute, 50 * time.Millisecond
 
-// dial connects to a Temporal server.
 func dial(t *testing.T) client.Client {
 	t.Helper()
 	c, err := client.DialContext(t.Context(), kit.Temporal(t))

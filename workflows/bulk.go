@@ -107,7 +107,6 @@ func (w *bulkSend) receive(ctx workflow.Context) {
 	}
 }
 
-// applyCommands applies the operators' commands to the database.
 func (w *bulkSend) applyCommands(ctx workflow.Context) error {
 	for w.receive(ctx); len(w.commands) > 0; w.receive(ctx) {
 		in := activities.ChangeBulkInput{BulkInput: w.BulkInput, Action: w.commands[0]}
@@ -119,7 +118,6 @@ func (w *bulkSend) applyCommands(ctx workflow.Context) error {
 	return nil
 }
 
-// sendBatch sends the next batch of rows.
 func (w *bulkSend) sendBatch(ctx workflow.Context) error {
 	opts := activityOptions("Send the next rows", 10*time.Minute)
 	opts.TaskQueue = temporal.QueueBulk

@@ -47,7 +47,6 @@ func (f *fakeBulk) set(status models.BulkStatus) {
 	f.status = status
 }
 
-// sent returns the number of sent rows.
 func (f *fakeBulk) sent() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

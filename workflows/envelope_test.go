@@ -153,7 +153,6 @@ func (env *fakeEnv) simple(activity any, name string) {
 	}).Maybe()
 }
 
-// remindsEvery sets the tenant's reminder interval.
 func (env *fakeEnv) remindsEvery(interval time.Duration) {
 	if env.plan.ReminderEvery = interval; interval > 0 {
 		first := env.begin.Add(interval)

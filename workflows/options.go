@@ -44,7 +44,6 @@ func retryForever(longest time.Duration) *sdktemporal.RetryPolicy {
 	}
 }
 
-// execute starts an activity with the given options.
 func execute(ctx workflow.Context, opts workflow.ActivityOptions, activity, in any) workflow.Future {
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), activity, in)
 }

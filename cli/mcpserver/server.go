@@ -148,7 +148,6 @@ func cleanPtr(s *string) string {
 	return clean(*s, maxText)
 }
 
-// parseID parses the ID in an argument.
 func parseID(name, value string) (uuid.UUID, error) {
 	id, err := uuid.Parse(value)
 	if err != nil || len(value) != 36 {

@@ -70,7 +70,7 @@ func envelope(more map[string]any) map[string]any {
 	return e
 }
 
-// connect returns an SDK client connected to a server that uses the clock in now.
+// connect returns an SDK client connected to a server with the given clock.
 func connect(t *testing.T, c *countersign.Client, now func() time.Time, answer func(*mcp.ElicitRequest) *mcp.ElicitResult) *mcp.ClientSession {
 	t.Helper()
 	s, err := mcpserver.New(mcpserver.Config{Client: c, Tenant: "acme", Version: "test", Now: now})

@@ -189,7 +189,6 @@ func (s *devService) startWorkersWhenBuilt(ctx context.Context, cancel context.C
 	return s.startWorking(ctx, cancel, wg)
 }
 
-// stop stops the workers and closes all resources.
 func (s *devService) stop() error {
 	s.workers.Stop()
 	return s.close()

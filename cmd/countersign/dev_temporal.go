@@ -156,7 +156,6 @@ func (t *devTemporal) start(ctx context.Context) error {
 	return nil
 }
 
-// stop stops the server or its compilation.
 func (t *devTemporal) stop() error {
 	t.endBuild()
 	err := t.release()

@@ -383,7 +383,6 @@ func (x *doctor) report(asJSON bool) error {
 	return err
 }
 
-// text returns the findings as human-readable text.
 func (x *doctor) text() string {
 	var text strings.Builder
 	marks := map[string]string{healthy: "✓", warned: "!", failed: "✗", skipped: "–"}

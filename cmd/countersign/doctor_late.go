@@ -17,7 +17,6 @@ import (
 // runs every three minutes.
 const reconcileNotice = 15 * time.Minute
 
-// overdueWork reports work that is overdue.
 func (x *doctor) overdueWork(ctx context.Context, cfg config.Config, s *store.Store) {
 	lag, err := s.Lag(ctx, cfg.WebhookSchedule[:])
 	if err != nil {

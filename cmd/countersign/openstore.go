@@ -40,7 +40,6 @@ func openStore(ctx context.Context, cfg config.Config) (*store.Store, *vault.Vau
 	return s, v, err
 }
 
-// openBlobs opens the file store.
 func openBlobs(ctx context.Context, cfg config.Config, v *vault.Vault) (*blob.Encrypted, error) {
 	plain, err := blob.Open(ctx, cfg.BlobURL)
 	if err != nil {

@@ -227,7 +227,6 @@ func (a *app) newActivities(ctx context.Context) (*activities.Activities, error)
 	}, nil
 }
 
-// newDispatcher returns a dispatcher that delivers outbox rows to Temporal.
 func (a *app) newDispatcher() *temporal.Dispatcher {
 	plans := &activities.Activities{Store: a.store, ReminderInterval: a.cfg.ReminderInterval}
 	return &temporal.Dispatcher{

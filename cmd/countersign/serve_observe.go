@@ -123,7 +123,6 @@ func (a *app) serveOn(ctx context.Context, wg *sync.WaitGroup, setting, address 
 	return nil
 }
 
-// operatorHandler returns the handler of the metrics and health checks.
 func (a *app) operatorHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())

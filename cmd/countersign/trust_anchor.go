@@ -38,7 +38,6 @@ func (a *app) lastAnchor(ctx context.Context) (time.Time, error) {
 	return last.At, nil
 }
 
-// ensureSchedules creates the Temporal schedules.
 func (a *app) ensureSchedules(ctx context.Context) error {
 	if err := temporal.EnsureReconcileSchedule(ctx, a.client); err != nil {
 		return err

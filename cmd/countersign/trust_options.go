@@ -39,7 +39,6 @@ func settingsTrust(cfg config.Config) (trust.Policy, error) {
 	return o.policy()
 }
 
-// policy reads the files and returns the trust policy.
 func (o trustOptions) policy() (trust.Policy, error) {
 	var p trust.Policy
 	authorities, err := readEach(o.Trust, o.name(0), trust.ParseAuthorities)

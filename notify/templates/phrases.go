@@ -9,7 +9,7 @@ import (
 	"countersign/locales"
 )
 
-// phrases contains the texts of emails and text messages in one language. Words in braces are placeholders.
+// phrases contains the wording of emails and text messages in one language. Words in braces are placeholders.
 type phrases struct {
 	Tag    string `json:"-"` // ISO 639-1
 	RTL    bool   `json:"-"`
@@ -144,7 +144,6 @@ func fill(phrase string, values ...value) []span {
 // fill replaces the placeholders of a phrase, and returns the result as text, for subjects and previews.
 func (p *phrases) fill(phrase string, values ...value) string { return p.text(fill(phrase, values...)) }
 
-// text returns the text of the spans.
 func (p *phrases) text(spans []span) string {
 	var b strings.Builder
 	for _, s := range spans {
@@ -166,12 +165,10 @@ func (p *phrases) count(c locales.Plural, n int, values ...value) string {
 	return p.fill(c.Form(p.Tag, n), append(values, as("n", fmt.Sprint(n)))...)
 }
 
-// moment formats a time in UTC.
 func (p *phrases) moment(t time.Time) string {
 	return p.momentIn(t, time.UTC)
 }
 
-// day formats a date in UTC.
 func (p *phrases) day(t time.Time) string {
 	t = t.UTC()
 	return p.fill(p.Date, as("day", fmt.Sprint(t.Day())), as("month", p.Months[t.Month()-1]), as("year", fmt.Sprint(t.Year()))) + " (UTC)"

@@ -213,7 +213,7 @@ func zoneName(zone *time.Location) string {
 	return "(" + zone.String() + ")"
 }
 
-// senderPhrases contains the texts of emails to console users about envelopes that they sent.
+// senderPhrases contains the wording of emails to console users about envelopes that they sent.
 type senderPhrases struct {
 	NotifySubject                   string
 	OpenedHeading, Opened           string

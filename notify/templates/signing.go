@@ -27,10 +27,10 @@ func (d Invitation) sender() string { return line(d.SenderName, maxName) }
 
 func (d Invitation) named() string { return line(d.Subject, maxSubject) }
 
-// asking contains the texts of an invitation to a recipient other than an ordinary signer.
+// asking contains the wording of an invitation to a recipient other than an ordinary signer.
 type asking struct{ sentence, subject, heading string }
 
-// other returns the texts for a recipient other than an ordinary signer. It is empty for an ordinary signer.
+// other returns the wording for a recipient other than an ordinary signer. It is empty for an ordinary signer.
 func (d Invitation) other(p *phrases) asking {
 	switch d.Request {
 	case RequestApproval:

@@ -286,7 +286,7 @@ func TestARunThatIsCutOffIsNoFinding(t *testing.T) {
 
 var errFull = errors.New("disk full")
 
-// failingBlobs is a file store that cannot store files whose key ends in suffix.
+// failingBlobs is a file store that cannot store files whose key has the given suffix.
 type failingBlobs struct {
 	blob.Store
 	suffix string

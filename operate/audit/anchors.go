@@ -112,7 +112,6 @@ func createdAt(id uuid.UUID) time.Time {
 	return time.Unix(id.Time().UnixTime())
 }
 
-// list verifies an anchor's list.
 func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former string, only uuid.UUID, all *anchorIndex) error {
 	f, err := v.Blobs.Open(ctx, a.BlobKey)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -20,7 +20,6 @@ import (
 	"countersign/test/kit"
 )
 
-// issuer is a certificate authority.
 type issuer struct {
 	t    *testing.T
 	cert *x509.Certificate
@@ -64,7 +63,7 @@ func (i *issuer) serve(until time.Time) *kit.TSA {
 	return kit.ServeTSA(i.t, leaf.cert, i.cert, leaf.key)
 }
 
-// revoking returns a revocation list that lists the authority's certificate as revoked.
+// revoking returns a revocation list that contains the authority's certificate.
 func (i *issuer) revoking(at time.Time, reason int) []byte {
 	der, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{
 		Number: big.NewInt(1), ThisUpdate: at, NextUpdate: at.AddDate(1, 0, 0),

@@ -210,7 +210,7 @@ func (a *auditFixture) last(id uuid.UUID) int64 {
 	return int64(len(events))
 }
 
-// problems verifies everything, and returns all problems and the number of reports.
+// problems verifies all envelopes and anchors, and returns all problems and the number of reports.
 func (a *auditFixture) problems() (all []string, reports int) {
 	a.t.Helper()
 	require.NoError(a.t, a.All(a.t.Context(), func(r *audit.Report) error {

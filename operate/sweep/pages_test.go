@@ -16,7 +16,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSweepOfPages checks that page images and texts are removed only when neither an envelope nor a template
+// TestSweepOfPages checks that page images and extracted text are removed only when neither an envelope nor a template
 // references their file.
 func TestSweepOfPages(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,6 @@ func parentMain(args []string) int {
 	return 0
 }
 
-// process is a child process under test.
 type process struct {
 	*exec.Cmd
 	lines  *bufio.Scanner // lines of the process's standard output

@@ -20,7 +20,6 @@ const (
 	maxPort       = 65535
 )
 
-// options contains the settings of one server.
 type options struct {
 	ip         netip.Addr // address of the frontend and the UI
 	port       int        // frontend port; 0 selects a free one

@@ -38,7 +38,6 @@ const (
 	stopTimeout  = 15 * time.Second // Temporal stops in about 2.5 s
 )
 
-// server is a running Temporal server with its Web UI.
 type server struct {
 	opts     options
 	address  string // host:port of the frontend for clients on this machine
