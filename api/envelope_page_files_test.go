@@ -72,7 +72,7 @@ func TestPageFiles_Failures(t *testing.T) {
 	each(func(by *client, path string) { by.get(path).rejected(422, "pdf_too_complex") })
 
 	renderer.err = nil
-	renderer.text = &appearance.Text{Page: 1, Width: 600, Height: 800, Truncated: true, Words: []appearance.Word{{Text: "up", W: 9, H: 9, Angle: 270, Line: 1}}}
+	renderer.text = &appearance.Text{Page: 1, Width: 600, Height: 800, Truncated: true, Headings: []appearance.Heading{{Level: 1, Line: 1, LastLine: 1}}, Words: []appearance.Word{{Text: "up", W: 9, H: 9, Angle: 270, Line: 1}}}
 	original, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
 	require.NoError(t, err)
 	var keys []string

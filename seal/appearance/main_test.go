@@ -105,8 +105,13 @@ func openIn(t testing.TB, e *appearance.Engine, b []byte) *appearance.Document {
 // pdf returns a PDF with one page. Its arguments are the content of the page, page entries in addition to Contents, and
 // further objects, whose numbers start at 5.
 func pdf(content, page string, objects ...string) []byte {
+	return catalogPDF("/AcroForm<</Fields[]/DA(/Helv 0 Tf)>>", content, page, objects...)
+}
+
+// catalogPDF is like pdf, but with the given catalog entries in addition to Pages.
+func catalogPDF(catalog, content, page string, objects ...string) []byte {
 	all := append([]string{
-		"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[]/DA(/Helv 0 Tf)>>>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+		"<</Type/Catalog/Pages 2 0 R" + catalog + ">>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
 		"<</Type/Page/Parent 2 0 R/Contents 4 0 R " + page + ">>", stream("", content),
 	}, objects...)
 	var b bytes.Buffer

@@ -21,6 +21,8 @@ type Text struct {
 	Height float64 `json:"height"`
 	// Words is in logical order, including in right-to-left scripts.
 	Words []Word `json:"words"`
+	// Headings lists the headings of a tagged PDF by their lines, in the order of Words.
+	Headings []Heading `json:"headings,omitempty"`
 	// Truncated reports whether the page has more text than Words contains.
 	Truncated bool `json:"truncated,omitempty"`
 }
@@ -38,6 +40,8 @@ type Word struct {
 	Angle float64 `json:"angle,omitempty"`
 	// Line is the number of the line on the page, starting at 1.
 	Line int `json:"line"`
+
+	heading int // index of the word's heading, from 1, or 0
 }
 
 // maxCharacters is the maximum number of characters read from a page.
@@ -56,7 +60,7 @@ func (t *Text) Encode() ([]byte, Hash, error) {
 func (d *Document) Text(number int) (*Text, error) {
 	t := &Text{Page: number, Words: []Word{}}
 	err := d.characters(number, func(r *textReader) {
-		w := wordBuilder{text: t}
+		w := wordBuilder{text: t, headings: r.headings()}
 		t.Width, t.Height, t.Truncated = round(r.width), round(r.height), r.truncated
 		for line := range r.lines() {
 			w.broken = true
@@ -65,6 +69,7 @@ func (d *Document) Text(number int) (*Text, error) {
 			}
 		}
 		w.end()
+		w.headings.add(t)
 	})
 	return t, err
 }
@@ -76,7 +81,7 @@ func (d *Document) characters(number int, read func(*textReader)) error {
 		return err
 	}
 	defer closePage()
-	r := &textReader{d: d, scratch: uint32(d.call("malloc", 64)), text: d.call("FPDFText_LoadPage", page)} //nolint:gosec // a 32-bit address
+	r := &textReader{d: d, page: page, scratch: uint32(d.call("malloc", 64)), text: d.call("FPDFText_LoadPage", page)} //nolint:gosec // a 32-bit address
 	r.width, r.height = d.size(page, number)
 	if r.scratch == 0 || r.text == 0 {
 		return d.fault(ErrMemory)
@@ -94,7 +99,7 @@ func (d *Document) characters(number int, read func(*textReader)) error {
 // textReader reads the characters of a page.
 type textReader struct {
 	d             *Document
-	text          uint64
+	page, text    uint64
 	scratch       uint32 // address, in the instance's memory, for results
 	count         int
 	truncated     bool
@@ -209,11 +214,12 @@ func (r *textReader) apply(x, y float64) (float64, float64) {
 
 // wordBuilder joins characters into words.
 type wordBuilder struct {
-	text *Text
-	word []character
-	box  character
-	last character
-	line int // number of completed lines
+	text     *Text
+	headings *headings
+	word     []character
+	box      character
+	last     character
+	line     int // number of completed lines
 	// broken reports whether PDFium reported the end of a line. For rotated text and vertical writing, PDFium reports
 	// one after each character.
 	broken bool
@@ -318,7 +324,7 @@ func (w *wordBuilder) end() {
 	}
 	w.text.Words = append(w.text.Words, Word{
 		Text: strings.ToValidUTF8(text.String(), "\uFFFD"), X: round(b.x0), Y: round(b.y0), W: round(b.x1 - b.x0), H: round(b.y1 - b.y0),
-		Angle: b.angle, Line: w.line + 1,
+		Angle: b.angle, Line: w.line + 1, heading: w.headings.of(w.word[0]),
 	})
 	w.word = w.word[:0]
 }

@@ -4111,6 +4111,18 @@ type PageRun struct {
 
 // PageText The text of a page.
 type PageText struct {
+	// Headings The headings of a tagged PDF, in the order of the words. Omitted if there are none.
+	Headings []struct {
+		// LastLine Number of the heading's last line.
+		LastLine int `json:"lastLine"`
+
+		// Level Level of the heading, from 1.
+		Level int `json:"level"`
+
+		// Line Number of the heading's first line.
+		Line int `json:"line"`
+	} `json:"headings,omitzero"`
+
 	// Height Height of the page as shown, in points.
 	Height float64 `json:"height"`
 

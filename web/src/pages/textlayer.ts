@@ -13,7 +13,10 @@ export interface Word {
 }
 
 /** The text of a page as returned by the service. The words are in logical order. */
-export interface PageText { page: number; width: number; height: number; words: readonly Word[]; truncated?: boolean }
+export interface PageText { page: number; width: number; height: number; words: readonly Word[]; headings?: readonly Heading[]; truncated?: boolean }
+
+/** A heading of a tagged PDF, by its lines. */
+export interface Heading { level: number; line: number; lastLine: number }
 
 /**
  * A word within its line: its start along the writing direction, its length, and its position across the writing
@@ -22,7 +25,7 @@ export interface PageText { page: number; width: number; height: number; words: 
 interface Placed { text: string; from: number; length: number; top: number; size: number }
 
 /** The words of one line in one direction. */
-export interface Line { words: readonly Placed[]; angle: number; rtl: boolean; vertical: boolean }
+export interface Line { words: readonly Placed[]; angle: number; rtl: boolean; vertical: boolean; line: number }
 
 const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
 // Joined letters have no space between them, because browsers ignore letter spacing in these scripts.
@@ -92,17 +95,66 @@ function naturalWidth(text: string): number {
   return w;
 }
 
+/** The text of a page as an element, with the elements of the words of each line. */
+export interface TextLayer { element: HTMLElement; lines: readonly Line[]; words: readonly HTMLElement[][] }
+
 /** Returns the text of a page as an element. */
-export function layText(text: PageText): HTMLElement {
-  const layer = document.createElement("div");
-  layer.className = "textLayer";
-  layer.style.width = `${text.width * unit}px`;
-  layer.style.height = `${text.height * unit}px`;
-  for (const line of linesOf(text)) layer.append(layLine(line));
-  return layer;
+export function layText(text: PageText): TextLayer {
+  const element = document.createElement("div");
+  element.className = "textLayer";
+  element.style.width = `${text.width * unit}px`;
+  element.style.height = `${text.height * unit}px`;
+  const lines = linesOf(text);
+  let heading: HTMLElement | undefined;
+  const words = lines.map((line) => {
+    const laid = layLine(line);
+    element.append(laid.element);
+    const of = text.headings?.find((h) => h.line <= line.line && line.line <= h.lastLine);
+    if (of && (of.line === line.line || !heading)) {
+      heading = laid.element;
+      heading.role = "heading";
+      heading.ariaLevel = String(Math.min(6, of.level + aboveHeadings));
+    } else if (of && heading) {
+      // The lines of a heading are read as one heading.
+      laid.element.id = `h-${nextId++}`;
+      own(heading, laid.element.id);
+    } else {
+      heading = undefined;
+    }
+    return laid.words;
+  });
+  return { element, lines, words };
 }
 
-function layLine({ words, angle, rtl, vertical }: Line): HTMLElement {
+/** The headings of the page around the document have levels 1 and 2. */
+const aboveHeadings = 2;
+let nextId = 1;
+
+/** Appends an element to those that a screen reader reads in another element. */
+const own = (owner: Element, id: string) => owner.setAttribute("aria-owns", [owner.getAttribute("aria-owns"), id].filter(Boolean).join(" "));
+
+/**
+ * Sets where the fields of a page come in its text for screen readers. The ids of the elements are in reading order,
+ * and each comes after a word, or before the first word.
+ */
+export function placeInText({ element, words }: TextLayer, elements: readonly { id: string; after: { line: number; word: number } }[]): void {
+  for (const owner of element.querySelectorAll(".start, span")) owner.removeAttribute("aria-owns");
+  for (const { id, after: { line, word } } of elements) {
+    own(word < 0 ? startOf(element) : words[line]![word]!, id);
+  }
+}
+
+/** Returns the empty element before the first word. */
+function startOf(layer: HTMLElement): Element {
+  const first = layer.firstElementChild;
+  if (first?.className === "start") return first;
+  const start = document.createElement("div");
+  start.className = "start";
+  layer.prepend(start);
+  return start;
+}
+
+function layLine({ words, angle, rtl, vertical }: Line): { element: HTMLElement; words: HTMLElement[] } {
   const size = median(words.map((w) => w.size));
   const from = Math.min(...words.map((w) => w.from));
   const to = Math.max(...words.map((w) => w.from + w.length));
@@ -126,17 +178,22 @@ function layLine({ words, angle, rtl, vertical }: Line): HTMLElement {
     if (angle) style.transform = `rotate(${angle}deg)`;
   }
   const all = words.map((w) => w.text).join(" ");
+  const spans = words.map((w) => {
+    const span = document.createElement("span");
+    span.textContent = w.text;
+    return span;
+  });
   if (!vertical && joined.test(all)) {
     const natural = naturalWidth(all);
     style.width = `${natural}em`;
     style.transform += ` scaleX(${((to - from) / size / Math.max(natural, 0.01)).toFixed(4)})`;
-    element.append(all, document.createElement("br"));
-    return element;
+    spans.forEach((span, i) => element.append(i > 0 ? " " : "", span));
+    element.append(document.createElement("br"));
+    return { element, words: spans };
   }
   words.forEach((word, i) => {
-    const span = document.createElement("span");
+    const span = spans[i]!;
     const letters = [...word.text].length;
-    span.textContent = word.text;
     span.style.letterSpacing = vertical ? `${(word.length / size - letters) / letters}em` : spacing(word.text, word.length / size, letters);
     element.append(span);
     const next = words[i + 1];
@@ -149,7 +206,7 @@ function layLine({ words, angle, rtl, vertical }: Line): HTMLElement {
     element.append(blank);
   });
   element.append(document.createElement("br")); // becomes a separate line when copied
-  return element;
+  return { element, words: spans };
 }
 
 const spacing = (text: string, length: number, letters: number): string => `${((length - naturalWidth(text)) / letters).toFixed(4)}em`;

@@ -1,5 +1,5 @@
 import "./pages.css";
-import { layText, type PageText } from "./textlayer";
+import { layText, type PageText, type TextLayer } from "./textlayer";
 
 /** A page on the screen. */
 export interface Sheet {
@@ -12,6 +12,8 @@ export interface Sheet {
   /** The alternative text of a page without text, such as a scan. */
   alt?: string;
   onDrawn: () => void;
+  /** The text was added to the holder. */
+  onText?: (text: TextLayer) => void;
   /** The image was removed to save memory. It is displayed again when the page comes close to the visible area. */
   onErased?: () => void;
   onFailed: () => void;
@@ -222,7 +224,9 @@ export class Viewer {
       if (this.withText && !s.text) {
         const text = await this.text(sheet.documentId, sheet.page);
         if (abort.signal.aborted) return;
-        sheet.holder.append(layText(text));
+        const layer = layText(text);
+        sheet.holder.append(layer.element);
+        sheet.onText?.(layer);
         if (text.words.length === 0) picture.alt = sheet.alt ?? "";
         s.text = true;
       }

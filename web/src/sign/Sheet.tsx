@@ -1,5 +1,7 @@
 import { memo } from "../ui/memo";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { readingOrder } from "../pages/readingorder";
+import { placeInText, type TextLayer } from "../pages/textlayer";
 import type { Sheet } from "../pages/viewer";
 import type { Translate } from "../ui/i18n";
 import { fitText } from "./fit";
@@ -40,37 +42,61 @@ export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, f
   const ref = useRef<HTMLDivElement>(null);
   const holder = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState(false);
+  const [text, setText] = useState<TextLayer | null>(null);
+  const focused = useRef<Element | null>(null);
   const { width, height } = pageSize(doc, page);
   useEffect(() => {
     const sheet: Sheet = {
       documentId: doc.documentId, page, holder: holder.current!, width, alt: t("pageWithoutText", { page, sender }),
       onDrawn: () => { setFailed(false); events.drawn(pageKey); },
-      onErased: () => events.erased(pageKey),
+      onText: (layer) => { focused.current = document.activeElement; setText(layer); },
+      onErased: () => { setText(null); events.erased(pageKey); },
       onFailed: () => { setFailed(true); events.erased(pageKey); },
     };
     events.place(pageKey, sheet, ref.current);
     return () => events.place(pageKey, sheet, null);
   }, []);
   const room = hitMargins(fields);
+  const boxes = useMemo(() => inReadingOrder(text, fields, filled, later), [text, fields, filled, later]);
+  useLayoutEffect(() => {
+    if (text) placeInText(text, boxes);
+    // A field that is moved in the document loses the focus.
+    const element = focused.current;
+    focused.current = null;
+    if (element instanceof HTMLElement && element !== document.activeElement && ref.current!.contains(element)) element.focus({ preventScroll: true });
+  }, [boxes]);
   return (
     <div ref={ref} class="sheet" id={`p-${pageKey}`} role="group" aria-label={t("pageOf", { page, count: doc.pageCount })} tabIndex={-1}
       style={{ "--pw": String(width), "--ph": String(height) }}>
       <div ref={holder} class="paint" dir="ltr" data-loading={t("pageLoading", { page })} />
       {failed && <div class="failed" role="alert"><p>{t("pageFailed")}</p><button type="button" class="small" onClick={() => { setFailed(false); events.retry(); }}>{t("tryAgain")}</button></div>}
-      {later.map((f) => <LaterBox key={f.fieldId} f={f} t={t} />)}
-      {filled.map((f) => <FilledBox key={f.fieldId} f={f} t={t} events={events} />)}
-      {fields.map((f, i) => <FieldBox key={f.id} f={f} room={room[i]!} name={names.get(f.id) ?? ""} value={values[f.id] ?? ""} active={f.id === active} t={t} events={events} />)}
+      {boxes.map(({ id, kind, index }) => {
+        if (kind === "later") return <LaterBox key={id} id={id} f={later[index]!} t={t} />;
+        if (kind === "filled") return <FilledBox key={id} id={id} f={filled[index]!} t={t} events={events} />;
+        const f = fields[index]!;
+        return <FieldBox key={id} id={id} f={f} room={room[index]!} name={names.get(f.id) ?? ""} value={values[f.id] ?? ""} active={f.id === active} t={t} events={events} />;
+      })}
     </div>
   );
 }, (a, b) => a.active === b.active && a.t === b.t && a.fields === b.fields && a.filled === b.filled && a.later === b.later && a.names === b.names && a.events === b.events
   && a.fields.every((f) => a.values[f.id] === b.values[f.id]));
 
+/** Returns the boxes of a page in reading order, each with the id of its element and its position in the text. */
+function inReadingOrder(text: TextLayer | null, fields: readonly Field[], filled: readonly FilledField[], later: readonly LaterField[]) {
+  const boxes = [
+    ...fields.map((f, index) => ({ id: `f-${f.id}`, kind: "field" as const, index, f })),
+    ...filled.map((f, index) => ({ id: `e-${f.fieldId}`, kind: "filled" as const, index, f })),
+    ...later.map((f, index) => ({ id: `l-${f.fieldId}`, kind: "later" as const, index, f })),
+  ];
+  return readingOrder(text?.lines ?? [], boxes.map(({ f }) => f)).map(({ box, after }) => ({ ...boxes[box]!, after }));
+}
+
 /** Returns the position of a field on its page, in points, as CSS variables. */
 const placed = (f: Pick<Field, "x" | "y" | "w" | "h">) => ({ "--x": String(f.x), "--y": String(f.y), "--w": String(f.w), "--h": String(f.h) });
 
-interface BoxProps { f: Field; room: HitMargin; name: string; value: string; active: boolean; t: Translate; events: SheetEvents }
+interface BoxProps { id: string; f: Field; room: HitMargin; name: string; value: string; active: boolean; t: Translate; events: SheetEvents }
 
-function FieldBox({ f, room, name, value, active, t, events }: BoxProps) {
+function FieldBox({ id, f, room, name, value, active, t, events }: BoxProps) {
   const filled = value.trim() !== "";
   const check = isChoice(f.type);
   const fixed = isFixed(f);
@@ -84,7 +110,7 @@ function FieldBox({ f, room, name, value, active, t, events }: BoxProps) {
     events.advance(f);
   };
   return (
-    <button type="button" id={`f-${f.id}`} dir="ltr" class={`field ${f.type} ${filled ? "filled" : ""} ${fixed ? "fixed" : f.required ? "" : "optional"} ${active ? "active" : ""}`}
+    <button type="button" id={id} dir="ltr" class={`field ${f.type} ${filled ? "filled" : ""} ${fixed ? "fixed" : f.required ? "" : "optional"} ${active ? "active" : ""}`}
       style={{ ...placed(f), "--rl": String(room.left), "--rr": String(room.right), "--rt": String(room.above), "--rb": String(room.below) }}
       role={f.type === "radio" ? "radio" : check ? "checkbox" : undefined} aria-disabled={fixed || undefined} aria-checked={check ? filled : undefined} onKeyPress={enter} onClick={() => events.press(f)}
       aria-label={`${f.type === "signature" && !filled ? `${t("signHere")}: ` : ""}${name}, ${t(fixed ? (f.type === "signed_date" ? "signedDateHint" : "readOnly") : f.required ? "required" : "optional")}${shown ? `: ${shown}` : ""}`}>
@@ -121,13 +147,13 @@ function Written({ f, value }: { f: Pick<Field, "type" | "w" | "h"> & Partial<Fi
 }
 
 /** The box of a later signer's field, which may cover page content. */
-function LaterBox({ f, t }: { f: LaterField; t: Translate }) {
+function LaterBox({ id, f, t }: { id: string; f: LaterField; t: Translate }) {
   const what = t("laterOf", { type: t(f.type), name: `\u2068${f.signerName}\u2069` });
-  return <div id={`l-${f.fieldId}`} class={`later ${f.w < 48 || f.h < 14 ? "slim" : ""}`} dir="ltr" style={placed(f)} role="img" aria-label={what} title={what}><span class="whose" dir="auto" aria-hidden="true">{what}</span></div>;
+  return <div id={id} class={`later ${f.w < 48 || f.h < 14 ? "slim" : ""}`} dir="ltr" style={placed(f)} role="img" aria-label={what} title={what}><span class="whose" dir="auto" aria-hidden="true">{what}</span></div>;
 }
 
 /** The entry of another signer, with that signer's name. */
-function FilledBox({ f, t, events }: { f: FilledField; t: Translate; events: SheetEvents }) {
+function FilledBox({ id, f, t, events }: { id: string; f: FilledField; t: Translate; events: SheetEvents }) {
   const [picture, setPicture] = useState("");
   const [failed, setFailed] = useState(false);
   useEffect(() => {
@@ -140,7 +166,7 @@ function FilledBox({ f, t, events }: { f: FilledField; t: Translate; events: She
   const said = f.picture ? t(f.type) : check ? t(value ? "checked" : "unchecked") : value || t("empty");
   const whose = t("enteredBy", { name: `\u2068${f.signerName}\u2069` });
   return (
-    <div id={`e-${f.fieldId}`} class={`entered ${f.w < 48 ? "slim" : ""}`} dir="ltr" style={placed(f)} role={f.attachment ? "group" : "img"} aria-label={`${whose}: ${said}`} title={whose} tabIndex={-1}>
+    <div id={id} class={`entered ${f.w < 48 ? "slim" : ""}`} dir="ltr" style={placed(f)} role={f.attachment ? "group" : "img"} aria-label={`${whose}: ${said}`} title={whose} tabIndex={-1}>
       {picture && <img src={picture} alt="" draggable={false} />}
       {failed && <span class="hint">{t("pictureFailed")}</span>}
       {!f.picture && value && <Written f={f} value={value} />}
