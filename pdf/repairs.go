@@ -7,9 +7,10 @@ import (
 	"slices"
 )
 
-// RepairProblem returns the reason why a program could display objects other than the listed ones if the file refers to an object that
-// it lacks, or "" if there is no such reason. In that case, Poppler scans the file for all objects, and uses the last one with each
-// number. Because a seal defines the missing objects, the signer could see different text in Poppler than the sealed file shows.
+// RepairProblem returns the reason why Poppler could display objects other than the listed ones, or "" if there is no
+// such reason. If a file refers to an object that it lacks, Poppler scans the file for all objects, and uses the last
+// one with each number. A seal defines the missing objects, so the signer could see different text in Poppler than the
+// sealed file shows.
 func (f *File) RepairProblem(ctx context.Context, lacking []Ref) (string, error) {
 	if len(lacking) == 0 || f.UsesXRefStream() { // Poppler does not scan
 		return "", nil

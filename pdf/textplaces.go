@@ -53,7 +53,7 @@ func (s *stream) nextLine(x, y float64) {
 	s.text = s.textLine
 }
 
-// show records the extent of a text, counting each byte as one wide character.
+// show records the extent of a string, counting each byte as one wide character.
 func (s *stream) show() {
 	if s.reader.work--; len(s.operands) == 0 {
 		return

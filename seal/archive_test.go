@@ -93,7 +93,7 @@ func TestTimestampAuthorityGoesDown(t *testing.T) {
 }
 
 // TestTimestampAuthorityHangs checks that a sealer with an optional time-stamp contacts a hanging authority only once a
-// minute, and contacts it normally again as soon as the authority has responded to a request.
+// minute until the authority responds to a request.
 func TestTimestampAuthorityHangs(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{false, true} {

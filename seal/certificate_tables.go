@@ -10,8 +10,8 @@ import (
 	"countersign/seal/verify"
 )
 
-// minLastEvents is the minimum number of table rows that move to the next page together with the following section, so
-// that this section is never the only content of a page.
+// minLastEvents is the minimum number of table rows that move to the next page together with the following section. The
+// section is therefore never the only content of a page.
 const minLastEvents = 3
 
 // drawEvents draws the audit chain as a table, which can span several pages. It reserves the given height for the

@@ -140,7 +140,7 @@ func drawComb(c *canvas, v Value) error {
 	return c.err
 }
 
-// graphemes returns the user-perceived characters of a text.
+// graphemes returns the user-perceived characters of a string.
 func graphemes(s string) []string {
 	var seg segmenter.Segmenter
 	seg.Init([]rune(s))

@@ -16,13 +16,13 @@ const (
 	textInset   = 1.0 // distance from the left and right edges of the field
 )
 
-// wrapper breaks a text into lines of a width in thousandths of an em. It returns at most limit lines, or all lines if
-// limit is 0.
+// wrapper breaks a string into lines of a width in thousandths of an em. It returns at most limit lines, or all lines
+// if limit is 0.
 type wrapper func(style text.Style, s string, width float64, limit int) ([]text.Line, error)
 
-// fitText breaks a text into lines for a box. It uses one line if the text is then legible, and otherwise the number of
-// lines that allows the largest size. The argument wanted is the size to use if the text fits; 0 selects the largest
-// size that fits, up to maxTextSize. A text that does not fit at minTextSize is shrunk further, so that it is never
+// fitText breaks a string into lines for a box. It uses one line if the text is then legible, and otherwise the number
+// of lines that allows the largest size. The argument wanted is the size to use if the text fits; 0 selects the largest
+// size that fits, up to maxTextSize. Text that does not fit at minTextSize is shrunk further, so that it is never
 // truncated. TextBox.Fits rejects such text for values entered by signers, so only values set by the service can be
 // this small.
 func fitText(wrap wrapper, s string, w, h, wanted float64) ([]text.Line, float64, error) {
@@ -86,8 +86,8 @@ type TextBox struct {
 	Cells int     // number of one-character cells; 0 if the field has none
 }
 
-// Fits reports whether a text fits into the field at minTextSize or larger. The bundled fonts must contain all of the
-// text's characters.
+// Fits reports whether a string fits into the field at minTextSize or larger. The bundled fonts must contain all of its
+// characters.
 func (b TextBox) Fits(s string) (bool, error) {
 	if b.Cells > 0 {
 		return b.fitsCells(s)
@@ -117,8 +117,8 @@ func (b TextBox) fitsCells(s string) (bool, error) {
 	return true, nil
 }
 
-// Length returns the number of leading characters of a text that fit into the field. The bundled fonts must contain all
-// of these characters.
+// Length returns the number of leading characters of a string that fit into the field. The bundled fonts must contain
+// all of these characters.
 func (b TextBox) Length(s string) (int, error) {
 	var ends []int // end offset of each character
 	for i, r := range s {

@@ -46,7 +46,7 @@ func TestText_IsDrawnAtFivePointsOrMore(t *testing.T) {
 	assert.Less(t, fitting, 200)
 }
 
-// TestLongText_DoesNotShrinkToAHairline checks that texts that would be drawn at 1.4 and 0.29 points are rejected.
+// TestLongText_DoesNotShrinkToAHairline checks that text that would be drawn at 1.4 or 0.29 points is rejected.
 func TestLongText_DoesNotShrinkToAHairline(t *testing.T) {
 	t.Parallel()
 	box := seal.TextBox{W: 150, H: 18}

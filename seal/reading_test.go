@@ -86,8 +86,8 @@ func TestReadingCopy_WithFoot_HasThePixelsOfTheSealedPage(t *testing.T) {
 	}
 }
 
-// TestReadingCopyLooksAsSealed checks that two programs render the values in a reading copy with the same position and
-// appearance as in the sealed document, and that the copy contains no other additions.
+// TestReadingCopyLooksAsSealed checks that two programs render the values in a reading copy in the same way as in the
+// sealed document, and that the copy contains no other additions.
 func TestReadingCopyLooksAsSealed(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

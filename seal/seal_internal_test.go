@@ -141,7 +141,7 @@ func TestJob_Validate(t *testing.T) {
 	}
 }
 
-// TestCheckText_RejectsWhatCannotBeDrawn checks the rejection of a text that is too long or that no font can draw.
+// TestCheckText_RejectsWhatCannotBeDrawn checks the rejection of text that is too long or that no font can draw.
 func TestCheckText_RejectsWhatCannotBeDrawn(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, CheckText("Ada\nLovelace "+strings.Repeat("é", maxText-13)))

@@ -14,8 +14,8 @@ import (
 )
 
 // stamps contains the annotations of a page, including the drawings added to it. Every drawing on a page of the
-// original is a stamp annotation (12.5.6.12) that follows the original's annotations, so that any graphics state that
-// the page's content leaves open does not affect the drawing.
+// original is a stamp annotation (12.5.6.12) that follows the original's annotations. A graphics state that the page's
+// content leaves open therefore does not affect the drawing.
 type stamps struct {
 	page        pdf.Ref
 	appearances []pdf.Value // the examined appearances of the original's annotations (AP)

@@ -81,7 +81,7 @@ func readAll(ctx context.Context, b []byte) ([]*pagetext.Page, error) {
 	return pages, err
 }
 
-// passages returns the texts of a page's passages.
+// passages returns the text of each passage on a page.
 func passages(p *pagetext.Page) []string {
 	var all []string
 	for _, q := range p.Passages() {

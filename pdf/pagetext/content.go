@@ -81,7 +81,7 @@ func (w *walk) endMark() {
 	}
 }
 
-// replacement is a text that replaces the text of some runs.
+// replacement is text that replaces the text of some runs.
 type replacement struct {
 	first, end int
 	text       string

@@ -96,8 +96,8 @@ type Page struct {
 	Images int
 	// Uses lists the painted forms, each before the forms that it paints. The first entry represents the page itself.
 	Uses []Use
-	// Undrawn lists the texts of visible annotations without an appearance (12.5.6.6), which each program draws
-	// differently.
+	// Undrawn lists the text of each visible annotation without an appearance (12.5.6.6). Each program draws such an
+	// annotation differently.
 	Undrawn []string
 
 	runs     []run

@@ -195,8 +195,8 @@ func key(text string, fold bool) string {
 	return text
 }
 
-// Find returns the occurrences of a text, ordered from top to bottom and left to right of the page, with at most one
-// per glyph. The comparison uses NFKD and treats all spaces as equal. The text may continue on the next line, even
+// Find returns the occurrences of a string, ordered from top to bottom and left to right of the page, with at most one
+// per glyph. The comparison uses NFKD and treats all spaces as equal. An occurrence may continue on the next line, even
 // after a hyphen.
 func (p *Page) Find(text string, o FindOptions) []Match {
 	want := key(text, o.IgnoreCase)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// containsBrace reports whether a text tag might begin or end in a text.
+// containsBrace reports whether a text tag might begin or end in a string.
 func containsBrace(text string) bool { return strings.ContainsAny(text, "{}[]") }
 
 // expand creates the glyphs of the wanted runs, or of all runs if wanted is nil.

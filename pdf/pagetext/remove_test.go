@@ -9,7 +9,7 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// positions returns the glyph positions of the first occurrence of a text.
+// positions returns the glyph positions of the first occurrence of a string.
 func positions(t testing.TB, p *pagetext.Page, text string) (glyphs []pagetext.Position, removed map[int]bool) {
 	t.Helper()
 	found := p.Find(text, pagetext.FindOptions{})

@@ -221,7 +221,8 @@ func (r *lineReader) addSegment(a, b point) {
 	}
 }
 
-// maxFilled is the maximum number of subpaths in a filled path, because they are compared with each other.
+// maxFilled is the maximum number of subpaths in a filled path. It is limited because every subpath is compared with
+// all others.
 const maxFilled = 200
 
 // fill adds lines that are drawn as thin filled rectangles, and frames that are drawn as one rectangle inside another.

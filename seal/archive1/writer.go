@@ -36,8 +36,8 @@ func (w *writer) begin(o Object) {
 
 func (w *writer) end() { w.add("\nendobj\n") }
 
-// stream writes DER in hexadecimal, so that a program that scans for objects cannot mistake any of it for PDF syntax,
-// and so that no compressor's output has to be reproduced.
+// stream writes DER in hexadecimal. A program that scans for objects cannot mistake the digits for PDF syntax, and no
+// compressor's output has to be reproduced.
 func (w *writer) stream(der []byte) int {
 	n := w.allocate()
 	w.begin(Object{n, 0})

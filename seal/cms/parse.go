@@ -246,8 +246,8 @@ func (s *Signed) verifyCertID() error {
 	return nil
 }
 
-// hashSum returns the digest of b with an algorithm that hashOf supports, or with SHA-1, which RFC 2634 specifies and
-// which time-stamp authorities still use to identify certificates.
+// hashSum returns the digest of b. It supports the algorithms of hashOf, and SHA-1, which RFC 2634 specifies and
+// time-stamp authorities still use to identify certificates.
 func hashSum(algorithm crypto.Hash, b []byte) []byte {
 	h := algorithm.New()
 	h.Write(b)

@@ -12,7 +12,7 @@ import (
 	"countersign/seal/admission"
 )
 
-// dpi is the resolution of rendered pages. foot is the height, in points, of the area at the foot of a page that
+// dpi is the resolution of rendered pages, and foot is the height, in points, of the area at the foot of a page that
 // contains the line.
 const (
 	dpi  = 50

@@ -47,11 +47,11 @@ const (
 	Copies = 32 << 20
 	// UserAgent limits a user agent, in bytes of JSON, because each audit event contains one.
 	UserAgent = 512
-	// Event is an upper bound on the size of an audit event, in bytes of JSON, excluding lists and entered texts.
+	// Event is an upper bound on the size of an audit event, in bytes of JSON, excluding lists and entered text.
 	Event = 1400
 )
 
-// JSON returns the size of a text when encoded in JSON, in bytes, without its quotation marks.
+// JSON returns the size of a string when encoded in JSON, in bytes, without its quotation marks.
 func JSON(s string) int {
 	n := 0
 	for _, r := range s {
@@ -71,7 +71,7 @@ func Embedded(text []byte) int {
 	return n
 }
 
-// Cut returns the longest prefix of a text that fits into the given number of bytes of JSON.
+// Cut returns the longest prefix of a string that fits into the given number of bytes of JSON.
 func Cut(s string, most int) string {
 	for i, r := range s {
 		if most -= runeJSON(r); most < 0 {

@@ -35,9 +35,9 @@ func IsPicture(head []byte) bool {
 
 var pngSignature = []byte("\x89PNG\r\n\x1a\n")
 
-// Page returns a PDF with one page that shows a JPEG or PNG on a white background, upright according to its EXIF data,
-// and at the size determined by its resolution. The same picture always results in the same bytes, and no other part of
-// the file is preserved. The error is a *rejection.Error.
+// Page returns a PDF with one page that shows a JPEG or PNG on a white background. The picture is upright according to
+// its EXIF data, and its resolution determines its size. The same picture always results in the same bytes, and no
+// other part of the file is preserved. The error is a *rejection.Error.
 func Page(b []byte) ([]byte, error) {
 	if isAnimated(b) {
 		return nil, rejection.New(rejection.PictureInvalid, "The picture is animated. Upload a PNG or JPEG with a single image.")

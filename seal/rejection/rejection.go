@@ -1,9 +1,9 @@
-// Package rejection defines the reasons for rejecting a PDF, a picture or a text.
+// Package rejection defines the reasons for rejecting a PDF, a picture or text.
 package rejection
 
 import "fmt"
 
-// Error reports that a PDF, a picture or a text was rejected, and contains the reason. Because the caller's input is
+// Error reports that a PDF, a picture or text was rejected, and contains the reason. Because the caller's input is
 // invalid, a retry cannot succeed.
 type Error struct {
 	// Code is stable and machine-readable, such as not_a_pdf or pdf_encrypted.

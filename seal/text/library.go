@@ -149,7 +149,7 @@ func (l *Library) WrapOf(style Style, s string, width float64, limit int) ([]Lin
 	return l.Wrap(style, l.Replace(s), width, limit)
 }
 
-// Constant is like WrapOf, for a text that is the same in every document. The result is cached and must not be
+// Constant is like WrapOf, for a string that is the same in every document. The result is cached and must not be
 // modified.
 func (l *Library) Constant(style Style, s string, width float64) ([]Line, error) {
 	key := paragraphKey{style, s, width}

@@ -50,7 +50,7 @@ type Run struct {
 	Font   *fonts.Font
 	Glyphs []Glyph
 	Text   string // in logical order
-	// Plain reports whether PDF readers can derive the run's text from the texts of its glyphs: in order for
+	// Plain reports whether PDF readers can derive the run's text from the text of its glyphs: in order for
 	// left-to-right scripts, and in reverse order for right-to-left scripts.
 	Plain   bool
 	Advance float64

@@ -74,7 +74,7 @@ func TestTheCAOfTheTSAVouchesForNoSeal(t *testing.T) {
 }
 
 // TestRenewal checks that an inner time-stamp is evaluated at the time of the next outer one, and the seal at the time
-// of the innermost one, even if the inner time-stamp and the seal expired long ago.
+// of the innermost one. The inner time-stamp and the seal may have expired long ago.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	root, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))

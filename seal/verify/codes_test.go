@@ -56,7 +56,7 @@ func TestCodesAreUsed(t *testing.T) {
 	}
 }
 
-// TestSentencesAreComplete checks that every placeholder in a text is replaced, and that values from a file cannot
+// TestSentencesAreComplete checks that every placeholder in a message is replaced, and that values from a file cannot
 // break the line.
 func TestSentencesAreComplete(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ func TestSentencesAreComplete(t *testing.T) {
 	}
 }
 
-// TestSentencesOfOne checks that a text uses the singular for the number 1.
+// TestSentencesOfOne checks that a message uses the singular for the number 1.
 func TestSentencesOfOne(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[Code]string{

@@ -9,9 +9,8 @@ import (
 	"countersign/seal/trust"
 )
 
-// trustInput is the input for trust decisions. All of it was read from the sealed file and is internally valid, which
-// means that signatures and digests are correct, and that chains are as complete as the file allows. Only the question
-// of trust remains.
+// trustInput is the input for trust decisions. It was read from the sealed file and is internally valid: signatures and
+// digests are correct, and chains are as complete as the file allows. Only the question of trust remains.
 type trustInput struct {
 	Chain    certChain      `json:"chain,omitempty"`  // chain of the seal, starting with the signer
 	SealedAt time.Time      `json:"sealedAt"`         // time claimed in the record

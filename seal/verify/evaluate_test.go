@@ -169,7 +169,7 @@ func TestExaminationTime(t *testing.T) {
 	}
 }
 
-// TestPlan checks that each certificate occurs only once, and that there is one request about each certificate whose
+// TestPlan checks that each certificate occurs only once, and that there is one request for each certificate whose
 // authority publishes revocations and whose issuer is present.
 func TestPlan(t *testing.T) {
 	t.Parallel()

@@ -252,8 +252,8 @@ func TestConsoleKeepsTheSearch(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleTimeline checks that thirty page views are combined in one line, that simultaneous events keep the order
-// of the audit trail, and that a rejected email suggests a next step.
+// TestConsoleTimeline checks that page views are combined in one line, and that simultaneous events keep the order of
+// the audit trail.
 func TestConsoleTimeline(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -319,7 +319,7 @@ func TestConsoleOnABadDay(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleUsageAtTheLimit checks that a number that has reached its limit is displayed only once, as a warning.
+// TestConsoleUsageAtTheLimit checks that usage that has reached its limit is displayed only once, as a warning.
 func TestConsoleUsageAtTheLimit(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -404,8 +404,8 @@ func TestConsoleSettingsOfOneTenant(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleNavigationFits checks, in every language and with several workspaces, that the header of an administrator is
-// one line on a desktop, and that every section can be reached on all screens.
+// TestConsoleNavigationFits checks, in every language and with several workspaces, that an administrator's header fits
+// on one line of a desktop, and that every section can be reached on any screen.
 func TestConsoleNavigationFits(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

@@ -273,8 +273,8 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConflictSurvivesAReload checks that a page that is reloaded during a conflict always shows the conflict again,
-// and that it saves, adds and sends nothing until the user has resolved it.
+// TestConflictSurvivesAReload checks that a page that is reloaded during a conflict shows the conflict again, and
+// neither saves nor sends anything until the user has resolved it.
 func TestConflictSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	of := svc.templateOf(t, "Asked again")

@@ -167,8 +167,8 @@ func TestConsoleHomeByKeyboard(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestEnvelopePageByKeyboard checks that every action on an envelope's page can be reached with the keyboard, that
-// dialogs return the focus, and that the focus is not lost when an action removes its own button.
+// TestEnvelopePageByKeyboard checks that every action on an envelope's page can be reached with the keyboard, and that
+// the focus is never lost.
 func TestEnvelopePageByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Paged by keyboard", []object{

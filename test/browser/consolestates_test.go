@@ -25,8 +25,8 @@ func jsonOf(t *testing.T, v any) string {
 	return string(b)
 }
 
-// consoleStates contains the envelopes of a workspace in every state, as the console reads them. States that would
-// require several days or a failing server are derived from other states.
+// consoleStates contains the envelopes of a workspace in every state, in the form that the console receives. States
+// that would require several days or a failing server are derived from other states.
 type consoleStates struct {
 	names []string
 	list  []object          // rows of the home page
@@ -185,8 +185,8 @@ func (b *stateTab) fits(name string) {
 	b.size(b.look.width, b.look.height)
 }
 
-// TestConsoleStates checks that axe reports no problems in any state of the home page, an envelope's page, the problems
-// page and the notifications, and that each state fits on a phone and on a desktop.
+// TestConsoleStates checks every state of the home page, an envelope's page, the problems page and the notifications.
+// Each state must fit on a phone and on a desktop, and axe must report no problems.
 func TestConsoleStates(t *testing.T) {
 	t.Parallel()
 	states := newConsoleStates(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// forgetTab removes the data of the tab, as closing it does. Data stored on the device remains.
+// forgetTab removes the data that closing the tab would remove. Data stored on the device remains.
 func (b *tab) forgetTab() {
 	b.t.Helper()
 	eval[bool](b, `(sessionStorage.clear(), true)`)

@@ -99,8 +99,8 @@ func TestSessionEndsInAForm(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestSessionEndsForAnother checks that a user signing in on a page where another user's session has ended sees none of
-// the other user's work.
+// TestSessionEndsForAnother checks that a user who signs in on a page where another user's session has ended does not
+// see that user's work.
 func TestSessionEndsForAnother(t *testing.T) {
 	t.Parallel()
 	other := open(t, desktop)

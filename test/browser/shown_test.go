@@ -16,7 +16,7 @@ func signingPath(link string) string {
 	return "/v1/signing/" + link[strings.LastIndex(link, "/")+1:]
 }
 
-// signByAPI signs for a signer who needs no code, with an image or a text for each field.
+// signByAPI signs for a signer who needs no code, with an image or text for each field.
 func (s *service) signByAPI(t *testing.T, link, text string) {
 	t.Helper()
 	var ctx struct{ Fields []struct{ ID, Type string } }
@@ -178,7 +178,7 @@ func TestTwoAtOnce(t *testing.T) {
 	b.button("Start")
 	b.write(entry, "From Monday")
 	b.read()
-	// Block the requests for the others' values, as if the other signature arrived between two polls.
+	// Block the requests for other signers' values, as if the other signature arrived between two polls.
 	eval[bool](b, `(() => { const before = fetch; window.fetch = (input, ...more) => String(input).endsWith("/shown") ? new Promise(() => {}) : before(input, ...more); return true; })()`)
 	svc.signByAPI(t, e.Signers[1].SigningURL, "Not before June")
 	b.button("Review and sign")

@@ -91,9 +91,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// withoutExample lists the operations that need something that this test does not provide: an authenticator, a
-// provider, a row that fails during sending, a file that is too large for an email, a lost workflow, or an email to a
-// console user.
+// withoutExample lists the operations for which this test lacks a prerequisite: an authenticator, a provider, a row
+// that fails during sending, a file that is too large for an email, a lost workflow, or an email to a console user.
 var withoutExample = map[string]bool{
 	"retryBulkSend": true, "getDownload": true, "unsubscribe": true, "restartEnvelopeWorkflow": true,
 	"beginPasskeyAuthentication": true, "beginPasskeyRegistration": true, "createPasskey": true, "deletePasskey": true, "beginPasskeyReauthentication": true,

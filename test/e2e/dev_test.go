@@ -83,8 +83,8 @@ func TestDevSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestTwoSideBySide checks that every port other than the API's is chosen automatically unless it is configured, and
-// that a data directory can be used by only one service at a time.
+// TestTwoSideBySide runs two services at the same time. Their ports, except the API's, must be chosen automatically
+// unless they are configured. Only one service may use a data directory at a time.
 func TestTwoSideBySide(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSeveralDocuments checks that each document of an envelope is sealed separately, that the envelope's hash covers
-// all documents, and that copies that are too large for an email are sent as links.
+// TestSeveralDocuments checks that each document of an envelope is sealed separately, and that the envelope's hash
+// covers all documents. Copies that are too large for an email must be sent as links.
 func TestSeveralDocuments(t *testing.T) {
 	t.Parallel()
 	s, _ := dev(t, t.TempDir(), "COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=1000")

@@ -20,9 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHardwareKey checks that a service that is built with hardware support seals with a key that never leaves
-// SoftHSM, and that doctor checks that key. The test is not parallel, because SoftHSM reads its configuration from
-// the environment.
+// TestHardwareKey checks that a service built with hardware support seals with a key that never leaves SoftHSM, and
+// that doctor checks this key. The test is not parallel, because SoftHSM reads its configuration from the environment.
 func TestHardwareKey(t *testing.T) {
 	dir := t.TempDir()
 	tokens, conf, pin := filepath.Join(dir, "tokens"), filepath.Join(dir, "softhsm2.conf"), filepath.Join(dir, "pin")

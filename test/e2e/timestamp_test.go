@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestTimestamps checks that a document that was sealed while the time-stamp authority was unavailable receives its
-// time-stamp when the authority is available again, and another one when a renewal is due.
+// TestTimestamps checks a document that was sealed while the time-stamp authority was unavailable. It must receive a
+// time-stamp once the authority is available again, and another one when a renewal is due.
 func TestTimestamps(t *testing.T) {
 	t.Parallel()
 	tsa := kit.NewTSA(t)

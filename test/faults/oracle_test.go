@@ -126,8 +126,8 @@ func (w *scenario) sealedFiles(e *envelope) []string {
 	return files
 }
 
-// checkSealed checks that there is exactly one sealed file for each document, that it contains every signature, and
-// that the database, the audit chain and the API contain its hash.
+// checkSealed checks that each document has exactly one sealed file, that this file contains every signature, and that
+// the database, the audit chain and the API contain its hash.
 func (w *scenario) checkSealed(e *envelope, env *models.Envelope, events []models.Event) {
 	w.t.Helper()
 	t := w.t

@@ -195,8 +195,8 @@ func hinted(hints string) linearized {
 	}, entries: "/O 4/E 1/N 3/T 1", root: 22}
 }
 
-// TestHonestHints checks that a linearized file is admitted if its hint tables refer to its own pages, regardless of
-// the page at which it opens and the number of parts of its hint tables.
+// TestHonestHints checks that a linearized file is admitted if its hint tables refer to its own pages. The page at
+// which the file opens, and the number of parts of its hint tables, must have no effect.
 func TestHonestHints(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(l *linearized){

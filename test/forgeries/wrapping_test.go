@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Amounts and texts of the same length.
+// The honest and the forged amount, which have the same length, and a forged sentence.
 const (
 	honestAmount = "100 euros"
 	forgedAmount = "999 euros"
@@ -39,8 +39,8 @@ func wrappingForgeries() []forgery {
 	}
 }
 
-// wrapped removes the padding of the signature, and inserts a byte range and a forged update there, so that the sealed
-// section is located at the position that the forger needs.
+// wrapped removes the padding of the signature, and inserts a byte range and a forged update in its place. The sealed
+// section is then at the position that the forger needs.
 func wrapped(g *genuine, entry string) []byte {
 	b := g.sealed
 	h := holes(b, len(g.original))[0]

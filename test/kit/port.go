@@ -12,7 +12,7 @@ import (
 )
 
 // FreePort returns a free TCP port on the loopback address. The port is below the range from which the system assigns
-// ports, so that no connection and no listener on port 0 can use it before the intended process does.
+// ports, so no connection and no listener on port 0 can take it before the intended process does.
 func FreePort(ctx context.Context) (int, error) {
 	for range 50 {
 		port := 10_000 + rand.IntN(20_000) //nolint:gosec // not a secret

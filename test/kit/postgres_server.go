@@ -22,7 +22,7 @@ import (
 
 // PostgresOptions configures a private PostgreSQL server.
 type PostgresOptions struct {
-	// Durable enables fsync and stores the data on disk, as measurements require. Otherwise no operation waits for
+	// Durable enables fsync and stores the data on disk, which measurements require. Otherwise no operation waits for
 	// the disk, and commits survive a crash of the server, but not of the machine.
 	Durable bool
 	// Statements enables statistics for each statement in the view pg_stat_statements.

@@ -111,8 +111,8 @@ func hiddenValues(t testing.TB, s *seal.Sealer, original []byte) (hidden []strin
 	return hidden, ""
 }
 
-// TestValuesAreVisible checks that, for any content and annotations of an original, either the upload is rejected, or
-// each value is visible at its position in four PDF programs and found as text.
+// TestValuesAreVisible checks originals with any content and annotations. Either the upload must be rejected, or each
+// value must be visible at its position in four PDF programs and found as text.
 func TestValuesAreVisible(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)

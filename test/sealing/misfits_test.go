@@ -59,8 +59,8 @@ func TestSealsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestNamesOfOurRecord checks that, in each encoding and under each key, an attachment is rejected if a person or a
-// file system could confuse its name with the name of the seal record. Other similar names are accepted.
+// TestNamesOfOurRecord checks, in each encoding and under each key, that an attachment is rejected if a person or a
+// file system could confuse its name with the name of the seal record. Other similar names must be accepted.
 func TestNamesOfOurRecord(t *testing.T) {
 	t.Parallel()
 	admit := func(key, spec string) error {

@@ -55,8 +55,9 @@ func TestSealPreparedCorpus(t *testing.T) {
 	}
 }
 
-// sharedForm returns a file with a form XObject that contains the continuation of a text tag on one page but not on
-// another, an annotation that contains a tag, and a structure element whose alternative text contains a tag.
+// sharedForm returns a file with tags in three unusual places. A form XObject contains the continuation of a text tag
+// on one page but not on another. An annotation contains a tag, and so does the alternative text of a structure
+// element.
 func sharedForm() []byte {
 	stream := func(entries, s string) string {
 		return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", entries, len(s), s)

@@ -25,8 +25,8 @@ type lockFile struct {
 	} `json:"packages"`
 }
 
-// npmPackages returns the packages that the pages bundle, which are the direct and transitive dependencies, and the
-// development dependencies whose files the sources of the pages import.
+// npmPackages returns the packages that the pages bundle: the direct and transitive dependencies, and the development
+// dependencies whose files the sources of the pages import.
 func npmPackages(web string) ([]component, error) {
 	b, err := os.ReadFile(filepath.Join(web, "package-lock.json")) //nolint:gosec // of the repository
 	if err != nil {

@@ -112,8 +112,8 @@ func (b *bench) completeMany(ctx context.Context, n int) ([]store.EnvelopeRef, e
 	return refs, nil
 }
 
-// completed returns an envelope that two signers have signed, each with an image and a text. Its audit trail contains
-// all events.
+// completed returns an envelope that two signers have signed, each with an image and text. Its audit trail contains all
+// events.
 func (b *bench) completed(at time.Time) (*models.Envelope, error) {
 	var failed error
 	must := func(err error) { failed = errors.Join(failed, err) }

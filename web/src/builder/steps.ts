@@ -14,7 +14,7 @@ export function stepsOf(recipients: readonly Recipient[]): Recipient[][] {
   });
 }
 
-/** Returns the edits that result in the given steps, which set the number of each recipient whose step differs. */
+/** Returns the edits that produce the given steps. They set the number of each recipient whose step differs. */
 function numbered(steps: readonly (readonly Recipient[])[]): Map<string, RecipientEdit> {
   const out = new Map<string, RecipientEdit>();
   steps.filter((s) => s.length > 0).forEach((step, i) => {

@@ -314,7 +314,7 @@ export class TemplateEditor implements Editor {
       this.publish();
       throw e;
     }
-    // The document is added to the current content, because fields and texts may have changed during the upload.
+    // The document is added to the current content, because fields and text may have changed during the upload.
     this.history.record(this.content);
     this.content = unchanged && same(this.content, before) ? this.saved : { ...this.content, documents: numbered([...this.content.documents, made]) };
     this.publish();

@@ -63,7 +63,7 @@ export interface Webhook {
   id: string; url: string; events: string[]; active: boolean; createdAt: string; signedWith: string; failingSince: string | null; lastError: string;
   disabledAt: string | null; disabledReason: string; previousSecretUntil: string | null;
 }
-/** A page of a list. nextCursor is null on the last page. */
+/** A page of a list. The member nextCursor is null on the last page. */
 export interface Paged<T> { data: T[]; nextCursor: string | null }
 
 /** Calls the console API for the signed-in user. The token is stored until the tab is closed. */

@@ -7,7 +7,7 @@ import { sortable } from "./timeline";
 
 /** The permitted actions for a recipient. An absent action is not permitted. */
 export interface PersonActions { remind?: Act; link?: Act; resend?: Act; correct?: () => void; replace?: () => void; copies?: Act }
-/** Performs an action. The result may be a text to display. */
+/** Performs an action. The result may be a message to display. */
 type Act = (key: string) => Promise<unknown>;
 
 /** Returns the last email to an awaited recipient if a server has permanently rejected it, or undefined otherwise. */

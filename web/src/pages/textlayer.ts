@@ -84,7 +84,7 @@ pen.font = "100px sans-serif";
 pen.fontKerning = "none";
 const widths = new Map<string, number>();
 
-/** Returns the width of a text at font size 1. */
+/** Returns the width of a string at font size 1. */
 function naturalWidth(text: string): number {
   let w = widths.get(text);
   if (w === undefined) {

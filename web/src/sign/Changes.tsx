@@ -4,7 +4,7 @@ import type { Doc } from "./model";
 
 type Kinds = Record<string, string>;
 
-// The certificate uses the same texts for the changes.
+// The certificate uses the same messages for the changes.
 const files = import.meta.glob("../../../locales/*/certificate.json", { import: "preparedKinds" }) as Record<string, () => Promise<Kinds>>;
 
 /**

@@ -17,7 +17,7 @@ const systemTypeface: Typeface = {
   family: '"Klee One", "Hiragino Mincho ProN", "Yu Mincho", "Noto Serif CJK JP", "Noto Naskh Arabic", "Geeza Pro", "Noto Serif Devanagari", "Kohinoor Devanagari", serif',
 };
 
-/** Returns the typefaces that contain all letters of a text. */
+/** Returns the typefaces that contain all letters of a string. */
 export function typefacesFor(text: string): readonly Typeface[] {
   const found = typefaces.filter((f) => f.covers.test(text.normalize("NFC")));
   return found.length ? found : [systemTypeface];

@@ -31,7 +31,7 @@ const shortestHint = 8;
 
 /**
  * Returns the address that was probably intended if the domain of an email address is one typo away from a common
- * domain, or from a domain in known, such as the domains of earlier recipients. Returns null otherwise. The result is
+ * domain, or from one of the given domains, such as those of earlier recipients. Returns null otherwise. The result is
  * only a hint, because the address may be correct.
  */
 export function addressHint(address: string, known: readonly string[] = []): string | null {
