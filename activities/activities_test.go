@@ -99,7 +99,7 @@ func (s *fakeSealer) Renew(context.Context, io.ReaderAt, int64, *os.File) (seal.
 	if s.renewing != nil {
 		s.renewing()
 	}
-	return seal.Result{}, errors.New("not renewed here")
+	return seal.Result{}, errors.New("renewal is not simulated")
 }
 
 func (s *fakeSealer) Seal(_ context.Context, out *os.File, job seal.Job) (seal.Result, error) {

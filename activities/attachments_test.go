@@ -27,7 +27,7 @@ type watchedBlobs struct {
 
 func (b *watchedBlobs) Open(ctx context.Context, key string) (*blob.File, error) {
 	if key == b.fail {
-		return nil, errors.New("the store does not answer")
+		return nil, errors.New("the store does not respond")
 	}
 	f, err := b.Store.Open(ctx, key)
 	if err == nil && strings.Contains(key, "/attachments/") {
@@ -92,7 +92,7 @@ func TestSeal_ClosesAttachments(t *testing.T) {
 			}
 		}
 		_, err := env.seal(env.t.Context(), in)
-		require.ErrorContains(env.t, err, "the store does not answer")
+		require.ErrorContains(env.t, err, "the store does not respond")
 		require.Len(env.t, watched.opened, 1)
 		allClosed()
 

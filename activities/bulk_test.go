@@ -83,7 +83,7 @@ func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 			go func() {
 				err := env.AwaitPace(ctx, time.Hour)
 				if err == nil && !begun.Load() {
-					err = fmt.Errorf("%d are in flight, and there was room for one more", room)
+					err = fmt.Errorf("%d envelopes are in flight, although the limit allowed another", room)
 				}
 				done <- err
 			}()
@@ -91,7 +91,7 @@ func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 				require.NoError(t, ctx.Err(), "nobody looks for room")
 				select {
 				case err := <-done:
-					t.Fatalf("it did not wait: %v", err)
+					t.Fatalf("sending did not wait: %v", err)
 				case <-time.After(time.Millisecond):
 				}
 			}

@@ -323,7 +323,7 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 			invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
 			var waits *sdktemporal.ApplicationError
 			require.ErrorAs(env.t, env.Invite(env.t.Context(), invite), &waits)
-			require.ErrorContains(env.t, waits, "the renewal sends the invitation")
+			require.ErrorContains(env.t, waits, "the link renewal will send the invitation")
 			require.Equal(env.t, sdktemporal.ApplicationErrorCategoryBenign, waits.Category(), "the SDK logs others as errors")
 			require.False(env.t, waits.NonRetryable())
 			require.Empty(env.t, env.mailedTo())

@@ -78,7 +78,7 @@ func TestInvite_AfterRejectedReinvitation(t *testing.T) {
 			return err
 		})
 		group := temporal.InviteInput{EnvelopeInput: in, SignerID: signer}
-		require.ErrorContains(env.t, env.Invite(ctx, group), "the renewal sends the invitation")
+		require.ErrorContains(env.t, env.Invite(ctx, group), "the link renewal will send the invitation")
 		env.mails.reject = "bea@example.com"
 		renewal := group
 		renewal.LinkID = env.load(in).Signers[0].LinkID

@@ -96,7 +96,7 @@ func (a *Activities) awaitRenewal(ctx context.Context, e *models.Envelope, s *mo
 	if slices.ContainsFunc(mails, func(m models.Mail) bool { return m.ID == id && (m.SentAt != nil || m.FailedAt != nil) }) {
 		return nil
 	}
-	return sdktemporal.NewApplicationErrorWithOptions(fmt.Sprintf("signer %s: the renewal sends the invitation", s.ID), errTypeRenewalSends,
+	return sdktemporal.NewApplicationErrorWithOptions(fmt.Sprintf("signer %s: the link renewal will send the invitation", s.ID), errTypeRenewalSends,
 		sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign})
 }
 

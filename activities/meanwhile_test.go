@@ -190,8 +190,8 @@ func TestAnchorAudit_ReportsTheAnchor(t *testing.T) {
 		var result activities.AnchorResult
 		require.NoError(env.t, made.Get(&result))
 		assert.Equal(env.t, activities.AnchorResult{Number: 7, Entries: 3}, result)
-		env.Anchors = anchorer{errors.New("the authority does not answer")}
+		env.Anchors = anchorer{errors.New("the time-stamp authority does not respond")}
 		_, err = env.env.ExecuteActivity(env.AnchorAudit)
-		require.ErrorContains(env.t, err, "the authority does not answer")
+		require.ErrorContains(env.t, err, "the time-stamp authority does not respond")
 	})
 }

@@ -79,7 +79,7 @@ func TestInvite_RejectedTextMessage(t *testing.T) {
 		require.ErrorContains(env.t, invite(0), "wrong token", "it may be mended")
 		env.SMS = failingSMS{&notify.PermanentError{Err: errors.New("no such number")}}
 		require.NoError(env.t, invite(0))
-		env.SMS = failingSMS{errors.New("not asked again")}
+		env.SMS = failingSMS{errors.New("the provider must not be called again")}
 		require.NoError(env.t, invite(0), "it was given up")
 		assert.Len(env.t, env.mails.mails, 2, "each was mailed once")
 	})

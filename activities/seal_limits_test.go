@@ -221,7 +221,7 @@ func (c *crowd) sign(i int) {
 			return
 		}
 	}
-	c.t.Fatalf("signer %d cannot sign at all: %v", i, c.rejected)
+	c.t.Fatalf("signer %d cannot sign with any values: %v", i, c.rejected)
 }
 
 // submission returns a signer's values. The texts and pictures have the maximum size divided by part, or the minimum

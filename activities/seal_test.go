@@ -138,11 +138,11 @@ func TestTimestamp_HangingAuthorityDelaysNoSeal(t *testing.T) {
 		assert.Equal(env.t, models.StatusCompleted, status)
 		err = env.Timestamp(limited, two)
 		busy, is := errors.AsType[*sdktemporal.ApplicationError](err)
-		require.True(env.t, is, "it does not wait: %v", err)
+		require.True(env.t, is, "the request does not wait for the limit: %v", err)
 		assert.Equal(env.t, "StampsBusy", busy.Type())
 		assert.False(env.t, busy.NonRetryable())
 		close(answer)
-		require.ErrorContains(env.t, <-done, "not renewed here")
+		require.ErrorContains(env.t, <-done, "renewal is not simulated")
 		assert.True(env.t, isFree(env.StampLimit))
 	})
 }

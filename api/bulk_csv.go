@@ -206,7 +206,7 @@ func (t *bulkTable) read() ([]string, error) {
 func tableProblem(err error) string {
 	at, ok := errors.AsType[*csv.ParseError](err)
 	if !ok {
-		return "it cannot be read"
+		return "the table cannot be parsed"
 	}
 	what := "a value without quotes contains a quote"
 	if errors.Is(at.Err, csv.ErrQuote) {

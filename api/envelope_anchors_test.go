@@ -43,7 +43,7 @@ func TestAnchorProblems(t *testing.T) {
 		require.ErrorAs(t, anchorProblem(fmt.Errorf("page 1: content: %w", damage), fields, models.IndexedPath), &rejected)
 		require.Equal(t, rejection.PDFNeedsRepair, rejected.Code)
 	}
-	other := errors.New("the disk is gone")
+	other := errors.New("the disk is unavailable")
 	require.Equal(t, other, anchorProblem(other, fields, models.IndexedPath))
 }
 

@@ -17,7 +17,7 @@ func TestPageFails_OfEachCause_HasItsAnswer(t *testing.T) {
 	r := pageRequest{document: &models.Document{}, page: 7}
 	require.Equal(t, rejection.PDFTooComplex, codeOf(t, pageFails(r, rejection.New(rejection.PDFTooComplex, "Too complex."))))
 	require.ErrorIs(t, pageFails(r, fmt.Errorf("page 7: %w", appearance.ErrNoPage)), models.ErrNotFound)
-	gone := errors.New("the process is gone")
+	gone := errors.New("the process has exited")
 	other := pageFails(r, gone)
 	require.ErrorIs(t, other, gone)
 	require.ErrorContains(t, other, "render page 7")

@@ -76,7 +76,7 @@ type allowance struct {
 }
 
 // errAllowance reports a read beyond the allowance.
-var errAllowance = errors.New("more than is allowed")
+var errAllowance = errors.New("request body limit exceeded")
 
 // Read implements io.Reader.
 func (a *allowance) Read(b []byte) (int, error) {

@@ -79,7 +79,7 @@ func compare(t *testing.T, tag, at string, want, got map[string]any) {
 				compare(t, tag, name, w, g)
 			}
 		default:
-			t.Fatalf("%s is of a kind that this test does not know", name)
+			t.Fatalf("%s has a type that this test does not support", name)
 		}
 	}
 }

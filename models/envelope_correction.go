@@ -163,7 +163,7 @@ func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	if err != nil {
 		return nil, err
 	}
-	if s.Resends, err = appendWithinLimit(s.Resends, act.At, resendWindow, ResendLimit, "resend_rate_limited", "This signer was invited again too often. Please wait."); err != nil {
+	if s.Resends, err = appendWithinLimit(s.Resends, act.At, resendWindow, ResendLimit, "resend_rate_limited", "Too many new links were sent to this signer. Please wait."); err != nil {
 		return nil, err
 	}
 	e.issueLink(act, s)
@@ -354,7 +354,7 @@ func (e *Envelope) RequestCopies(act ActionContext, email string) (*Signer, erro
 		return nil, ErrPurged
 	}
 	var err error
-	if s.Copies, err = appendWithinLimit(s.Copies, act.At, resendWindow, CopyLimit, "copies_rate_limited", "The files were sent to this address too often. Please wait."); err != nil {
+	if s.Copies, err = appendWithinLimit(s.Copies, act.At, resendWindow, CopyLimit, "copies_rate_limited", "The files were sent to this address too many times. Please wait."); err != nil {
 		return nil, err
 	}
 	e.record(act, EventCopyRequested, s.ID, Detail{"signerId": s.ID.String()})

@@ -131,7 +131,7 @@ func (e *Envelope) CheckAddDocument(maxDocuments int) error {
 	}
 	n := len(e.Originals())
 	if n >= MaxDocuments {
-		return Reject(KindInvalid, "too_many_documents", "An envelope can hold at most %d documents.", MaxDocuments)
+		return Reject(KindInvalid, "too_many_documents", "An envelope can have at most %d documents.", MaxDocuments)
 	}
 	if n >= maxDocuments {
 		return Reject(KindPayment, "plan_documents", "The plan allows %d document(s) per envelope; for more, upgrade to the Pro plan.", maxDocuments)

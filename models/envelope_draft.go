@@ -84,7 +84,7 @@ func (e *Envelope) EditSigner(act ActionContext, id uuid.UUID, in SignerInput) (
 	}
 	e.checkOwnWitness(p, in)
 	if rules, ok := in.Kind.rules(); ok && !rules.takesFields && slices.ContainsFunc(e.Fields, func(f *Field) bool { return f.SignerID == id }) {
-		p.Add("kind", "cannot have fields, but this recipient has some: remove them first")
+		p.Add("kind", "cannot have fields: remove this recipient's fields first")
 	}
 	if err := p.Err(); err != nil {
 		return nil, err

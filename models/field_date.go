@@ -42,7 +42,7 @@ func dateLayout(pattern string, clock bool) (string, error) {
 			map[bool]string{true: ", HH, mm"}[clock], fmt.Sprintf(format, args...))
 	}
 	if len([]rune(pattern)) > maxDateFormat {
-		return bad("it has more than %d characters", maxDateFormat)
+		return bad("the pattern has more than %d characters", maxDateFormat)
 	}
 	var layout strings.Builder
 	seen := make(map[byte]bool) // first letters of the tokens
@@ -68,7 +68,7 @@ next:
 		rest = strings.TrimPrefix(rest, string(r))
 	}
 	if !seen['y'] || !seen['M'] || !seen['d'] || seen['H'] != seen['m'] {
-		return bad("it must contain a year, a month and a day, and hours only together with minutes")
+		return bad("a year, a month and a day are required, and hours require minutes")
 	}
 	return layout.String(), nil
 }

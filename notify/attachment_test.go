@@ -18,7 +18,7 @@ func TestBrokenAttachment(t *testing.T) {
 	t.Parallel()
 	server := serve(t, serverKind{})
 	s := sender(t, server, "?tls=none")
-	lost := errors.New("object is gone")
+	lost := errors.New("object not found")
 	m := hello()
 	m.Attachments = []notify.Attachment{file("a.pdf", func() (io.ReadCloser, error) { return nil, lost })}
 	require.ErrorIs(t, s.Send(t.Context(), m), lost)

@@ -13,7 +13,7 @@ import (
 func FuzzReader(f *testing.F) {
 	seeds, err := filepath.Glob("../seal/testdata/*.pdf")
 	if err != nil || len(seeds) == 0 {
-		f.Fatal("no seeds in ../seal/testdata")
+		f.Fatal("../seal/testdata contains no seeds")
 	}
 	for _, name := range seeds {
 		b, err := os.ReadFile(name)
@@ -66,11 +66,11 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if end > len(b) || len(v) > end {
-			t.Fatalf("object of %d bytes ends at %d of %d", len(v), end, len(b))
+			t.Fatalf("object of %d bytes ends at byte %d of %d", len(v), end, len(b))
 		}
 		again, _, err := pdf.Parse(v)
 		if err != nil || !bytes.Equal(again, v) {
-			t.Fatalf("%q is read as %q the second time: %v", v, again, err)
+			t.Fatalf("%q is parsed as %q after being written: %v", v, again, err)
 		}
 		_ = v.Names(func(string) {})
 		_, _ = v.Int()

@@ -67,7 +67,7 @@ func (f *File) tableProblem(s *section) (string, error) {
 	}
 	i := skipTableSpace(b, 0)
 	if !bytes.HasPrefix(b[i:], []byte("xref")) {
-		return wrong("something other than xref", s.at)
+		return wrong("an unexpected token instead of xref", s.at)
 	}
 	pos := s.at + int64(i) + 4
 	for isFirst := true; ; isFirst = false {
@@ -151,7 +151,7 @@ func (f *File) xrefStreamProblem(s *section) (string, error) {
 		return "", err
 	}
 	if i := skipTableSpace(b, 0); i == len(b) || b[i] < '0' || b[i] > '9' {
-		return wrong("something other than an object number")
+		return wrong("an unexpected token instead of an object number")
 	}
 	if _, ok := s.trailer.Get("Length").Int(); !ok {
 		return wrong("no direct Length")
@@ -232,7 +232,7 @@ func (f *File) firstNumber() (int, error) {
 func hybridProblem(s *section) string {
 	at := s.hybrid.at
 	if _, ok := s.trailer.Get("XRefStm").Int(); !ok || !s.hybrid.isStream {
-		return fmt.Sprintf("has something other than a cross-reference stream where XRefStm points, at byte %d", at)
+		return fmt.Sprintf("has no cross-reference stream where XRefStm points, at byte %d", at)
 	}
 	if v := s.hybrid.trailer.Get("Prev"); !v.IsNull() {
 		named, ok1 := v.Int()

@@ -14,7 +14,7 @@ import (
 
 // errFormUses reports that an appearance that contains part of a tag is also used by another annotation, with
 // different content.
-var errFormUses = errors.New("several annotations share an appearance that contains part of it")
+var errFormUses = errors.New("several annotations share an appearance that contains part of the tag")
 
 // useKey identifies the content of a page, or one use of a form XObject on a page.
 type useKey struct{ page, use int }

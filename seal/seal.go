@@ -183,7 +183,7 @@ func openOriginal(job *Job) (*pdf.File, error) {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
 	if signed { // drawing on it would invalidate its signatures
-		return nil, rejection.New(rejection.DocumentSigned, "The PDF already carries a digital signature.")
+		return nil, rejection.New(rejection.DocumentSigned, "The PDF already contains a digital signature.")
 	}
 	return f, nil
 }

@@ -43,7 +43,7 @@ type brokenFiles struct {
 	meanwhile        func() // called before a file is stored; may be nil
 }
 
-var errDiskBroken = errors.New("disk broken on purpose")
+var errDiskBroken = errors.New("simulated disk failure")
 
 func (b *brokenFiles) Keep(ctx context.Context, f *os.File, key string) error {
 	if b.keep.Load() {

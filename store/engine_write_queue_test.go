@@ -34,11 +34,11 @@ func lookBehind(ctx context.Context, s *store.Store, done []chan error, i int) e
 			return fmt.Errorf("write %d: %w", i, err)
 		}
 	case <-ctx.Done():
-		return fmt.Errorf("write %d has had the lock, and is not done", i)
+		return fmt.Errorf("write %d released the lock, but has not finished", i)
 	}
 	for later, ch := range done[i+1:] {
 		if len(ch) > 0 {
-			return fmt.Errorf("write %d is done before it has the lock, behind %d", i+1+later, i)
+			return fmt.Errorf("write %d finished before it acquired the lock, after write %d", i+1+later, i)
 		}
 	}
 	return nil

@@ -153,7 +153,7 @@ func TestArchiving_DuringChanges(t *testing.T) {
 					return err
 				}
 				if len(now) != len(values) {
-					return fmt.Errorf("%d values instead of %d", len(now), len(values))
+					return fmt.Errorf("restored %d values instead of %d", len(now), len(values))
 				}
 			}
 			return nil

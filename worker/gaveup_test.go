@@ -43,7 +43,7 @@ func TestWorker_ReportsThatItGaveUp(t *testing.T) {
 		case err := <-said:
 			require.ErrorContains(t, err, "default")
 		case <-time.After(time.Hour):
-			t.Fatal("nobody was told")
+			t.Fatal("the application's contact was not notified")
 		}
 	})
 }

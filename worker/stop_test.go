@@ -55,7 +55,7 @@ func TestStop_HandsBackRunningActivities(t *testing.T) {
 	select {
 	case <-slow.ended:
 	default:
-		t.Fatal("it was left running")
+		t.Fatal("the activity was left running")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -74,7 +74,7 @@ func receive(t *testing.T, from <-chan struct{}, patience time.Duration) {
 	select {
 	case <-from:
 	case <-time.After(patience):
-		t.Fatal("it has not begun")
+		t.Fatal("the activity has not started")
 	}
 }
 

@@ -26,7 +26,7 @@ func TestCleanup_RunsUntilNothingRemains(t *testing.T) {
 		calls, done := 0, 0
 		env.OnActivity(a.Cleanup, mock.Anything).Return(func(context.Context) (activities.CleanupRound, error) {
 			if calls++; calls == 1 {
-				return activities.CleanupRound{}, errors.New("the database is away")
+				return activities.CleanupRound{}, errors.New("the database is down")
 			}
 			done++
 			return activities.CleanupRound{Removed: []activities.RemovedRows{{Kind: "deliveries", Rows: 5}, {Kind: "mails", Rows: 1}}, More: done < c.rounds}, nil

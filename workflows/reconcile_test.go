@@ -29,7 +29,7 @@ func TestReconcile_ContinuesWhereTheLastRunEnded(t *testing.T) {
 		if from == last {
 			env.SetLastCompletionResult(last)
 		}
-		env.OnActivity(a.Reconcile, mock.Anything, from).Return(activities.ReconcileRound{}, errors.New("the database is away")).Times(3)
+		env.OnActivity(a.Reconcile, mock.Anything, from).Return(activities.ReconcileRound{}, errors.New("the database is down")).Times(3)
 		env.OnActivity(a.Reconcile, mock.Anything, from).Return(activities.ReconcileRound{Next: next}, nil).Once()
 		env.ExecuteWorkflow(workflows.Reconcile)
 		require.NoError(t, env.GetWorkflowError())

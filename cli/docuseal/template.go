@@ -116,13 +116,13 @@ func Read(r io.Reader) (*Template, error) {
 	}
 	var t Template
 	if err := json.Unmarshal(b, &t); err != nil {
-		return nil, fmt.Errorf("this is not a DocuSeal template as returned by GET /templates/{id}: %w", err)
+		return nil, fmt.Errorf("the file is not a DocuSeal template as returned by GET /templates/{id}: %w", err)
 	}
 	switch {
 	case len(t.Submitters) == 0:
-		return nil, errors.New("this is not a DocuSeal template: it has no submitters")
+		return nil, errors.New("the file is not a DocuSeal template: there are no submitters")
 	case len(t.Schema) == 0:
-		return nil, errors.New("this is not a DocuSeal template: its schema lists no documents")
+		return nil, errors.New("the file is not a DocuSeal template: the schema lists no documents")
 	case len(t.Fields) > maxFields:
 		return nil, fmt.Errorf("the template has more than %d fields", maxFields)
 	}

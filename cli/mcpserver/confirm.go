@@ -46,9 +46,9 @@ const (
 )
 
 var (
-	errNoElicitation  = errors.New("not done: this action requires a person's confirmation, which this client does not support (no form elicitation). A person can perform it in the console or with the countersign command line")
-	errNotConfirmed   = errors.New("not done: the person did not confirm the action")
-	errNoOpenQuestion = errors.New("not done: the response matches no pending confirmation request with these arguments; call the tool again without a response")
+	errNoElicitation  = errors.New("rejected: this action requires a person's confirmation, which this client does not support (no form elicitation). A person can perform it in the console or with the countersign command line")
+	errNotConfirmed   = errors.New("rejected: the person did not confirm the action")
+	errNoOpenQuestion = errors.New("rejected: the response matches no pending confirmation request with these arguments; call the tool again without a response")
 )
 
 // supportsForms reports whether the client can display forms to a person.
@@ -75,7 +75,7 @@ func (s *server) requestConfirmation(req *mcp.CallToolRequest, q confirmationReq
 		}
 	}
 	if len(s.questions) >= maxQuestions {
-		return nil, errors.New("not done: too many confirmation requests are pending; have the person answer them first")
+		return nil, errors.New("rejected: too many confirmation requests are pending; have the person answer them first")
 	}
 	s.questions[state] = q
 	schema := map[string]any{
@@ -102,7 +102,7 @@ func (s *server) confirmed(req *mcp.CallToolRequest) (confirmationRequest, error
 	case !ok || q.call != callDigest(req):
 		return q, errNoOpenQuestion
 	case s.Now().Sub(q.createdAt) > answerWithin:
-		return q, errors.New("not done: the confirmation request has expired; call the tool again")
+		return q, errors.New("rejected: the confirmation request has expired; call the tool again")
 	}
 	answer, ok := req.Params.InputResponses[answerKey].(*mcp.ElicitResult)
 	if !ok || answer == nil || answer.Action != "accept" {

@@ -20,7 +20,7 @@ import (
 func ifUnchanged(tag string) api.RequestEditorFn {
 	return func(_ context.Context, req *http.Request) error {
 		if tag == "" {
-			return errors.New("not done: the service does not return the envelope's version; update the service")
+			return errors.New("rejected: the service does not return the envelope's version; update the service")
 		}
 		req.Header.Set("If-Match", tag)
 		return nil
@@ -127,7 +127,7 @@ func (s *server) remind(ctx context.Context, envelope uuid.UUID, r reminded) err
 		}
 		i := slices.IndexFunc(e.Signers, func(g api.Signer) bool { return g.ID == r.id })
 		if i < 0 || shown(&e.Signers[i]) != r.line {
-			return errors.New("not done: the signer changed after the confirmation request; read the envelope and call the tool again")
+			return errors.New("rejected: the signer changed after the confirmation request; read the envelope and call the tool again")
 		}
 		_, err = s.Client.API.RemindSignerWithResponse(ctx, envelope, r.id, nil, ifUnchanged(tag))
 		if rejected, ok := errors.AsType[*countersign.Error](err); !ok || rejected.Status != http.StatusPreconditionFailed || n == attempts {

@@ -65,9 +65,9 @@ func (s *server) explainEnvelope(ctx context.Context, _ *mcp.CallToolRequest, in
 	x := &explanation{ID: e.ID, Subject: cleanPtr(e.Subject), Status: string(e.Status), Page: s.page(e.ID)}
 	switch e.Status {
 	case api.EnvelopeStatusDraft:
-		x.waits("it is a draft that has not been sent")
+		x.waits("the envelope is a draft that has not been sent")
 		if len(e.Documents) == 0 {
-			x.problem("it has no document")
+			x.problem("the draft has no document")
 		}
 	case api.EnvelopeStatusSent, api.EnvelopeStatusInProgress:
 		explainSigners(x, e)
@@ -75,7 +75,7 @@ func (s *server) explainEnvelope(ctx context.Context, _ *mcp.CallToolRequest, in
 			return nil, err
 		}
 	case api.EnvelopeStatusCompleted, api.EnvelopeStatusDeclined, api.EnvelopeStatusVoided, api.EnvelopeStatusExpired:
-		x.waits("nothing: it is %s", e.Status)
+		x.waits("nothing: the envelope is %s", e.Status)
 	}
 	if p := e.SealingProblem; p != nil {
 		x.problem("everyone has signed, but sealing has failed since %s: %s (%s); sealing is retried", day(p.Since), clean(p.Message, maxText), p.Code)
@@ -128,7 +128,7 @@ func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 		case m.FailedAt != nil:
 			x.problem("the email %q to %s permanently failed: %s; correct the address", m.Kind, who(g), clean(m.Error, maxText))
 		case m.Attempts > 0 && m.Error != "":
-			x.problem("the email %q to %s could not be sent in %d attempts: %s; it will be retried", m.Kind, who(g), m.Attempts, clean(m.Error, maxText))
+			x.problem("the email %q to %s could not be sent in %d attempts: %s; sending will be retried", m.Kind, who(g), m.Attempts, clean(m.Error, maxText))
 		default:
 			x.waits("the email %q to %s is being sent", m.Kind, who(g))
 		}
@@ -140,14 +140,14 @@ func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 func (s *server) explainWorkflow(ctx context.Context, x *explanation) error {
 	p, err := countersign.Answer(s.Client.API.GetEnvelopeProgressWithResponse(ctx, x.ID))
 	if rejected, ok := errors.AsType[*countersign.Error](err); ok && rejected.Status == 409 {
-		x.problem("its workflow does not respond: %s", clean(rejected.Message, maxText))
+		x.problem("the envelope's workflow does not respond: %s", clean(rejected.Message, maxText))
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	if p.AnsweredBy == api.Database {
-		x.problem("its workflow does not respond; this answer is based on the database")
+		x.problem("the envelope's workflow does not respond; this answer is based on the database")
 	}
 	x.Workflow = &workflowView{Step: clean(p.Step, maxText), Deadline: p.Deadline, NextReminder: p.NextReminder}
 	return nil
@@ -173,9 +173,9 @@ func (s *server) explainDeliveries(ctx context.Context, x *explanation, all []ap
 		if log := detail.AttemptLog; len(log) > 0 && log[len(log)-1].Status != nil {
 			reason = fmt.Sprintf("the last response was %d", *log[len(log)-1].Status)
 		}
-		again := "it permanently failed; resend it in the console"
+		again := "the delivery permanently failed; resend it in the console"
 		if d.Status == api.DeliveryStatusPending {
-			again = "it will be retried"
+			again = "the delivery will be retried"
 		}
 		x.problem("the webhook %s to %s could not be delivered in %d attempts: %s; %s", clean(d.Event, maxText), host(d.WebhookURL), d.Attempts, reason, again)
 	}

@@ -115,7 +115,7 @@ func readable(err error) error {
 	case rejected.Status == 401:
 		text += ": sign in again with \"countersign login\", then start this server again"
 	case rejected.Status == 412:
-		text = "not done: the envelope changed after the confirmation request; read it and call the tool again"
+		text = "rejected: the envelope changed after the confirmation request; read the envelope and call the tool again"
 	}
 	return errors.New(withoutLinks(text))
 }

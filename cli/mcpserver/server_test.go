@@ -121,7 +121,7 @@ func TestExplainNamesWhatIsStuck(t *testing.T) {
 		}}), progress: waiting}, true, `the email \"reminder\" to Ada <ada@example.com> permanently failed: 550 no mailbox`},
 		"a mail that is tried again": {
 			answers{inspect: envelope(map[string]any{"mails": []any{mail("2026-11-02T10:00:00Z", "invitation", map[string]any{"error": "connection refused"})}}), progress: waiting},
-			true, "could not be sent in 3 attempts: connection refused; it will be retried",
+			true, "could not be sent in 3 attempts: connection refused; sending will be retried",
 		},
 		"a refused mail before one that arrived": {answers{inspect: envelope(map[string]any{"mails": []any{
 			mail("2026-11-01T09:00:00Z", "invitation", map[string]any{"failedAt": "2026-11-01T09:00:01Z", "error": "550"}), sent,
@@ -130,10 +130,10 @@ func TestExplainNamesWhatIsStuck(t *testing.T) {
 			answers{inspect: envelope(map[string]any{"sealingProblem": map[string]any{"code": "original_missing", "message": "The file is missing.", "since": "2026-11-02T10:00:00Z"}}), progress: waiting},
 			true, "sealing has failed since 2026-11-02 10:00 UTC: The file is missing. (original_missing)",
 		},
-		"no workflow":    {answers{inspect: envelope(nil), progress: status(409)}, true, "its workflow does not respond"},
-		"no Temporal":    {answers{inspect: envelope(nil), progress: recorded}, true, "its workflow does not respond"},
-		"an empty draft": {answers{inspect: envelope(map[string]any{"status": "draft"})}, true, "it has no document"},
-		"a voided one":   {answers{inspect: envelope(map[string]any{"status": "voided"})}, false, "nothing: it is voided"},
+		"no workflow":    {answers{inspect: envelope(nil), progress: status(409)}, true, "the envelope's workflow does not respond"},
+		"no Temporal":    {answers{inspect: envelope(nil), progress: recorded}, true, "the envelope's workflow does not respond"},
+		"an empty draft": {answers{inspect: envelope(map[string]any{"status": "draft"})}, true, "the draft has no document"},
+		"a voided one":   {answers{inspect: envelope(map[string]any{"status": "voided"})}, false, "nothing: the envelope is voided"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -43,7 +43,7 @@ func verifyAt(now time.Time, body []byte, header http.Header, secrets ...string)
 		return nil, ErrSignature
 	}
 	if age := now.Sub(time.Unix(secs, 0)); age > Tolerance || age < -Tolerance {
-		return nil, fmt.Errorf("%w: its time differs from the current time by %s", ErrSignature, age.Abs().Round(time.Second))
+		return nil, fmt.Errorf("%w: the timestamp differs from the current time by %s", ErrSignature, age.Abs().Round(time.Second))
 	}
 	valid := false
 	for signature := range strings.FieldsSeq(header.Get("Webhook-Signature")) {

@@ -15,7 +15,7 @@ import (
 type appCommand struct {
 	Create appCreate `cmd:"" help:"Create an app and print its client id and secret."`
 	Update appUpdate `cmd:"" help:"Change an app; omitted settings are kept."`
-	Secret appSecret `cmd:"" help:"Create a new secret for an app; the old one stays valid for a while."`
+	Secret appSecret `cmd:"" help:"Create a new secret for an app; earlier secrets stay valid for a limited time."`
 }
 
 type appCreate struct {

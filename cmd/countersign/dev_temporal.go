@@ -114,7 +114,7 @@ func (t *devTemporal) built(ctx context.Context) error {
 	case err := <-ended:
 		t.build = nil
 		if err != nil && !errors.Is(err, syscall.ECHILD) { // the process was already reaped, so its exit code is unknown; an attempt to start the server will reveal whether it was built
-			return fmt.Errorf("it could not be compiled (%w); see bin/temporal.log", err)
+			return fmt.Errorf("compiling failed (%w); see bin/temporal.log", err)
 		}
 		return nil
 	case <-ctx.Done():

@@ -25,7 +25,7 @@ type auditVerify struct {
 	All      bool      `help:"Every envelope and anchor, and files without a record." xor:"which" required:""`
 	Envelope uuid.UUID `help:"One envelope." xor:"which" required:""`
 	Trust    []string  `help:"PEM file with certificates of the authorities trusted for anchors; may be repeated." sep:"none" placeholder:"FILE"`
-	CRL      []string  `help:"File with revocation lists (PEM or DER) of the authorities under --trust, for anchors: tokens bring none; may be repeated." name:"crl" sep:"none" placeholder:"FILE"`
+	CRL      []string  `help:"File with revocation lists (PEM or DER) of the authorities under --trust, for anchors, whose tokens contain no revocation data; may be repeated." name:"crl" sep:"none" placeholder:"FILE"`
 	JSON     bool      `help:"Print JSON, one line for each envelope." name:"json"`
 }
 

@@ -144,7 +144,7 @@ func (c *setupCommand) check() (*url.URL, error) {
 		}
 	}
 	if c.Host && c.SMTPURL == "" {
-		return nil, errors.New("--smtp-url must be set with --host: invitations go by email")
+		return nil, errors.New("--smtp-url must be set with --host: invitations are sent by email")
 	}
 	return base, nil
 }

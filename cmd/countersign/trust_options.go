@@ -136,7 +136,7 @@ func readBounded(name string) ([]byte, error) {
 	defer func() { _ = f.Close() }() // opened only for reading
 	b, err := io.ReadAll(io.LimitReader(f, maxTrustFile+1))
 	if err == nil && len(b) > maxTrustFile {
-		err = fmt.Errorf("it is larger than %d bytes", maxTrustFile)
+		err = fmt.Errorf("the file is larger than %d bytes", maxTrustFile)
 	}
 	return b, err
 }

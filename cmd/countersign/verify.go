@@ -25,7 +25,7 @@ type verifyCommand struct {
 
 // Help returns the additional help text of the command.
 func (verifyCommand) Help() string {
-	return "Exit codes: 0 valid, 2 altered, 3 not trusted here, 4 broken, 5 not sealed; 1 if the file could not be examined, for example because that takes more than 256 MiB or 10 s of processor time (plus 1 s for each 32 MB of files above 64 MB). docs/learn/verify.md explains the verdicts."
+	return "Exit codes: 0 valid, 2 altered, 3 not trusted here, 4 broken, 5 not sealed; 1 if the file could not be examined, for example because that takes more than 256 MiB or 10 s of CPU time (plus 1 s for each 32 MiB of files above 64 MiB). docs/learn/verify.md explains the verdicts."
 }
 
 // Run verifies a file based only on its content.

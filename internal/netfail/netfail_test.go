@@ -71,9 +71,9 @@ func TestCauses(t *testing.T) {
 		{net.ErrClosed, netfail.Closed},
 		{&net.OpError{Op: "dial", Err: errors.New("no route to secret.test")}, netfail.Failed},
 		{&net.OpError{Op: "remote error", Err: errors.New("tls: bad certificate")}, netfail.Handshake},
-		{errors.New("secret.test is in a bad mood"), netfail.Unknown},
+		{errors.New("secret.test returned an unknown error"), netfail.Unknown},
 	} {
-		cause := netfail.CauseOf(fmt.Errorf("ask secret.test: %w", c.err))
+		cause := netfail.CauseOf(fmt.Errorf("call secret.test: %w", c.err))
 		require.Equal(t, c.want, cause, "%v", c.err)
 		require.NotContains(t, string(cause), "secret")
 	}

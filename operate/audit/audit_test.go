@@ -199,7 +199,7 @@ func (a *auditFixture) seqOf(id uuid.UUID, name models.EventName) int64 {
 			return events[i].Seq
 		}
 	}
-	a.t.Fatalf("no event %s", name)
+	a.t.Fatalf("the audit trail has no event %s", name)
 	return 0
 }
 

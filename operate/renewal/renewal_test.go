@@ -354,7 +354,7 @@ func TestCutOff(t *testing.T) {
 		require.NoError(env.t, err)
 		require.Empty(env.t, keys)
 		require.NoError(env.t, env.renewer().Pending(ctx, store.EnvelopeRef{ID: e.ID, AppID: env.app}))
-		require.NoError(env.t, env.renewer().All(ctx, time.Now(), func(renewal.Report) error { return errors.New("nothing is left") }))
+		require.NoError(env.t, env.renewer().All(ctx, time.Now(), func(renewal.Report) error { return errors.New("no attempts are left") }))
 	})
 }
 

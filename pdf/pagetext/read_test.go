@@ -196,7 +196,7 @@ func FuzzPage(f *testing.F) {
 					continue
 				}
 				if len(p.Find(q.Text, pagetext.FindOptions{})) == 0 {
-					t.Fatalf("%q is not found", q.Text)
+					t.Fatalf("the text %q was not found", q.Text)
 				}
 			}
 		}

@@ -96,7 +96,7 @@ func TestAdmit_Portfolio_IsWarned(t *testing.T) {
 	t.Parallel()
 	info, err := admit(t, file("/Collection<</View/D>>", ""), admission.DefaultLimits())
 	require.NoError(t, err)
-	require.Contains(t, info.Warnings, admission.Warning{Code: admission.WarnPortfolio, Count: 1, Detail: "it is a portfolio"})
+	require.Contains(t, info.Warnings, admission.Warning{Code: admission.WarnPortfolio, Count: 1, Detail: "the file is a portfolio"})
 }
 
 func TestAdmitUpload_PasswordOfAFileThatCannotBeDecrypted_IsRejected(t *testing.T) {

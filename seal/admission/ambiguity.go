@@ -143,7 +143,7 @@ func (n *inspector) checkDocument(ctx context.Context) error {
 	if v, err := n.f.Resolve(catalog.Get("Collection")); err != nil {
 		return err
 	} else if !v.IsNull() {
-		n.warn(WarnPortfolio, "it is a portfolio")
+		n.warn(WarnPortfolio, "the file is a portfolio")
 	}
 	if !n.attached {
 		if err := attachmentKeys(ctx, n.f, catalog); err != nil {

@@ -21,7 +21,7 @@ func TestCodesAreDocumented(t *testing.T) {
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", f.code, f.status, f.text)
 	}
 	if !strings.Contains(string(page), table.String()) {
-		t.Fatalf("the table of docs/learn/findings.md must be:\n%s", table.String())
+		t.Fatalf("the table in docs/learn/findings.md must be:\n%s", table.String())
 	}
 }
 

@@ -96,7 +96,7 @@ func (p *process) ready(t *testing.T) map[string]string {
 		return pairs
 	}
 	_ = p.Wait()
-	t.Fatalf("no readiness line; standard error:\n%s", p.stderr.String())
+	t.Fatalf("the server printed no readiness line; standard error:\n%s", p.stderr.String())
 	return nil
 }
 

@@ -76,14 +76,14 @@ func (w *benchEnv) bulkRate(ctx context.Context, template string) error {
 	}
 	rate := func(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }
 	bulk, ofSingles := rate(w.rows, invited), rate(2*singles, invited1+invited2)
-	report("bulk send of %d rows, until invited     %.1f envelopes a second; %d single sends, %d clients: %.1f; ratio %.2f (goal: at least %.1f)",
+	report("bulk send of %d rows, until invited     %.1f envelopes per second; %d single sends, %d clients: %.1f; ratio %.2f (goal: at least %.1f)",
 		w.rows, bulk, 2*singles, parallel, ofSingles, bulk/ofSingles, bulkSendsRatio)
 	if memory := use.memory["worker"]; len(memory) >= 3 {
 		third := len(memory) / 3
-		report("worker's own memory meanwhile           %d MB, %d MB, %d MB                (medians of each third of %d s)",
+		report("worker's own memory during the send     %d MB, %d MB, %d MB                (medians of each third of %d s)",
 			middle(memory[:third])>>20, middle(memory[third:2*third])>>20, middle(memory[2*third:])>>20, len(memory))
 	} else {
-		report("worker's own memory meanwhile           not measured: it took less than three seconds")
+		report("worker's own memory during the send     not measured: the bulk send took less than three seconds")
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 	}
 	b, err := w.client.bulk(ctx, id)
 	if err == nil {
-		report("the bulk send meanwhile                 %.1f envelopes a second", float64(b.Counts.Sent-begin.Counts.Sent)/now().Sub(start).Seconds())
+		report("the bulk send during the probes         %.1f envelopes per second", float64(b.Counts.Sent-begin.Counts.Sent)/now().Sub(start).Seconds())
 	}
 	if err == nil && !b.Status.Ended() {
 		err = w.client.post(ctx, "/v1/bulk-sends/"+id+"/cancel", anyMap{}, nil)
@@ -161,17 +161,17 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 	}
 	for i, s := range senders {
 		if len(busy[i]) == 0 {
-			return errors.New("the bulk send ended before a single envelope was sent: it needs more rows")
+			return errors.New("the bulk send ended before a single envelope was sent: increase -rows")
 		}
 		q, b := medians(quiet[i]), medians(busy[i])
-		report("envelope of %-12s to its mail      %s in quiet, %s during a bulk send: %.2f times (goal: at most %.1f; medians of %d and %d)",
+		report("envelope of %-12s to its email     %s without load, %s during a bulk send: %.2f times (goal: at most %.1f; medians of %d and %d)",
 			s.name, ms(q.total), ms(b.total), float64(b.total)/float64(q.total), bulkDelayRatio, len(quiet[i]), len(busy[i]))
 		for n, stage := range probeStages {
 			report("  %-36s  %s, %s", stage, ms(q.stages[n]), ms(b.stages[n]))
 		}
 	}
 	stages := medians(rows).stages
-	report("the bulk send's own, %d of its middle: outbox %s, workflow worker %s, task with the invitation %s",
+	report("%d rows from the middle of the bulk send: outbox %s, workflow worker %s, invitation task %s",
 		len(rows), ms(stages[0]), ms(stages[1]), ms(stages[2]))
 	return nil
 }
@@ -200,7 +200,7 @@ func (w *benchEnv) bulkStages(ctx context.Context, id string, sent int) (out []p
 			break
 		}
 		if page.NextCursor == nil {
-			return nil, fmt.Errorf("bulk send %s has no rows in the middle of %d", id, sent)
+			return nil, fmt.Errorf("bulk send %s: no rows found in the middle of %d rows", id, sent)
 		}
 	}
 	for _, row := range page.Data {

@@ -48,15 +48,15 @@ func (w *benchEnv) measureBurst(ctx context.Context) error {
 	for w.mails.count()-before < burst {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%d of %d invitations went out", w.mails.count()-before, burst)
+			return fmt.Errorf("only %d of %d invitations were sent", w.mails.count()-before, burst)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	took := now().Sub(start)
 	if n := w.mails.count() - before; n > burst {
-		return fmt.Errorf("%d mails for %d invitations", n, burst)
+		return fmt.Errorf("%d emails were sent for %d invitations", n, burst)
 	}
-	report("burst: %d envelopes sent              all accepted after %.1f s, all invited after %.1f s: %.0f invitations a second",
+	report("burst: %d envelopes sent              all accepted after %.1f s, all invited after %.1f s: %.0f invitations per second",
 		burst, accepted.Seconds(), took.Seconds(), burst/took.Seconds())
 	return nil
 }
@@ -107,8 +107,8 @@ func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	report("backlog: a dead endpoint                %d deliveries made and told in %.0f s; %d tried, %d pending", backlog, took.Seconds(), dead.calls.Load(), waiting.JSON200.Total)
-	report("a healthy endpoint's delivery, p50      %s before, %s with the backlog: %.2f times", ms(median(quiet)), ms(median(busy)), float64(median(busy))/float64(median(quiet)))
+	report("backlog: an unavailable endpoint        %d deliveries created and dispatched in %.0f s; %d attempted, %d pending", backlog, took.Seconds(), dead.calls.Load(), waiting.JSON200.Total)
+	report("a healthy endpoint's delivery, p50      %s without the backlog, %s with it: %.2f times", ms(median(quiet)), ms(median(busy)), float64(median(busy))/float64(median(quiet)))
 	return nil
 }
 
@@ -126,7 +126,7 @@ func (w *benchEnv) told(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%d outbox rows are left: %w", n, context.Cause(ctx))
+			return fmt.Errorf("%d outbox rows remain: %w", n, context.Cause(ctx))
 		case <-time.After(time.Second):
 		}
 	}
@@ -197,7 +197,7 @@ func (c *client) pingOnce(ctx context.Context, id uuid.UUID, at *endpoint) (time
 	}
 	select {
 	case <-ctx.Done():
-		return 0, fmt.Errorf("a delivery to the healthy endpoint did not arrive: %w", context.Cause(ctx))
+		return 0, fmt.Errorf("a delivery did not reach the healthy endpoint: %w", context.Cause(ctx))
 	case <-at.came:
 	}
 	return now().Sub(start), nil

@@ -91,12 +91,12 @@ func (w *benchEnv) measureHang(ctx context.Context) error {
 			if err := awaitCount(ctx, &w.mails.burst, before+hangMails); err != nil {
 				return err
 			}
-			report("%-39s %.1f s until the last of the burst's mails, from the end of the probes", "catching up", now().Sub(start).Seconds())
+			report("%-39s %.1f s from the end of the probes to the last email of the burst", "catching up", now().Sub(start).Seconds())
 		}
 	}
 	for _, e := range effects {
 		control, beside := median(e.took[afterBurst]), median(e.took[whileHanging])
-		report("%-39s %s alone, %s beside a burst, %s beside one that hangs: %.2f times  (goal: at most %.0f; medians of %d)",
+		report("%-39s %s alone, %s during a burst, %s during a hanging burst: %.2f times  (goal: at most %.0f; medians of %d)",
 			e.name, ms(median(e.took[quiet])), ms(control), ms(beside), float64(beside)/float64(control), hangGoal, len(e.took[whileHanging]))
 	}
 	return nil

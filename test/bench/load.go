@@ -72,8 +72,8 @@ func (w *benchEnv) mix(ctx context.Context, length time.Duration) (int, error) {
 		return 0, err
 	}
 	perSecond, bare := float64(done)/took.Seconds(), envelopes/alone.Seconds()
-	report("mix: %d clients for %.0f s             %d envelopes of 2 signers, %d errors", clients, took.Seconds(), done, len(failed))
-	report("envelopes completed per second          %.1f; bare workflows of the same shape %.1f; ratio %.2f", perSecond, bare, perSecond/bare)
+	report("mix: %d clients for %.0f s             %d two-signer envelopes, %d errors", clients, took.Seconds(), done, len(failed))
+	report("envelopes completed per second          %.1f; bare workflows with the same steps %.1f; ratio %.2f", perSecond, bare, perSecond/bare)
 	report("%-38s  %8s %9s %9s %9s", "endpoint", "requests", "p50", "p99", "most")
 	for _, name := range slices.Sorted(maps.Keys(times.of)) {
 		d := times.of[name]
@@ -84,10 +84,10 @@ func (w *benchEnv) mix(ctx context.Context, length time.Duration) (int, error) {
 		report("%-38s  %9.2f %13.1f %11d %10d", u.name, u.cores, u.cores*1000/perSecond, u.early>>20, u.late>>20)
 	}
 	for _, name := range slices.Sorted(maps.Keys(kept)) {
-		report("%-38s  %8.1f KB for each envelope", name, float64(kept[name]-stored[name])/float64(max(done, 1))/1024)
+		report("%-38s  %8.1f KB per envelope", name, float64(kept[name]-stored[name])/float64(max(done, 1))/1024)
 	}
 	if len(failed) > 0 {
-		return done, fmt.Errorf("%d of %d envelopes failed; the first: %w", len(failed), done, failed[0])
+		return done, fmt.Errorf("%d of %d envelopes failed; first error: %w", len(failed), done, failed[0])
 	}
 	return done, nil
 }

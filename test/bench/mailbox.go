@@ -35,7 +35,7 @@ func (b *mailbox) await(ctx context.Context, n int) error { return awaitCount(ct
 func awaitCount(ctx context.Context, counter *atomic.Int64, n int) error {
 	for counter.Load() < int64(n) {
 		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return fmt.Errorf("%d of %d mails came: %w", counter.Load(), n, err)
+			return fmt.Errorf("only %d of %d emails arrived: %w", counter.Load(), n, err)
 		}
 	}
 	return nil

@@ -86,10 +86,10 @@ func steps() []step {
 // run runs the selected measurements. If only is empty, it runs all measurements except the loads.
 func run(ctx context.Context, o options, only []string) error {
 	if o.rows < minRows || o.rows > models.MaxBulkRows {
-		return fmt.Errorf("-rows %d: it has to be %d to %d", o.rows, minRows, models.MaxBulkRows)
+		return fmt.Errorf("-rows must be between %[2]d and %[3]d; got %[1]d", o.rows, minRows, models.MaxBulkRows)
 	}
 	if o.length < minLoadTime {
-		return fmt.Errorf("-time %s: it has to be %s or more", o.length, minLoadTime)
+		return fmt.Errorf("-time must be at least %[2]s; got %[1]s", o.length, minLoadTime)
 	}
 	all := steps()
 	for _, name := range only {

@@ -81,7 +81,7 @@ func (w *benchEnv) probe(ctx context.Context, c sdkclient.Client, s probeSender,
 	var mailed time.Time
 	select {
 	case <-ctx.Done():
-		return out, fmt.Errorf("the invitation of envelope %s did not come: %w", e.ID, context.Cause(ctx))
+		return out, fmt.Errorf("the invitation of envelope %s did not arrive: %w", e.ID, context.Cause(ctx))
 	case mailed = <-came:
 	}
 	out.total = mailed.Sub(start)

@@ -140,7 +140,7 @@ func (u *usageSampler) sample() (cpu map[string]time.Duration, memory map[string
 	roots := make(map[int]string, len(u.families))
 	for _, f := range u.families {
 		if _, ok := all[f.root]; !ok {
-			return nil, nil, fmt.Errorf("%s has ended", f.name)
+			return nil, nil, fmt.Errorf("the process %s has exited", f.name)
 		}
 		roots[f.root] = f.name
 	}

@@ -158,7 +158,7 @@ func (w *benchEnv) reportStatements(ctx context.Context, done int) (err error) {
 		}
 	}
 	for name, t := range totals {
-		report("%-20s %8.2f calls %8.3f ms  for each envelope, in all", name, t.calls/float64(done), t.took/float64(done))
+		report("%-20s %8.2f calls %8.3f ms  per envelope, total", name, t.calls/float64(done), t.took/float64(done))
 	}
 	return rows.Err()
 }

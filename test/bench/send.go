@@ -86,7 +86,7 @@ func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 		report("%-39s %s               (API %s, PostgreSQL %s; %d pages, %d KB, %d envelopes)", way.name, ms((way.api+way.db)/n), ms(way.api/n), ms(way.db/n),
 			sendPages, len(file)>>10, n)
 	}
-	report("ratio of processor time                 %.2f", float64(ways[1].api+ways[1].db)/float64(ways[0].api+ways[0].db))
+	report("ratio of CPU time                       %.2f", float64(ways[1].api+ways[1].db)/float64(ways[0].api+ways[0].db))
 	return nil
 }
 

@@ -54,7 +54,7 @@ func (w *benchEnv) measureSign(ctx context.Context) error {
 		calls = append(calls, now().Sub(start))
 	}
 	report("sign call, p50 (p90)                    %s (%s)", ms(median(calls)), ms(quantile(calls, 0.9)))
-	report("bare transaction of the same rows       %s (%s)", ms(median(bare)), ms(quantile(bare, 0.9)))
+	report("bare transaction with the same rows     %s (%s)", ms(median(bare)), ms(quantile(bare, 0.9)))
 	report("ratio                                   %.2f                      (goal: at most 2.2)", float64(median(calls))/float64(median(bare)))
 	return nil
 }

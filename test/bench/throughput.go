@@ -51,8 +51,8 @@ func (w *benchEnv) measureThroughput(ctx context.Context) error {
 		}
 		bare += took
 	}
-	report("envelopes completed per second          %.1f                      (2 signers, create to sealed, %d at once)", envelopes/ours.Seconds(), parallel)
-	report("bare workflows of the same shape        %.1f                      (%d turns of both)", envelopes/bare.Seconds(), turns)
+	report("envelopes completed per second          %.1f                      (2 signers, from creation to seal, %d concurrently)", envelopes/ours.Seconds(), parallel)
+	report("bare workflows with the same steps      %.1f                      (%d rounds of both)", envelopes/bare.Seconds(), turns)
 	report("ratio                                   %.2f                      (goal: at least %.2f)", bare.Seconds()/ours.Seconds(), throughputRatio)
 	return nil
 }

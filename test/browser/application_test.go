@@ -81,7 +81,7 @@ func (a *application) read(out io.Reader) {
 		}
 		a.mu.Lock()
 		if err != nil {
-			a.ended = fmt.Errorf("the program with the TypeScript client gives no answer: %w", err)
+			a.ended = fmt.Errorf("the program with the TypeScript client does not respond: %w", err)
 			for _, c := range a.waiting {
 				close(c)
 			}
@@ -123,7 +123,7 @@ func (a *application) call(out any, name string, args ...any) error {
 		}
 		return json.Unmarshal(r.Result, out)
 	case <-time.After(patience):
-		return fmt.Errorf("%s %s: no answer", name, about(args))
+		return fmt.Errorf("%s %s: no response", name, about(args))
 	}
 }
 

@@ -137,7 +137,7 @@ func TestConsoleCorrections(t *testing.T) {
 		svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/copies", object{"email": "after@example.com"}, nil)
 	}
 	b.click(named("Send copies again to Grace Hopper"))
-	b.see("The files were sent to this address too often. Please wait.")
+	b.see("The files were sent to this address too many times. Please wait.")
 	require.NotContains(t, eval[string](b, "document.documentElement.outerHTML"), "/sign/", "links are shown to nobody")
 	b.waitUntilStill()
 }

@@ -130,7 +130,7 @@ func startService(dir, hostname string, settings ...string) (*service, error) {
 	if err := s.login(filepath.Join(data, "demo.json")); err != nil {
 		s.stop()
 		text, _ := os.ReadFile(s.log)
-		return nil, fmt.Errorf("%w; the service said:\n%s", err, text)
+		return nil, fmt.Errorf("%w; the service printed:\n%s", err, text)
 	}
 	if s.app, err = startApplication(s); err != nil {
 		s.stop()
@@ -167,7 +167,7 @@ func (s *service) login(demo string) error {
 	}
 	for deadline := time.Now().Add(2 * patience); !ready(); {
 		if time.Now().After(deadline) {
-			return errors.New("the service did not get ready")
+			return errors.New("the service did not become ready")
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -250,5 +250,5 @@ func moduleRoot() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", errors.New("no go.mod above the tests")
+	return "", errors.New("no go.mod found above the test directory")
 }

@@ -118,7 +118,7 @@ func within[T any](t *testing.T, what string, from <-chan T) (got T) {
 	select {
 	case got = <-from:
 	case <-time.After(patience):
-		t.Fatalf("%s has not come", what)
+		t.Fatalf("%s has not arrived", what)
 	}
 	return got
 }

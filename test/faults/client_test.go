@@ -118,7 +118,7 @@ func (c *client) keyed(key, method, path, contentType string, body []byte) (answ
 		}
 		select {
 		case <-ctx.Done():
-			return a, fmt.Errorf("%s %.60s: not answered: %d %.200s %w", method, path, status, b, err)
+			return a, fmt.Errorf("%s %.60s: no valid response: %d %.200s %w", method, path, status, b, err)
 		case <-time.After(wait/2 + rand.N(wait)):
 			wait = min(2*wait, time.Second)
 		}

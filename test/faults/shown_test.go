@@ -34,7 +34,7 @@ func (e *envelope) look(i int) (response, error) {
 	for _, f := range view.Filled {
 		n := slices.IndexFunc(e.signers, func(s signer) bool { return s.id == f.SignerID })
 		if n < 0 || f.Value != "" && f.Value != value(f.SignerID) {
-			return out, fmt.Errorf("signer %d was shown %+v", i, f)
+			return out, fmt.Errorf("signer %d was shown unexpected values: %+v", i, f)
 		}
 		out.shown[n] = true
 	}
@@ -44,7 +44,7 @@ func (e *envelope) look(i int) (response, error) {
 		e.shown = map[[signers]bool]string{}
 	}
 	if was, ok := e.shown[out.shown]; ok && was != view.Shown {
-		return out, fmt.Errorf("the same values have the digests %s and %s", was, view.Shown)
+		return out, fmt.Errorf("the same values have different digests: %s and %s", was, view.Shown)
 	}
 	e.shown[out.shown] = view.Shown
 	return out, nil
@@ -58,7 +58,7 @@ func (e *envelope) agree(i int, shown [signers]bool) (answer, error) {
 	e.mu.Unlock()
 	if !ok {
 		if shown != [signers]bool{} {
-			return answer{}, fmt.Errorf("nobody was shown %v", shown)
+			return answer{}, fmt.Errorf("no signer was shown the values %v", shown)
 		}
 		digest = displayedDigest(e.id, nil)
 	}

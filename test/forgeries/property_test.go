@@ -120,7 +120,7 @@ func propertyAppended(name string) func(t *rapid.T) {
 			t.Fatalf("genuine: %v, verdict %s\n%s", genuine, r.Verdict, explain(r))
 		}
 		if r.Verdict == notSealed {
-			t.Fatalf("the sealed revision is there: %s", explain(r))
+			t.Fatalf("the sealed revision was found: %s", explain(r))
 		}
 		checkReport(t, b, r, w.house.trust())
 	}

@@ -109,7 +109,7 @@ func picture(page int) effect {
 			return run(dir, "mutool", "draw", "-q", "-r", "20", "-F", "ppm", "-o", "-", saved(dir, b), fmt.Sprint(page))
 		}
 		if poppler(g.bytes) == poppler(b) && mupdf(g.bytes) == mupdf(b) {
-			return errors.New("the page is painted as before")
+			return errors.New("the rendered page has not changed")
 		}
 		return nil
 	}}

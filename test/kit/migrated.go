@@ -122,7 +122,7 @@ func postgresTemplate(server string) (string, error) {
 func makeTemplate(ctx context.Context, conn *pgx.Conn, server, name string) error {
 	u, err := url.Parse(server)
 	if err != nil {
-		return errors.New("the server's address is no URL")
+		return errors.New("the server's address is not a URL")
 	}
 	unfinished := "countersign_test_" + rand.Text()
 	u.Path = "/" + unfinished

@@ -53,7 +53,7 @@ func StartPgBouncer(ctx context.Context, server string) (*PgBouncer, error) {
 	}
 	u, err := url.Parse(server)
 	if err != nil {
-		return nil, errors.New("the server's address is no URL")
+		return nil, errors.New("the server's address is not a URL")
 	}
 	credential, err := unprivileged()
 	if err != nil {
@@ -65,7 +65,7 @@ func StartPgBouncer(ctx context.Context, server string) (*PgBouncer, error) {
 	}
 	dir, err := os.MkdirTemp("", "countersign-pgbouncer-")
 	if err != nil {
-		return nil, fmt.Errorf("make PgBouncer's directory: %w", err)
+		return nil, fmt.Errorf("create PgBouncer's directory: %w", err)
 	}
 	password, _ := u.User.Password()
 	b := &PgBouncer{port: port, credential: credential}
@@ -103,10 +103,10 @@ func StartPgBouncer(ctx context.Context, server string) (*PgBouncer, error) {
 func (b *PgBouncer) Point(server string) error {
 	u, err := url.Parse(server)
 	if err != nil {
-		return errors.New("the server's address is no URL")
+		return errors.New("the server's address is not a URL")
 	}
 	if err := b.configure(b.dir, u); err != nil {
-		return fmt.Errorf("point PgBouncer elsewhere: %w", err)
+		return fmt.Errorf("switch PgBouncer to another server: %w", err)
 	}
 	return b.signal(syscall.SIGHUP)
 }

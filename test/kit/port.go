@@ -21,7 +21,7 @@ func FreePort(ctx context.Context) (int, error) {
 			return port, l.Close()
 		}
 	}
-	return 0, errors.New("no port is free")
+	return 0, errors.New("no free port found")
 }
 
 // FreeAddress returns a loopback address with a free port.

@@ -75,7 +75,7 @@ func DirectURL(tb testing.TB, database string) string {
 	}
 	u, err := url.Parse(database)
 	if err != nil {
-		tb.Fatal("the database's address is no URL")
+		tb.Fatal("the database's address is not a URL")
 	}
 	direct.Path = u.Path
 	return direct.String()
@@ -89,7 +89,7 @@ func postgresServer(tb testing.TB) string {
 	if server == "" {
 		private, err := sharedPostgres()
 		if err != nil {
-			tb.Fatalf("PostgreSQL for tests: %v (or name a server in %s)", err, PostgresVariable)
+			tb.Fatalf("start PostgreSQL for tests: %v; to use an existing server, set %s", err, PostgresVariable)
 		}
 		server = private.URL
 	}

@@ -24,7 +24,7 @@ func (s *PostgresServer) Crash(ctx context.Context) error {
 	}
 	return pollUntil(ctx, s.ended, func() error {
 		if syscall.Kill(pid, 0) == nil {
-			return errors.New("the server still runs")
+			return errors.New("the server is still running")
 		}
 		return nil
 	})

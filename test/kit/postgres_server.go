@@ -56,7 +56,7 @@ func StartPostgres(ctx context.Context, opts PostgresOptions) (*PostgresServer, 
 	}
 	dir, err := os.MkdirTemp(dataParent(opts), "countersign-postgres-")
 	if err != nil {
-		return nil, fmt.Errorf("make data directory: %w", err)
+		return nil, fmt.Errorf("create data directory: %w", err)
 	}
 	s, err := startPostgresIn(ctx, dir, bin, credential, opts)
 	if err != nil {
@@ -223,7 +223,7 @@ func unprivileged() (*syscall.Credential, error) {
 		}
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 	}
-	return nil, errors.New("PostgreSQL refuses to run as root, and there is no account postgres or nobody")
+	return nil, errors.New("PostgreSQL cannot run as root, and neither of the accounts postgres and nobody exists")
 }
 
 // handOver changes the owner of a file or directory to the server's account.
@@ -248,7 +248,7 @@ func pollUntil(ctx context.Context, ended <-chan struct{}, ready func() error) e
 		}
 		select {
 		case <-ended:
-			return errors.New("the server ended")
+			return errors.New("the server exited")
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)
 		case <-tick.C:

@@ -26,11 +26,11 @@ func (s *PostgresServer) StartStandby(ctx context.Context, opts PostgresOptions)
 	}
 	primary, err := url.Parse(s.URL)
 	if err != nil {
-		return nil, errors.New("the primary's address is no URL")
+		return nil, errors.New("the primary's address is not a URL")
 	}
 	dir, err := os.MkdirTemp(dataParent(opts), "countersign-postgres-")
 	if err != nil {
-		return nil, fmt.Errorf("make data directory: %w", err)
+		return nil, fmt.Errorf("create data directory: %w", err)
 	}
 	copying := exec.CommandContext(ctx, filepath.Join(bin, "pg_basebackup"), //nolint:gosec // an installed program
 		"--dbname", s.URL, "--pgdata", filepath.Join(dir, "data"), "--write-recovery-conf", "--wal-method", "stream", "--checkpoint", "fast", "--no-sync")

@@ -43,7 +43,7 @@ func Temporal(tb testing.TB) client.Options {
 	if address == "" {
 		private, err := sharedTemporal()
 		if err != nil {
-			tb.Fatalf("Temporal for tests: %v (or name a server in %s)", err, TemporalVariable)
+			tb.Fatalf("start Temporal for tests: %v; to use an existing server, set %s", err, TemporalVariable)
 		}
 		address = private.Address
 	}
@@ -58,11 +58,11 @@ func TemporalWith(tb testing.TB, flags ...string) string {
 	defer cancel()
 	server, err := StartTemporal(ctx, flags...)
 	if err != nil {
-		tb.Fatalf("Temporal for a test: %v", err)
+		tb.Fatalf("start Temporal for a test: %v", err)
 	}
 	tb.Cleanup(func() {
 		if err := server.Stop(); err != nil {
-			tb.Errorf("stop the Temporal of a test: %v", err)
+			tb.Errorf("stop a test's Temporal server: %v", err)
 		}
 	})
 	return server.Address
@@ -88,7 +88,7 @@ func registerNamespace(tb testing.TB, opts client.Options) {
 	defer cancel()
 	c, err := client.DialContext(ctx, opts)
 	if err != nil {
-		tb.Fatalf("dial Temporal for tests: %v", err)
+		tb.Fatalf("connect to Temporal for tests: %v", err)
 	}
 	defer c.Close()
 	_, err = c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{

@@ -83,7 +83,7 @@ func (zeros) ReadAt(b []byte, _ int64) (int, error) {
 	return len(b), nil
 }
 
-var errDisk = fmt.Errorf("the disk does not answer")
+var errDisk = fmt.Errorf("the disk does not respond")
 
 type unreadable struct{}
 

@@ -104,7 +104,7 @@ func build(ctx context.Context, tree, dir string) (bin string, err error) {
 func settings(ctx context.Context, dir string) (*sql.DB, []string, error) {
 	address, temporal := os.Getenv(kit.PostgresVariable), os.Getenv(kit.TemporalVariable)
 	if address == "" || temporal == "" {
-		return nil, nil, errors.New("run it under test/kit/testenv")
+		return nil, nil, errors.New("run this command with test/kit/testenv")
 	}
 	u, err := url.Parse(address)
 	if err != nil {
@@ -246,7 +246,7 @@ func (s *service) drained(ctx context.Context) error {
 		return s.db.QueryRowContext(ctx, "SELECT count(*) FROM outbox").Scan(&rows) == nil && rows == 0
 	})
 	if err != nil {
-		err = fmt.Errorf("the outbox is not delivered: %w", err)
+		err = fmt.Errorf("the outbox was not delivered to Temporal: %w", err)
 	}
 	return err
 }

@@ -101,7 +101,7 @@ func check(ctx context.Context, composeFile, envFile, config string) error {
 	}
 	for _, file := range files {
 		if !seen(project, file) {
-			faults = append(faults, fmt.Errorf("%s: %s of %s is in no directory that Countersign can read", composeFile, file, envFile))
+			faults = append(faults, fmt.Errorf("%s: the file %s in %s is outside the directories that Countersign can read", composeFile, file, envFile))
 		}
 	}
 	for name := range known {
@@ -129,7 +129,7 @@ func checkPassed(service *types.ServiceConfig, example []string, known map[strin
 	}
 	for _, name := range foreign {
 		if value := service.Environment[name]; value != nil && *value != "" {
-			faults = append(faults, fmt.Errorf("service %s: %s is not for Countersign", service.Name, name))
+			faults = append(faults, fmt.Errorf("service %s: the variable %s does not belong to Countersign", service.Name, name))
 		}
 	}
 	return faults

@@ -112,7 +112,7 @@ func render(dir string, values map[string]any) ([]byte, error) {
 	for _, name := range templates {
 		text, ok := files[path.Join("countersign", "templates", name+".yaml")]
 		if !ok {
-			return nil, fmt.Errorf("%s has no template %s", dir, name)
+			return nil, fmt.Errorf("%s lacks the template %s", dir, name)
 		}
 		for document := range strings.SplitSeq("\n"+text, "\n---\n") {
 			if document = withoutBlankLines(document); document != "" {

@@ -131,7 +131,7 @@ func query(expr string, known map[string]bool) error {
 		return nil
 	})
 	if len(unknown) > 0 {
-		return fmt.Errorf("there is no metric %s", strings.Join(unknown, ", "))
+		return fmt.Errorf("the metric %s does not exist", strings.Join(unknown, ", "))
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func readiness(objects []any) error {
 			}
 			for _, c := range d.Spec.Template.Spec.Containers {
 				if get := c.ReadinessProbe.HTTPGet; get != nil && get.Path == "/readyz" {
-					return fmt.Errorf("%s: %s leaves its Service while Temporal is down: ask for /readyz?for=requests", d.Name, c.Name)
+					return fmt.Errorf("%s: %s is removed from its Service while Temporal is down: use /readyz?for=requests", d.Name, c.Name)
 				}
 			}
 		}
@@ -223,7 +223,7 @@ func decode(b []byte) ([]any, error) {
 		}
 		object, ok := kinds[head.APIVersion+"/"+head.Kind]
 		if !ok {
-			return nil, fmt.Errorf("document %d is a %s %s", i+1, head.APIVersion, head.Kind)
+			return nil, fmt.Errorf("document %d is an unsupported %s %s", i+1, head.APIVersion, head.Kind)
 		}
 		into := object()
 		if err := yaml.UnmarshalStrict(doc, into); err != nil {
@@ -298,7 +298,7 @@ func deployment(d *appsv1.Deployment) error {
 		}
 		for _, m := range c.VolumeMounts {
 			if !mounts[m.Name] {
-				return fmt.Errorf("%s: there is no volume %s", d.Name, m.Name)
+				return fmt.Errorf("%s: the volume %s does not exist", d.Name, m.Name)
 			}
 		}
 	}

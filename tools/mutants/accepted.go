@@ -33,7 +33,7 @@ func readAccepted(file string) (entries []entry, lines []string, err error) {
 		}
 		name, reason, ok := strings.Cut(line, separator)
 		if !ok || strings.TrimSpace(reason) == "" {
-			return nil, nil, fmt.Errorf("%s:%d: no reason is given", file, i+1)
+			return nil, nil, fmt.Errorf("%s:%d: the entry has no reason", file, i+1)
 		}
 		entries = append(entries, entry{i, strings.TrimSpace(name), strings.TrimSpace(reason)})
 	}
@@ -66,7 +66,7 @@ func checkAccepted(file string, all []mutation, mend bool) (map[string]bool, err
 			fmt.Printf("mended: %s\n    now %s\n", e.name, like[0])
 			continue
 		}
-		stale = append(stale, fmt.Errorf("%s:%d: no change has this name: %s%s", file, e.line+1, e.name, suggestion(like)))
+		stale = append(stale, fmt.Errorf("%s:%d: no change is named %s%s", file, e.line+1, e.name, suggestion(like)))
 	}
 	if mended {
 		if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o644); err != nil { //nolint:gosec // a file of the repository

@@ -25,7 +25,7 @@ func TestStaleEntriesAreNamedAndMended(t *testing.T) {
 		t.Fatalf("stale entry: %v", err)
 	}
 	if b, _ := os.ReadFile(file); string(b) != content {
-		t.Fatalf("the file was changed without -mend: %s", b)
+		t.Fatalf("the file was modified without -mend: %s", b)
 	}
 	names, err := checkAccepted(file, all, true)
 	if err != nil || !names["store/new.go save sql version = ?"] || !names["store/b.go load limit n > max"] {
@@ -64,7 +64,7 @@ func TestEveryEntryGivesAReason(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\na.go f never x — \n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := checkAccepted(file, nil, true); err == nil || !strings.Contains(err.Error(), ":2: no reason") {
-		t.Fatalf("an entry without a reason: %v", err)
+	if _, err := checkAccepted(file, nil, true); err == nil || !strings.Contains(err.Error(), ":2: the entry has no reason") {
+		t.Fatalf("unexpected error for an entry without a reason: %v", err)
 	}
 }

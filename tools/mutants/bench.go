@@ -74,7 +74,7 @@ func (b *bench) build(ctx context.Context, packages []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	fmt.Printf("compiling the tests of %s …\n", strings.Join(missing, ", "))
+	fmt.Printf("Compiling the tests of %s …\n", strings.Join(missing, ", "))
 	// Without debug symbols, linking is faster.
 	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", b.overlay, "-o", b.dir + string(filepath.Separator)}
 	if err := command(ctx, "go", append(args, missing...)...); err != nil {
@@ -159,7 +159,7 @@ func (b *bench) explore(ctx context.Context, pkg string) error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	fmt.Printf("%s: which of its %d tests reach which change …\n", pkg, len(wanted))
+	fmt.Printf("%s: finding out which of %d tests execute each change …\n", pkg, len(wanted))
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(b.jobs)
 	for _, test := range wanted {
@@ -196,7 +196,7 @@ func (b *bench) exploreTest(ctx context.Context, pkg, test string) error {
 		}
 	}
 	if !result.passed {
-		fmt.Printf("%s of %s fails without any change and notices nothing:\n%s\n", test, pkg, firstLines(result.output))
+		fmt.Printf("%s of %s fails without any change, so it detects nothing:\n%s\n", test, pkg, firstLines(result.output))
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.failing++
@@ -374,7 +374,7 @@ func (b *bench) tryBatch(ctx context.Context, m mutation, pkg string, batch []st
 				}
 				return test, how, nil
 			}
-			fmt.Println("fails without the change as well:", pkg, strings.Join(suspects, " "))
+			fmt.Println("also fails without the change:", pkg, strings.Join(suspects, " "))
 		}
 		if len(suspects) == len(batch) {
 			return "", "", nil

@@ -126,7 +126,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	chosen := choose(all, o, accepted)
-	fmt.Printf("%d possible changes, %d accepted with a reason, %d chosen (seed %d)\n", len(all), len(accepted), len(chosen), o.seed)
+	fmt.Printf("%d possible changes, %d accepted with a reason, %d selected (seed %d)\n", len(all), len(accepted), len(chosen), o.seed)
 	if o.list {
 		for _, m := range chosen {
 			fmt.Println(m)
@@ -144,13 +144,13 @@ func run(ctx context.Context, o options) error {
 	}
 	noticed := tried - len(survivors)
 	if tried == 0 {
-		return errors.New("no change was tried")
+		return errors.New("no change was tested")
 	}
 	percent := 100 * float64(noticed) / float64(tried)
 	if b.failing > 0 {
-		fmt.Printf("%d tests fail without any change and noticed nothing\n", b.failing)
+		fmt.Printf("%d tests fail without any change, so they detect nothing\n", b.failing)
 	}
-	fmt.Printf("\n%d of %d noticed (%.0f %%), %d not tried, seed %d, in %s\n", noticed, tried, percent, len(chosen)-tried, o.seed, time.Since(began).Round(time.Second))
+	fmt.Printf("\n%d of %d detected (%.0f %%), %d not tested, seed %d, in %s\n", noticed, tried, percent, len(chosen)-tried, o.seed, time.Since(began).Round(time.Second))
 	for _, m := range survivors {
 		fmt.Println("survived", m)
 	}

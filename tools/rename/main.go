@@ -26,7 +26,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "rename:", err)
 		os.Exit(1)
 	}
-	fmt.Printf("%d files name %s now: look at the changes, and commit them.\n", n, *to)
+	fmt.Printf("%d files now refer to %s: review the changes, and commit them.\n", n, *to)
 }
 
 // modulePath matches paths that the go command fetches from a host, which means that the first element contains a

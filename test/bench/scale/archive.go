@@ -50,7 +50,7 @@ func measureArchives(ctx context.Context, server string, o archiveOptions) error
 			return err
 		}
 		if _, err := b.pool.Exec(ctx, "UPDATE envelopes SET archived = true"); err != nil {
-			return fmt.Errorf("mark the others as archived: %w", err)
+			return fmt.Errorf("mark the other envelopes as archived: %w", err)
 		}
 		if others, err = b.archiveSizes(ctx); err != nil {
 			return err
@@ -72,8 +72,8 @@ func measureArchives(ctx context.Context, server string, o archiveOptions) error
 	if err != nil {
 		return err
 	}
-	say("\n%d completed envelopes of two signers; after VACUUM FULL, with indexes:", n)
-	say("%-34s %14s %14s", "bytes for each envelope", "before", "after")
+	say("\n%d completed two-signer envelopes; sizes after VACUUM FULL, including indexes:", n)
+	say("%-34s %14s %14s", "bytes per envelope", "before", "after")
 	for _, name := range append([]string{"the database"}, append(slices.Clone(archivedTables), "the file store")...) {
 		say("%-34s %14.0f %14.0f", name, float64(before[name]-others[name])/float64(n), float64(after[name]-others[name])/float64(n))
 	}
@@ -108,7 +108,7 @@ func (b *bench) completeMany(ctx context.Context, n int) ([]store.EnvelopeRef, e
 	if err := g.Wait(); err != nil {
 		return nil, fmt.Errorf("complete envelopes: %w", err)
 	}
-	say("%d envelopes made in %s", n, now().Sub(start).Round(time.Second))
+	say("%d envelopes created in %s", n, now().Sub(start).Round(time.Second))
 	return refs, nil
 }
 
@@ -174,7 +174,7 @@ func (b *bench) archiveMany(ctx context.Context, n int) (time.Duration, error) {
 			return 0, err
 		}
 		if len(due) == 0 {
-			return 0, fmt.Errorf("%d envelopes were archived, and not %d", moved, n)
+			return 0, fmt.Errorf("%d envelopes were archived instead of %d", moved, n)
 		}
 		for _, ref := range due {
 			if err := b.store.Archive(ctx, ref); err != nil {

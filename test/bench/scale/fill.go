@@ -96,7 +96,7 @@ func (b *bench) fill(ctx context.Context, n int) error {
 	if _, err := conn.Exec(ctx, "RESET session_replication_role"); err != nil {
 		return err
 	}
-	say("%9d envelopes made in %s", n, now().Sub(start).Round(1e9))
+	say("%9d envelopes created in %s", n, now().Sub(start).Round(1e9))
 	return nil
 }
 
@@ -132,7 +132,7 @@ func (b *bench) sizes(ctx context.Context, n int) error {
 		return fmt.Errorf("sizes: %w", err)
 	}
 	defer rows.Close()
-	say("\nsizes at %d envelopes", n)
+	say("\nsizes with %d envelopes", n)
 	for rows.Next() {
 		var name, indexes string
 		var heap, toast int64

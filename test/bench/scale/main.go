@@ -118,11 +118,11 @@ func database(ctx context.Context, server, name string) (string, error) {
 	defer func() { _ = conn.Close(ctx) }()
 	there := false
 	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)", name).Scan(&there); err != nil {
-		return "", fmt.Errorf("look for %s: %w", name, err)
+		return "", fmt.Errorf("find %s: %w", name, err)
 	}
 	if !there {
 		if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
-			return "", fmt.Errorf("make %s: %w", name, err)
+			return "", fmt.Errorf("create %s: %w", name, err)
 		}
 	}
 	u, err := url.Parse(server)

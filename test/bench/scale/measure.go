@@ -101,7 +101,7 @@ func measure(ctx context.Context, few, many *bench) error {
 		return err
 	}
 	if len(over) > 0 {
-		return fmt.Errorf("slower than %.1f × of %d envelopes: %s", allowedRatio, few.n, strings.Join(over, "; "))
+		return fmt.Errorf("slower than %.1f × the time with %d envelopes: %s", allowedRatio, few.n, strings.Join(over, "; "))
 	}
 	return nil
 }
@@ -278,7 +278,7 @@ func (b *bench) plans(ctx context.Context) error {
 		}
 		rows.Close()
 		if text := strings.Join(plan, "\n"); strings.Contains(text, "Seq Scan") {
-			bad = append(bad, fmt.Errorf("%s reads a whole table:\n%s", name, text))
+			bad = append(bad, fmt.Errorf("%s scans a whole table:\n%s", name, text))
 		}
 	}
 	return errors.Join(bad...)
@@ -342,7 +342,7 @@ func (b *bench) besideFloor(ctx context.Context) error {
 	ratio := float64(served) / float64(bare)
 	say("\nget, %d clients: %.0f requests/s; a bare handler with the same SQL: %.0f; %.2f×", clients, float64(served)/seconds, float64(bare)/seconds, ratio)
 	if ratio < floor {
-		return fmt.Errorf("get reaches %.2f of a bare handler, and not %.2f", ratio, floor)
+		return fmt.Errorf("get reaches only %.2f of a bare handler's rate; the goal is %.2f", ratio, floor)
 	}
 	return nil
 }

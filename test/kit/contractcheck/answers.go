@@ -66,7 +66,7 @@ func (a *Answers) Validate(operation *openapi3.Operation, status int, header htt
 		ref = operation.Responses.Default()
 	}
 	if ref == nil || ref.Value == nil {
-		return fmt.Errorf("the contract has no status %d", status)
+		return fmt.Errorf("the contract does not define the status %d", status)
 	}
 	for name, h := range ref.Value.Headers {
 		if err := a.header(h.Value, header.Get(name)); err != nil {
@@ -79,7 +79,7 @@ func (a *Answers) Validate(operation *openapi3.Operation, status int, header htt
 	kind := header.Get("Content-Type")
 	media := ref.Value.Content.Get(kind)
 	if media == nil {
-		return fmt.Errorf("the contract has no content type %q", kind)
+		return fmt.Errorf("the contract does not define the content type %q", kind)
 	}
 	if media.Schema == nil {
 		return nil
@@ -88,7 +88,7 @@ func (a *Answers) Validate(operation *openapi3.Operation, status int, header htt
 	if base, _, _ := strings.Cut(kind, ";"); base == "application/json" || strings.HasSuffix(base, "+json") {
 		var err error
 		if value, err = jsonschema.UnmarshalJSON(bytes.NewReader(body)); err != nil {
-			return fmt.Errorf("the body is no JSON: %w", err)
+			return fmt.Errorf("the body is not valid JSON: %w", err)
 		}
 	} else if !utf8.Valid(body) {
 		value = "" // bytes of a file, whose schema has no further constraints
@@ -106,7 +106,7 @@ func (a *Answers) header(h *openapi3.Header, text string) error {
 	var value any = text
 	if kind := h.Schema.Value.Type; kind != nil && !kind.Is(openapi3.TypeString) {
 		if err := json.Unmarshal([]byte(text), &value); err != nil {
-			return fmt.Errorf("%q is no %v", text, *kind)
+			return fmt.Errorf("%q is not of type %v", text, *kind)
 		}
 	}
 	return a.value(h.Schema, value)

@@ -27,7 +27,7 @@ func Load(documents ...[]byte) (*openapi3.T, error) {
 		}
 		for path, item := range doc.Paths.Map() {
 			if all.Paths.Value(path) != nil {
-				return nil, fmt.Errorf("two documents have %s", path)
+				return nil, fmt.Errorf("several documents define %s", path)
 			}
 			all.Paths.Set(path, item)
 		}
@@ -61,7 +61,7 @@ func add[V any](all, more map[string]V) error {
 			return err
 		}
 		if !reflect.DeepEqual(a, b) {
-			return fmt.Errorf("two documents differ in %s", name)
+			return fmt.Errorf("several documents differ in %s", name)
 		}
 	}
 	maps.Copy(all, more)

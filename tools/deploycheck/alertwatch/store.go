@@ -89,7 +89,7 @@ func get(ctx context.Context, client *http.Client, target string) ([]byte, error
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", target, res.Status)
+		return nil, fmt.Errorf("%s responded with %s", target, res.Status)
 	}
 	return io.ReadAll(io.LimitReader(res.Body, 16<<20))
 }

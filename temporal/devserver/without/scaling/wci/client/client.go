@@ -28,7 +28,7 @@ var Module = fx.Options(fx.Provide(func() Client { return none{} }))
 
 type none struct{}
 
-const refusal = "this server starts no workers at cloud providers"
+const refusal = "this server does not start workers on cloud providers"
 
 // DescribeWorkerControllerInstance implements Client.
 func (none) DescribeWorkerControllerInstance(context.Context, *namespace.Namespace, *deploymentpb.WorkerDeploymentVersion) (
