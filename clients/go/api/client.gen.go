@@ -2223,7 +2223,7 @@ type BuilderSessionRequest struct {
 	Theme *Theme `json:"theme,omitempty"`
 }
 
-// BulkCompleted Body of `bulk.completed`. It concerns no single envelope.
+// BulkCompleted Body of `bulk.completed`, which does not refer to a single envelope.
 type BulkCompleted struct {
 	// CreatedAt When the event was created.
 	CreatedAt time.Time `json:"createdAt"`
@@ -2567,7 +2567,7 @@ type ConsoleEnvelope struct {
 	// Mails Emails about the envelope, newest first.
 	Mails []Mail `json:"mails,omitzero"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters. Omitted if none was specified.
+	// Message Text of the invitation emails. Maximum 2,000 characters. Omitted if none was specified.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
@@ -2663,7 +2663,7 @@ type ConsoleEnvelopeRow struct {
 	// LastActivity Newest event. Null if the envelope is archived.
 	LastActivity *Activity `json:"lastActivity"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters. Omitted if none was specified.
+	// Message Text of the invitation emails. Maximum 2,000 characters. Omitted if none was specified.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
@@ -3049,7 +3049,7 @@ type Document struct {
 	// Prepared For originals: the file that signers read and sign instead. Null if they read the original. Omitted for sealed files.
 	Prepared *PreparedFile `json:"prepared,omitempty"`
 
-	// PurgeStatus Whether the file is still stored. `purged` from `document.purged` on.
+	// PurgeStatus Whether the file is still stored. `purged` after `document.purged`.
 	PurgeStatus DocumentPurgeStatus `json:"purgeStatus"`
 
 	// RetentionUntil Date on which the file is purged. Null for never. Set at `envelope.completed`.
@@ -3068,7 +3068,7 @@ type Document struct {
 // DocumentKind Whether the document is the uploaded original or the sealed file.
 type DocumentKind string
 
-// DocumentPurgeStatus Whether the file is still stored. `purged` from `document.purged` on.
+// DocumentPurgeStatus Whether the file is still stored. `purged` after `document.purged`.
 type DocumentPurgeStatus string
 
 // DocumentEdit Changes to a document of a draft.
@@ -3191,7 +3191,7 @@ type Envelope struct {
 	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels *Labels `json:"labels,omitempty"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters. Omitted if none was specified.
+	// Message Text of the invitation emails. Maximum 2,000 characters. Omitted if none was specified.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
@@ -3239,7 +3239,7 @@ type EnvelopeEdit struct {
 	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels *Labels `json:"labels,omitempty"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	// Message Text of the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
@@ -3278,7 +3278,7 @@ type EnvelopeForm struct {
 	// Labels Labels: up to 20 strings of up to 50 characters, as a JSON array.
 	Labels *openapi_types.File `json:"labels,omitempty"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	// Message Text of the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters, as a JSON object.
@@ -3383,7 +3383,7 @@ type EnvelopeRequest struct {
 	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels *Labels `json:"labels,omitempty"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	// Message Text of the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
@@ -4160,7 +4160,7 @@ type PageText struct {
 	} `json:"words,omitzero"`
 }
 
-// Ping Body of a test delivery. It concerns no envelope.
+// Ping Body of a test delivery, which does not refer to an envelope.
 type Ping struct {
 	// CreatedAt When the event was created.
 	CreatedAt time.Time `json:"createdAt"`
@@ -4333,7 +4333,7 @@ type SecretRequest struct {
 
 // SendRequest Text for the invitations.
 type SendRequest struct {
-	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	// Message Text of the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
 }
 
@@ -4498,7 +4498,7 @@ type SignerEdit struct {
 	// Phone Phone number of the recipient in E.164 format, such as `+4930123456`.
 	Phone *string `json:"phone,omitempty"`
 
-	// Role Role name, unique in the envelope. Fields can refer to it instead of the signer.
+	// Role Role name, unique in the envelope. Fields can refer to the role instead of the signer.
 	Role *string `json:"role,omitempty"`
 
 	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
@@ -4543,7 +4543,7 @@ type SignerRequest struct {
 	// Phone Phone number of the recipient in E.164 format, such as `+4930123456`.
 	Phone *string `json:"phone,omitempty"`
 
-	// Role Role name, unique in the envelope. Fields can refer to it instead of the signer.
+	// Role Role name, unique in the envelope. Fields can refer to the role instead of the signer.
 	Role *string `json:"role,omitempty"`
 
 	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
@@ -4660,7 +4660,7 @@ type SigningContext struct {
 	// MayDelegate Present only when true: the signer may delegate to another person.
 	MayDelegate *bool `json:"mayDelegate,omitempty"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	// Message Text of the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message"`
 
 	// OtpVerified Whether this client has verified a code.
@@ -4912,7 +4912,7 @@ type Template struct {
 	// Labels Labels for filtering: up to 20 different strings of 1 to 50 characters.
 	Labels Labels `json:"labels"`
 
-	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	// Message Text of the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message"`
 
 	// Metadata Your own data: up to 20 strings of up to 500 characters.
@@ -5293,7 +5293,7 @@ type TemplateRole struct {
 	// Notify Whether the service sends invitations, reminders and copies. If false, deliver the signing link yourself.
 	Notify bool `json:"notify"`
 
-	// Role Role name. Fields can refer to it instead of the signer.
+	// Role Role name. Fields can refer to the role instead of the signer.
 	Role string `json:"role"`
 
 	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
@@ -5323,7 +5323,7 @@ type TemplateRoleRequest struct {
 	// Notify Whether the service sends invitations, reminders and copies. If false, deliver the signing link yourself.
 	Notify *bool `json:"notify,omitempty"`
 
-	// Role Role name. Fields can refer to it instead of the signer.
+	// Role Role name. Fields can refer to the role instead of the signer.
 	Role string `json:"role"`
 
 	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
@@ -5586,7 +5586,7 @@ type VerifiedDocument struct {
 
 // VerifiedRecord The seal's verified record of the envelope. Present if the verdict is `valid`, or, with `confirmed` set to false, if it is `untrusted`.
 type VerifiedRecord struct {
-	// Appearance What the signers saw of the document. Omitted if unknown.
+	// Appearance Pages of the document that were shown to the signers. Omitted if unknown.
 	Appearance *struct {
 		// Finished Pages of all documents that signers saw with their values before signing. Omitted if there are none.
 		Finished []struct {
@@ -7827,7 +7827,7 @@ type ClientInterface interface {
 
 	// SetConsoleUserPasswordWithBody Set a console user's password
 	//
-	// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
+	// Sets a new password for a user who forgot the old one, and ends the user's sessions. The second factor stays active. To change your own password, use `POST /v1/console/password`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7836,7 +7836,7 @@ type ClientInterface interface {
 
 	// SetConsoleUserPassword Set a console user's password
 	//
-	// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
+	// Sets a new password for a user who forgot the old one, and ends the user's sessions. The second factor stays active. To change your own password, use `POST /v1/console/password`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7850,7 +7850,7 @@ type ClientInterface interface {
 
 	// ResetConsoleUserSecondFactor Reset a console user's second factor
 	//
-	// For a user who lost the second factor. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
+	// Removes the second factor of a user who lost it, and ends the user's sessions. Verify the person's identity first. To remove your own second factor, use `POST /v1/console/totp/remove`.
 	//
 	// Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetConsoleUserSecondFactor` operationId).
 	ResetConsoleUserSecondFactor(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8152,7 +8152,7 @@ type ClientInterface interface {
 
 	// UploadDocumentWithBody Upload a document
 	//
-	// Adds a PDF to the draft, after its existing documents. Send the bytes of the file as the body. The maximum is 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
+	// Adds a PDF to the draft, after its existing documents. Send the bytes of the file as the body. The maximum is 25 MiB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8494,7 +8494,7 @@ type ClientInterface interface {
 
 	// UpdateTemplateWithBody Update a template
 	//
-	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
+	// A merge patch (RFC 7396): omitted members are unchanged, and null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8503,7 +8503,7 @@ type ClientInterface interface {
 
 	// UpdateTemplate Update a template
 	//
-	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
+	// A merge patch (RFC 7396): omitted members are unchanged, and null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -9339,7 +9339,7 @@ func (c *Client) UpdateConsoleUser(ctx context.Context, id openapi_types.UUID, b
 
 // SetConsoleUserPasswordWithBody Set a console user's password
 //
-// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
+// Sets a new password for a user who forgot the old one, and ends the user's sessions. The second factor stays active. To change your own password, use `POST /v1/console/password`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9358,7 +9358,7 @@ func (c *Client) SetConsoleUserPasswordWithBody(ctx context.Context, id openapi_
 
 // SetConsoleUserPassword Set a console user's password
 //
-// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
+// Sets a new password for a user who forgot the old one, and ends the user's sessions. The second factor stays active. To change your own password, use `POST /v1/console/password`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9392,7 +9392,7 @@ func (c *Client) EndConsoleUserSessions(ctx context.Context, id openapi_types.UU
 
 // ResetConsoleUserSecondFactor Reset a console user's second factor
 //
-// For a user who lost the second factor. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
+// Removes the second factor of a user who lost it, and ends the user's sessions. Verify the person's identity first. To remove your own second factor, use `POST /v1/console/totp/remove`.
 //
 // Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetConsoleUserSecondFactor` operationId).
 func (c *Client) ResetConsoleUserSecondFactor(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10034,7 +10034,7 @@ func (c *Client) DownloadDocument(ctx context.Context, id openapi_types.UUID, pa
 
 // UploadDocumentWithBody Upload a document
 //
-// Adds a PDF to the draft, after its existing documents. Send the bytes of the file as the body. The maximum is 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
+// Adds a PDF to the draft, after its existing documents. Send the bytes of the file as the body. The maximum is 25 MiB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10796,7 +10796,7 @@ func (c *Client) GetTemplate(ctx context.Context, id openapi_types.UUID, params 
 
 // UpdateTemplateWithBody Update a template
 //
-// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
+// A merge patch (RFC 7396): omitted members are unchanged, and null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10815,7 +10815,7 @@ func (c *Client) UpdateTemplateWithBody(ctx context.Context, id openapi_types.UU
 
 // UpdateTemplate Update a template
 //
-// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
+// A merge patch (RFC 7396): omitted members are unchanged, and null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -17925,7 +17925,7 @@ type ClientWithResponsesInterface interface {
 
 	// SetConsoleUserPasswordWithBodyWithResponse Set a console user's password
 	//
-	// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
+	// Sets a new password for a user who forgot the old one, and ends the user's sessions. The second factor stays active. To change your own password, use `POST /v1/console/password`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17934,7 +17934,7 @@ type ClientWithResponsesInterface interface {
 
 	// SetConsoleUserPasswordWithResponse Set a console user's password
 	//
-	// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
+	// Sets a new password for a user who forgot the old one, and ends the user's sessions. The second factor stays active. To change your own password, use `POST /v1/console/password`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17950,7 +17950,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResetConsoleUserSecondFactorWithResponse Reset a console user's second factor
 	//
-	// For a user who lost the second factor. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
+	// Removes the second factor of a user who lost it, and ends the user's sessions. Verify the person's identity first. To remove your own second factor, use `POST /v1/console/totp/remove`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18284,7 +18284,7 @@ type ClientWithResponsesInterface interface {
 
 	// UploadDocumentWithBodyWithResponse Upload a document
 	//
-	// Adds a PDF to the draft, after its existing documents. Send the bytes of the file as the body. The maximum is 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
+	// Adds a PDF to the draft, after its existing documents. Send the bytes of the file as the body. The maximum is 25 MiB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18660,7 +18660,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTemplateWithBodyWithResponse Update a template
 	//
-	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
+	// A merge patch (RFC 7396): omitted members are unchanged, and null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18669,7 +18669,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTemplateWithResponse Update a template
 	//
-	// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
+	// A merge patch (RFC 7396): omitted members are unchanged, and null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23771,7 +23771,7 @@ func (c *ClientWithResponses) UpdateConsoleUserWithResponse(ctx context.Context,
 
 // SetConsoleUserPasswordWithBodyWithResponse Set a console user's password
 //
-// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
+// Sets a new password for a user who forgot the old one, and ends the user's sessions. The second factor stays active. To change your own password, use `POST /v1/console/password`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23786,7 +23786,7 @@ func (c *ClientWithResponses) SetConsoleUserPasswordWithBodyWithResponse(ctx con
 
 // SetConsoleUserPasswordWithResponse Set a console user's password
 //
-// For a user who forgot the password. Ends the user's sessions; the second factor stays active. Change your own password with `POST /v1/console/password`.
+// Sets a new password for a user who forgot the old one, and ends the user's sessions. The second factor stays active. To change your own password, use `POST /v1/console/password`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23814,7 +23814,7 @@ func (c *ClientWithResponses) EndConsoleUserSessionsWithResponse(ctx context.Con
 
 // ResetConsoleUserSecondFactorWithResponse Reset a console user's second factor
 //
-// For a user who lost the second factor. Ends the user's sessions. Verify the person's identity first. Remove your own with `POST /v1/console/totp/remove`.
+// Removes the second factor of a user who lost it, and ends the user's sessions. Verify the person's identity first. To remove your own second factor, use `POST /v1/console/totp/remove`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24352,7 +24352,7 @@ func (c *ClientWithResponses) DownloadDocumentWithResponse(ctx context.Context, 
 
 // UploadDocumentWithBodyWithResponse Upload a document
 //
-// Adds a PDF to the draft, after its existing documents. Send the bytes of the file as the body. The maximum is 25 MB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
+// Adds a PDF to the draft, after its existing documents. Send the bytes of the file as the body. The maximum is 25 MiB unless the operator has set another limit. A PNG or JPEG becomes a PDF with one page, which is then the original: `sha256` is its hash.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24980,7 +24980,7 @@ func (c *ClientWithResponses) GetTemplateWithResponse(ctx context.Context, id op
 
 // UpdateTemplateWithBodyWithResponse Update a template
 //
-// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
+// A merge patch (RFC 7396): omitted members are unchanged, and null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24995,7 +24995,7 @@ func (c *ClientWithResponses) UpdateTemplateWithBodyWithResponse(ctx context.Con
 
 // UpdateTemplateWithResponse Update a template
 //
-// A merge patch (RFC 7396): omitted members are unchanged, null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
+// A merge patch (RFC 7396): omitted members are unchanged, and null resets a member to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Existing envelopes do not change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
