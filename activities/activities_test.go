@@ -364,8 +364,7 @@ func TestRemind(t *testing.T) {
 	})
 }
 
-// TestRemind_RepeatsUncertainEmail checks that a reminder whose outcome is unknown is sent again as the same email, and
-// that the next reminder is a separate email.
+// TestRemind_RepeatsUncertainEmail checks that a reminder whose outcome is unknown is sent again as the same email.
 func TestRemind_RepeatsUncertainEmail(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -219,8 +219,8 @@ func TestBulkSend_PausedWhileWaitingSendsNothing(t *testing.T) {
 	})
 }
 
-// TestBulkSend_KeepsItsRate checks that rows are sent in batches ten seconds apart, and that the rate limit of the bulk
-// send is never exceeded in any minute.
+// TestBulkSend_KeepsItsRate checks that rows are sent in batches ten seconds apart, and never exceed the limit of the
+// bulk send in any minute.
 func TestBulkSend_KeepsItsRate(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)

@@ -13,8 +13,8 @@ import (
 	"countersign/store"
 )
 
-// TestCleanup_IsBounded checks that a round deletes a limited number of rows of each kind, reports whether more
-// remain, and leaves the audit trail unchanged.
+// TestCleanup_IsBounded checks that a round deletes a limited number of rows of each kind, and reports whether more
+// remain.
 func TestCleanup_IsBounded(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestDeliver_DisablesEndpoint checks that an endpoint is disabled at its first 410 response, or after five days of
-// failures, and that the app's contact is notified once.
+// failures.
 func TestDeliver_DisablesEndpoint(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

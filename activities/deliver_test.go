@@ -177,8 +177,8 @@ func TestDeliver_OnlyTheNewestRun(t *testing.T) {
 	})
 }
 
-// TestDeliver_NumbersAttemptsFromTheRecord checks that the number of an attempt is derived from the attempts recorded
-// since the delivery was last sent, rather than from Temporal.
+// TestDeliver_NumbersAttemptsFromTheRecord checks that the number of an attempt is derived from the recorded attempts
+// since the last resend, rather than from Temporal.
 func TestDeliver_NumbersAttemptsFromTheRecord(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -21,7 +21,7 @@ const (
 	// restarted on another worker.
 	HeartbeatTimeout = 3 * HeartbeatInterval
 	// stallTimeout is the time without progress (see package pulse) after which an activity is restarted on another
-	// worker, so that a hung task does not delay its envelope until the activity times out.
+	// worker. Otherwise, a hung task would delay its envelope until the activity times out.
 	stallTimeout = 5 * time.Minute
 )
 
@@ -31,8 +31,8 @@ const (
 type KeepAlive struct {
 	interceptor.WorkerInterceptorBase
 
-	// Grace is the time in which an activity can finish after the worker is stopped, so that an email that is currently
-	// being sent is not sent twice. It must be shorter than the worker's WorkerStopTimeout, after which nothing is
+	// Grace is the time in which an activity can finish after the worker is stopped, so that an email is not
+	// interrupted and then sent twice. It must be shorter than the worker's WorkerStopTimeout, after which nothing is
 	// reported to Temporal.
 	Grace time.Duration
 	// Stall is the time without progress after which an activity is restarted. Zero means stallTimeout.

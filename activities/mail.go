@@ -237,8 +237,8 @@ func (a *Activities) sendRecorded(ctx context.Context, begun models.Mail, m noti
 // Otherwise, it was permanently rejected for that reason.
 type recordMail func(id, rejected string) error
 
-// rejectionRetryPeriod is the time, from the first rejection, for which a temporarily rejected message is retried (RFC
-// 5321 section 4.5.4.1, applied to text messages as well). If the server is unreachable, the message is retried without
+// rejectionRetryPeriod is the time for which a temporarily rejected message is retried after its first rejection (RFC
+// 5321 section 4.5.4.1). It also applies to text messages. If the server is unreachable, the message is retried without
 // a time limit.
 const rejectionRetryPeriod = 5 * 24 * time.Hour
 

@@ -18,7 +18,7 @@ import (
 )
 
 // TestRejectedMail_IsGivenUpAfterDays checks that an email fails permanently after its address has been rejected for
-// days, and that no email is lost in a longer outage of the server.
+// days, unlike an email during a long outage of the server.
 func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 	t.Parallel()
 	const days = 5 * 24 * time.Hour

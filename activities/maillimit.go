@@ -19,8 +19,8 @@ const (
 	maxMailWait = time.Minute
 )
 
-// MailLimit limits the number of activities of one app that send email at the same time in this process, so that an
-// app with hanging emails does not delay other apps.
+// MailLimit limits the number of activities of one app that send email at the same time in this process. An app with
+// hanging emails therefore does not delay other apps.
 type MailLimit struct {
 	perApp      int
 	concurrency limit.Keyed
@@ -35,8 +35,8 @@ func NewMailLimit(perApp int, now func() time.Time) *MailLimit {
 // errTypeMailBusy is the error type of an activity whose app has no free mail slot.
 const errTypeMailBusy = "MailBusy"
 
-// acquireMailLimit acquires a mail slot for the app. If no slot is free, it returns an error instead of waiting, so
-// that the activity's slot in the task queue becomes available to other apps. The activity is retried when a mail slot
+// acquireMailLimit acquires a mail slot for the app. If no slot is free, it returns an error instead of waiting. The
+// activity's slot in the task queue then becomes available to other apps, and the activity is retried when a mail slot
 // is expected to be free.
 func (a *Activities) acquireMailLimit(app uuid.UUID) (release func(), err error) {
 	if a.MailLimit == nil {

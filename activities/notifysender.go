@@ -109,8 +109,8 @@ func eventSigner(e *models.Envelope, ev *models.Event) *models.Signer {
 	return e.Recipient(id)
 }
 
-// known reports whether the user already knows about an event without a notification. The user may know about it from
-// acting as a signer, from receiving the signed copy, or from the alert to the tenant's contact.
+// known reports whether the user already knows about an event without a notification, for example from acting as a
+// signer, from receiving the signed copy, or from the alert to the tenant's contact.
 func known(kind models.NotificationKind, e *models.Envelope, s *models.Signer, user *models.ConsoleUser, v mailSettings) bool {
 	own := models.EmailKey(user.Email)
 	if kind.Problem() && models.EmailKey(v.notify) == own {

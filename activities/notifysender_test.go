@@ -349,8 +349,7 @@ func TestNotifySender_SentOnceAfterInterruption(t *testing.T) {
 	})
 }
 
-// TestSendDigest_GroupsByEnvelope checks that a daily email lists the events by envelope, and that no email is sent if
-// the user can see none of the events.
+// TestSendDigest_GroupsByEnvelope checks that a daily email lists the events by envelope.
 func TestSendDigest_GroupsByEnvelope(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -446,8 +445,8 @@ func TestSendDigest_Retry(t *testing.T) {
 	})
 }
 
-// TestSendDigest_SpeaksForTheWorkspace checks that a digest about a single tenant shows the tenant's name, and that a
-// digest about several tenants shows the app's name.
+// TestSendDigest_SpeaksForTheWorkspace checks that a digest shows the tenant's name, or the app's name if it is about
+// several tenants.
 func TestSendDigest_SpeaksForTheWorkspace(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -20,7 +20,7 @@ import (
 )
 
 // TestProgress_IsReported checks that a long activity reports progress with every email, document, batch and archived
-// envelope, so that it is not restarted as stalled.
+// envelope.
 func TestProgress_IsReported(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

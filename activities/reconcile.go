@@ -18,8 +18,7 @@ type ReconcileRound struct {
 	Next reconcile.Position `json:"next,omitzero"`
 }
 
-// reconcilePages limits the number of pages in one round, and thus the number of calls to Temporal, which is up to 200
-// per page.
+// reconcilePages limits the number of pages in one round. Each page causes up to 200 calls to Temporal.
 const reconcilePages = 20
 
 // Reconcile starts workflows that the database requires but that Temporal is not running. Each round checks a limited

@@ -13,8 +13,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestRemindOnRequest checks that each request sends one email with the current link, and that no email is sent once
-// the signer is no longer awaited.
+// TestRemindOnRequest checks that each request sends one email with the current link, unless the signer is no longer
+// awaited.
 func TestRemindOnRequest(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

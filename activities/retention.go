@@ -75,9 +75,9 @@ const (
 )
 
 // retentionStep purges an envelope whose retention has ended. Before that, it requests a deletion reminder if links
-// were sent because the files were too large for email. Recipients who have the files need no reminder. Only an attempt
-// to send the files shows whether a mail server rejects their size, so each step determines again whether links were
-// sent.
+// were sent because the files were too large for email. Recipients who have the files need no reminder. Each step
+// determines again whether links were sent, because only an attempt to send the files shows whether a mail server
+// accepts their size.
 func (a *Activities) retentionStep(ctx context.Context, step store.RetentionStep) (done int, err error) {
 	e, err := a.Store.Envelope(ctx, step.AppID, step.ID)
 	if err != nil {

@@ -76,8 +76,8 @@ func isFree(l *limit.Limit) bool {
 	return ok
 }
 
-// TestSeal_ConcurrencyLimit checks that a slow mail server does not delay sealing, and that the number of envelopes
-// being sealed concurrently stays within the limit.
+// TestSeal_ConcurrencyLimit checks that the number of envelopes being sealed concurrently stays within the limit, and
+// that a slow mail server does not delay sealing.
 func TestSeal_ConcurrencyLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

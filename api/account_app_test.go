@@ -97,8 +97,8 @@ func TestClientSecrets_RequireSecondFactor(t *testing.T) {
 	strict.person(t, models.RoleAdmin).post("/v1/console/client-secrets", object{"password": password}).rejected(403, "second_factor_required")
 }
 
-// TestClientSecretRotation_KeepsWebhookSignature checks that deliveries to endpoints without their own secret are
-// signed with both the old and the new client secret until the overlap ends.
+// TestClientSecretRotation_KeepsWebhookSignature checks the signatures of deliveries to endpoints without their own
+// secret. Until the overlap ends, they are signed with both the old and the new client secret.
 func TestClientSecretRotation_KeepsWebhookSignature(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -218,8 +218,8 @@ func TestPasskeys_EachChangeNeedsAResponse(t *testing.T) {
 	}
 }
 
-// TestPasskeys_RejectedResponses checks that a response is rejected if it does not prove that the user currently holds
-// the key and intends to use it for this service.
+// TestPasskeys_RejectedResponses checks that a response is rejected if it does not prove that the user holds the key
+// and intends to use it now, for this service.
 func TestPasskeys_RejectedResponses(t *testing.T) {
 	t.Parallel()
 	log := &kit.Buffer{}

@@ -22,8 +22,8 @@ func viewKnownPerson(v *models.Contact) knownPersonView {
 	return knownPersonView{v.Name, v.Email, v.Phone}
 }
 
-// suggestRecipients responds with people whose name or address contains the search text: recipients of the envelopes
-// that the user recently sent, followed by saved contacts. It never suggests the user.
+// suggestRecipients responds with people whose name or address contains the search text. Recipients of the envelopes
+// that the user recently sent come first, followed by saved contacts. The user is never suggested.
 func (s *contactHandler) suggestRecipients(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	search, tenant := searchText(c, p), optionalTenantQuery(c, p, app)

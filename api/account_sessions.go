@@ -75,7 +75,7 @@ func readSecondFactor(o *object) secondFactor {
 }
 
 // startSession starts a session for an authenticated user and responds with its token. provedAt is the time of the
-// sign-in at the provider, or nil if it is unknown or the user signed in with a password.
+// user's last sign-in at the provider, or nil if there was none or it is unknown.
 func (s *signInHandler) startSession(c *gin.Context, user *models.ConsoleUser, provedAt *time.Time, factor bool) error {
 	ctx := c.Request.Context()
 	app, err := s.store.App(ctx, user.AppID)

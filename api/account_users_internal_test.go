@@ -21,8 +21,8 @@ func (twoUsers) UserDetails(context.Context, uuid.UUID) ([]store.UserDetail, err
 	return []store.UserDetail{{SecondFactor: true}, {ConsoleUser: models.ConsoleUser{OIDCSubject: []byte("ada")}, SecondFactor: true}}, nil
 }
 
-// TestListUsers_SecondFactor checks that a user who signs in through the provider is listed without a second factor,
-// because the service does not ask for it.
+// TestListUsers_SecondFactor checks that a user of the provider is listed without a second factor, because the service
+// does not ask for it.
 func TestListUsers_SecondFactor(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()

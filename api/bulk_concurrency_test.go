@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBulkLimit_BytesAndRequestsPerApp checks that the total size of concurrent requests with rows is limited, and that
-// each app can have only one such request at a time.
+// TestBulkLimit_BytesAndRequestsPerApp checks the limit on the total size of concurrent requests with rows, and the
+// limit of one such request per app.
 func TestBulkLimit_BytesAndRequestsPerApp(t *testing.T) {
 	t.Parallel()
 	limited := newBulkLimit()

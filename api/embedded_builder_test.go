@@ -21,8 +21,8 @@ func (c *client) builder(e *answer, features object) (*answer, *client) {
 	return made, &client{t: c.t, s: c.s, token: made.str("sessionToken")}
 }
 
-// TestBuilderSession_PreparesItsDraft checks that a session can only prepare its own draft, and only until the session
-// ends or the draft is sent or deleted.
+// TestBuilderSession_PreparesItsDraft checks that a session can only prepare its own draft, until the session ends or
+// the draft is sent or deleted.
 func TestBuilderSession_PreparesItsDraft(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

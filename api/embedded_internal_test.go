@@ -14,8 +14,7 @@ import (
 	"countersign/models"
 )
 
-// TestThemes checks that only the two supported members of a theme are read, and that their values must be valid in a
-// style sheet.
+// TestThemes checks that only the two supported members of a theme are read, and that invalid values are rejected.
 func TestThemes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]string{

@@ -38,7 +38,7 @@ var (
 )
 
 // serializeOrigin returns an http or https origin in the form in which browsers serialize it (HTML, "ASCII
-// serialization of an origin"): with the host in lower case and in ASCII, and without a default port. It returns an
+// serialization of an origin"). The host is in lower case and in ASCII, and a default port is omitted. It returns an
 // error if text contains more than a scheme, a host and a port.
 func serializeOrigin(text string) (string, error) {
 	u, err := url.Parse(text)

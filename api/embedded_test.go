@@ -153,8 +153,8 @@ func TestEmbeddedOnLocalhostInDevelopment(t *testing.T) {
 	}).want(201)
 }
 
-// TestEmbeddedSession_Limits checks that a session can last from one minute to two hours, with a default of half an
-// hour, and that its URLs can have at most 2,048 characters.
+// TestEmbeddedSession_Limits checks the permitted durations of a session, from one minute to two hours, and the maximum
+// length of its URLs.
 func TestEmbeddedSession_Limits(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -45,8 +45,7 @@ func (s *service) enters(t *testing.T, login object) *client {
 	return c
 }
 
-// TestConsoleEnvelopes_NameOwners checks that the list contains the sender and the last event of each envelope, and
-// that an envelope sent by an application has no owner.
+// TestConsoleEnvelopes_NameOwners checks that the list contains the sender and the last event of each envelope.
 func TestConsoleEnvelopes_NameOwners(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -283,8 +283,8 @@ func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFil
 }
 
 // removeStray deletes the stored pages of a file that was deleted while a page was being rendered. It reports whether
-// it deleted any. Deleting a file first removes the last reference to it and then its pages, so either that deletion or
-// this function finds a page stored concurrently.
+// it deleted any. Deleting a file first removes the last reference to it and then its pages. A page that is stored
+// concurrently is therefore found either by that deletion or by this function.
 func (s *pageFiles) removeStray(ctx context.Context, key string) (bool, error) {
 	gone, err := s.store.Unreferenced(ctx, key)
 	if err != nil || len(gone) == 0 {

@@ -63,7 +63,7 @@ func TestWarnings_OnlyOfDrafts(t *testing.T) {
 }
 
 // TestWarnings_CoveredText checks that a draft has a warning about each field whose image would cover text in the
-// original, until the field is moved.
+// original.
 func TestWarnings_CoveredText(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -323,8 +323,7 @@ func TestDownload_PurgedDuringTheRequest(t *testing.T) {
 	s.client(t).get("/v1/envelopes/"+e.str("id")+"/document?kind=sealed").rejected(410, "document_purged")
 }
 
-// TestSealedDocument_IsFoundByID checks that a sealed document is found by its own ID or the ID of its original, but
-// not by any other ID.
+// TestSealedDocument_IsFoundByID checks that a sealed document is found only by its own ID and the ID of its original.
 func TestSealedDocument_IsFoundByID(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

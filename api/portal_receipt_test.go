@@ -14,8 +14,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestReceipt checks that the receipt permits the signer, for one day after signing, to view the status of the envelope
-// and download the sealed copy. The signing link can no longer be used.
+// TestReceipt checks that, for one day after signing, the receipt permits the signer to view the status of the envelope
+// and download the sealed copy.
 func TestReceipt(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// The limits on failed attempts per minute. An address from which an account was recently used has a separate limit, so
-// that an attacker who guesses passwords does not lock out the account, even from the same address.
+// The limits on failed attempts per minute. An address from which an account was recently used has a separate limit. An
+// attacker who guesses passwords therefore does not lock out the account.
 const (
 	maxWrongPerAccount      = 20 // per account, from all other addresses together
 	maxWrongPerAddress      = 60 // per address, across all accounts

@@ -77,8 +77,8 @@ func TestRateLimit_RejectedRolesCount(t *testing.T) {
 	require.Positive(t, limit)
 }
 
-// TestRateLimit_GuessesDoNotLockOut checks that guesses consume the limit shared by all unknown addresses, but not the
-// limit of an address from which the account was used.
+// TestRateLimit_GuessesDoNotLockOut checks that guesses do not consume the limit of an address from which the account
+// was used.
 func TestRateLimit_GuessesDoNotLockOut(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -298,8 +298,8 @@ func TestResponses_HaveSecurityHeaders(t *testing.T) {
 	}
 }
 
-// TestGet_ChangesNothing checks that the only effect of GET requests to a signing link, such as requests by email
-// scanners, is a record that the link was opened.
+// TestGet_ChangesNothing checks that GET requests to a signing link, such as those of email scanners, only record that
+// the link was opened.
 func TestGet_ChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -23,9 +23,9 @@ const (
 	maxPairs   = 50      // name=value pairs in a form or a query string
 	maxHeaders = 8 << 10 // bytes in the headers of one part, or in the preamble
 	besideFile = 1 << 20 // bytes in a multipart body in addition to the file
-	// besideOriginal is the number of bytes by which a sealed document may exceed its original. It consists of 32 MB
-	// for the seal, 60 MB for the signers' attachments, a quarter of that for their encoding, and the rest for
-	// time-stamps added over the years.
+	// besideOriginal is the number of bytes by which a sealed document may exceed its original. It allows 32 MB for the
+	// seal, and 60 MB plus a quarter for the signers' encoded attachments. The rest is for time-stamps added over the
+	// years.
 	besideOriginal = 115 << 20
 )
 

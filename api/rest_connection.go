@@ -13,7 +13,7 @@ import (
 )
 
 // ProblemConn is a connection that rewrites the responses that net/http sends before it calls a handler (400, 408, 431,
-// 501 and 505), so that they have the same error body and headers as every other response.
+// 501 and 505). The rewritten responses have the same error body and headers as every other response.
 type ProblemConn struct {
 	*net.TCPConn
 

@@ -271,7 +271,7 @@ func TestIdempotency_CommandResponse(t *testing.T) {
 }
 
 // TestIdempotency_PublicCallsReadLimitedBody checks that an unauthenticated call reads at most the permitted size of a
-// body, and reads none of it if the call is rejected beforehand.
+// body.
 func TestIdempotency_PublicCallsReadLimitedBody(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -21,8 +21,8 @@ type jsonCount struct {
 	depth      int // maximum nesting level
 }
 
-// Upper bounds on the memory for a parsed JSON text. They cover the text and the copies of its strings, each value with
-// its entry in a map or slice, and each object with the structure that a handler reads it into.
+// Upper bounds on the memory for a parsed JSON text: for the text and the copies of its strings, for each value in a
+// map or slice, and for each object that a handler reads into a structure.
 const (
 	memoryPerByte      = 3
 	memoryPerValue     = 64

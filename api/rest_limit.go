@@ -16,7 +16,7 @@ const (
 )
 
 // acquire acquires n units of a concurrency limit. If they do not become available in time, it returns a 503 error with
-// the message tooMany and the time after which to retry.
+// the given message and the time after which to retry.
 func acquire(ctx context.Context, l *limit.Limit, n int64, wait time.Duration, tooMany string) (release func(), err error) {
 	if release, err = l.Acquire(ctx, n, wait); err != nil {
 		busy := models.Reject(models.KindUnavailable, "busy", "%s; please try again in a moment.", tooMany)

@@ -73,7 +73,7 @@ func TestRequests_AreTracedAndLogged(t *testing.T) {
 }
 
 // TestUnknownPaths checks that an unknown path in the API returns a problem, and that every other path serves the
-// pages, for GET and HEAD only.
+// pages.
 func TestUnknownPaths(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

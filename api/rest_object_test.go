@@ -493,7 +493,7 @@ func TestTexts_AreOneLine(t *testing.T) {
 }
 
 // TestTexts_InvisibleCharacters checks that invisible characters, which are pasted by accident or used to imitate
-// names, are removed or rejected, except for the joiners that Persian text and emoji require.
+// names, are removed or rejected. The joiners that Persian text and emoji require remain.
 func TestTexts_InvisibleCharacters(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -20,8 +20,8 @@ const (
 	rateWindow = time.Minute
 	maxKeys    = 100_000 // if exceeded, new keys share one counter
 	// reservations is the divisor that determines the share of the remaining quota that a process reserves at a time.
-	// Reservations are large while much of the quota remains, and shrink to single requests near the limit, so that
-	// several processes together stay within it.
+	// Reservations are large while much of the quota remains, and shrink to single requests near the limit. Several
+	// processes together therefore stay within the limit.
 	reservations = 16
 )
 
@@ -99,7 +99,7 @@ func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Ti
 }
 
 // limitAddress counts requests by client address. On a route that requires a bearer token, the decision is deferred
-// until the token is verified. A request with a valid token counts toward the limit of its app, and any other request
+// until the token is verified. A request with a valid token counts toward the limit of its app. Any other request
 // counts toward the limit of the address.
 func (s *shared) limitAddress(c *gin.Context) {
 	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" || s.bearerRoutes[c.Request.Method+" "+c.FullPath()] && hasBearer(c) {

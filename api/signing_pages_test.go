@@ -314,8 +314,8 @@ func TestTemplatePages(t *testing.T) {
 	c.get(at).rejected(410, "template_archived")
 }
 
-// TestPageLines checks the positions of the lines and images on a page, and that the response for a page with too many
-// lines is marked as truncated.
+// TestPageLines checks the positions of the lines and images on a page. A page with too many lines is marked as
+// truncated.
 func TestPageLines(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

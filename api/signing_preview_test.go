@@ -12,8 +12,8 @@ import (
 	"countersign/models"
 )
 
-// TestSigningPreview checks that the preview of a draft contains the same data for each recipient as the signing page
-// after sending, and cannot be used to sign.
+// TestSigningPreview checks that the preview of a draft shows each recipient the same data as the signing page after
+// sending, and cannot be used to sign.
 func TestSigningPreview(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

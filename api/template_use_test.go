@@ -101,7 +101,7 @@ func TestEnvelopeOfTemplate_EqualsUploaded(t *testing.T) {
 }
 
 // TestPurge_KeepsFilesOfTemplate checks that purging an envelope of a template does not affect the template or its
-// other envelopes, and that the file is deleted when nothing refers to it.
+// other envelopes.
 func TestPurge_KeepsFilesOfTemplate(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -124,8 +124,8 @@ func TestTemplate_MembersReachTheEnvelope(t *testing.T) {
 	require.Equal(t, []string{"templateVersion"}, c.post("/v1/envelopes", use).rejected(400, "validation_error").faults())
 }
 
-// TestTemplate_RejectedByState checks that an upsert based on an outdated version is rejected, and that a template
-// cannot be created from an envelope whose files are purged.
+// TestTemplate_RejectedByState checks that an upsert based on an outdated version is rejected, and that an envelope
+// whose files are purged cannot become a template.
 func TestTemplate_RejectedByState(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -44,7 +44,7 @@ func TestEndpoint_GetPatchAndPing(t *testing.T) {
 	})
 }
 
-// TestEndpoint_RejectsPrivateNames checks that the host name of a cloud metadata service, or any other private name, is
+// TestEndpoint_RejectsPrivateNames checks that a private host name, such as that of a cloud metadata service, is
 // rejected both at registration and in later changes.
 func TestEndpoint_RejectsPrivateNames(t *testing.T) {
 	t.Parallel()

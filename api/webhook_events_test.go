@@ -125,7 +125,7 @@ func TestEvents_OfOthersAreHidden(t *testing.T) {
 }
 
 // TestEvents_AreNeverMissed checks that a reader receives each event exactly once, even if concurrent writers commit
-// events in an order that differs from the insertion order.
+// events in a different order.
 func TestEvents_AreNeverMissed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -159,8 +159,8 @@ func templateYAML(t *api.Template, answer []byte, document string) ([]byte, erro
 		}
 	}
 	dropDefaults(data)
-	// The client decodes null and an absent member in the same way, but they differ for this member: null means no
-	// deadline, and an absent member means the tenant's default.
+	// For this member, null means no deadline, and an absent member means the tenant's default. The client decodes both
+	// in the same way, so read the raw response.
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(answer, &raw); err != nil {
 		return nil, err

@@ -42,8 +42,7 @@ func (h *hangingEndpoint) waiting() int {
 	return h.now
 }
 
-// TestLimiter_LimitsEachEndpoint checks that an endpoint that does not respond exhausts only its own limit, and that
-// Wait is set for deliveries that exceed the limit.
+// TestLimiter_LimitsEachEndpoint checks that an endpoint that does not respond exhausts only its own limit.
 func TestLimiter_LimitsEachEndpoint(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

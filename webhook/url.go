@@ -86,9 +86,9 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 	return nil
 }
 
-// privateSuffixes lists top-level names that resolve only on one machine or within one network: the names in RFC 6761,
-// RFC 6762 and RFC 9476, ICANN's "internal", and names that ICANN excludes from the root because of their wide private
-// use. The list covers the metadata services of cloud providers, such as metadata.google.internal.
+// privateSuffixes lists top-level names that resolve only on one machine or within one network. They are the names in
+// RFC 6761, RFC 6762 and RFC 9476, ICANN's "internal", and names that ICANN excludes from the root because of their
+// wide private use. The list covers the metadata services of cloud providers, such as metadata.google.internal.
 var privateSuffixes = []string{
 	"internal", "local", "localhost", "localdomain", "invalid", "onion", "alt", "home", "corp", "mail", "lan", "intranet", "private",
 }

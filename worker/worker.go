@@ -133,10 +133,9 @@ func autoscalingPollers() sdkworker.PollerBehavior {
 	return sdkworker.NewPollerBehaviorAutoscaling(sdkworker.PollerBehaviorAutoscalingOptions{})
 }
 
-// Register registers all workflows and activities with r. With worker versioning, a workflow moves to the current
-// version with its next task, because an envelope can be open for weeks, and a mail server failure can prolong other
-// workflows by days. Only workflows with a limited duration whose loss is repaired automatically stay with their
-// original version.
+// Register registers all workflows and activities with r. With worker versioning, most workflows move to the current
+// version with their next task, because they can run for days or weeks. Workflows with a limited duration stay with
+// their original version if their loss is repaired automatically.
 func Register(r sdkworker.Registry, a *activities.Activities) {
 	register := func(name string, fn any, behavior workflow.VersioningBehavior) {
 		r.RegisterWorkflowWithOptions(fn, workflow.RegisterOptions{Name: name, VersioningBehavior: behavior})

@@ -164,8 +164,8 @@ func TestBulkSend_ContinuesAfterRetry(t *testing.T) {
 	require.Equal(t, models.BulkCounts{Sent: 25}, f.counts)
 }
 
-// TestBulkSend_ContinuesAfterRetryAtTheEnd checks that the workflow continues if the signal for a retry arrives in the
-// same workflow task as the result of the last batch.
+// TestBulkSend_ContinuesAfterRetryAtTheEnd checks that the workflow continues if the signal for a retry arrives
+// together with the result of the last batch.
 func TestBulkSend_ContinuesAfterRetryAtTheEnd(t *testing.T) {
 	t.Parallel()
 	opts := kit.Temporal(t)

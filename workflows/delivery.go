@@ -75,8 +75,8 @@ func deliver(ctx workflow.Context, in temporal.DeliveryInput, attempts int, end 
 const cutOffDelay = 5 * time.Second
 
 // retryAfter returns the delay after which a delivery continues, or 0 if the delivery has ended. A delivery continues
-// if the endpoint's concurrency limit was reached, or if Temporal counted attempts that the database did not count
-// because they were interrupted.
+// if the endpoint's concurrency limit was reached. It also continues if Temporal counted interrupted attempts, which
+// the database does not count.
 func retryAfter(result activities.DeliverResult, err error) time.Duration {
 	if err == nil {
 		return result.Wait

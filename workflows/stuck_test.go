@@ -43,8 +43,8 @@ func upserts(env *testsuite.TestWorkflowEnvironment) *[]string {
 	return &shown
 }
 
-// TestStuck_IsShownWhileFailing checks that a workflow whose task has been failing for minutes can be found by the
-// search attribute Stuck until the task succeeds.
+// TestStuck_IsShownWhileFailing checks that a workflow can be found by the search attribute Stuck while its task has
+// been failing for minutes.
 func TestStuck_IsShownWhileFailing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

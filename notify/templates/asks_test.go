@@ -13,9 +13,8 @@ import (
 	"countersign/locales"
 )
 
-// TestWhatIsAskedFor checks that emails and text messages to an approver, viewer, witness or host state the request,
-// and do not ask for a signature, in every language. If COUNTERSIGN_TEST_MAILS is set to a directory, the messages are
-// saved there for inspection.
+// TestWhatIsAskedFor checks that messages to an approver, viewer, witness or host state the request and do not ask for
+// a signature. If COUNTERSIGN_TEST_MAILS is set to a directory, the messages are saved there for inspection.
 func TestWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)

@@ -128,8 +128,8 @@ func golden(t *testing.T, name, got string) {
 	assert.Equal(t, string(want), got)
 }
 
-// TestSafe checks that an email loads no external content and runs no scripts, and that its subject is a single line,
-// whatever the data contains.
+// TestSafe checks that an email loads no external content and runs no scripts, and has a subject of a single line,
+// whatever its data contains.
 func TestSafe(t *testing.T) {
 	t.Parallel()
 	for name, m := range mails() {

@@ -1,7 +1,6 @@
 // Package audit verifies that the audit trail is unchanged. It recomputes every chain and compares it with the sealed
-// files. An attacker with full control of the database can create a self-consistent chain, but that chain cannot
-// match files signed with keys that the database does not reveal, or lists confirmed by a time-stamp authority
-// (anchors).
+// files. An attacker with full control of the database can create a self-consistent chain. But that chain cannot match
+// files signed with keys that the database does not reveal, or lists confirmed by a time-stamp authority (anchors).
 package audit
 
 import (

@@ -138,8 +138,8 @@ func TestRun(t *testing.T) {
 				assert.True(t, recorded.Encrypted, "plain text in its place is rejected")
 			}
 
-			// If a file cannot be decrypted, the run ends with an error that contains the file's key, and no other
-			// master key is tried.
+			// If a file cannot be decrypted, the run ends with an error that contains the file's key. No other master
+			// key is tried.
 			_, err = rewrap.Rewrapper{Store: newStore, Blobs: blob.NewEncrypted(files, kit.VaultOf(t, 3), true)}.Run(ctx)
 			require.ErrorIs(t, err, vault.ErrUnknownKey)
 			require.ErrorContains(t, err, "re-encrypt ")
@@ -170,8 +170,7 @@ func (r removing) Walk(ctx context.Context, prefix string, visit func(blob.Entry
 	})
 }
 
-// TestFilesAreRemovedMeanwhile checks that a run continues if a file is deleted after it was listed, and that a run
-// completes the work of an interrupted one.
+// TestFilesAreRemovedMeanwhile checks that a run continues if a file is deleted after it was listed.
 func TestFilesAreRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx, clock := t.Context(), kit.NewClock()

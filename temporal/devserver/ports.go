@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/server/temporal"
 )
 
-// ports contains the TCP ports of one server. They stay open until release is called, so that all of them are distinct
-// and a port in use is detected before the start.
+// ports contains the TCP ports of one server. They stay open until release is called. All of them are therefore
+// distinct, and a port in use is detected before the start.
 type ports struct {
 	frontend      int
 	ui            int            // 0 if headless
