@@ -75,8 +75,8 @@ func checkContactLimit(tx *gorm.DB, app uuid.UUID) error {
 	return nil
 }
 
-// Contacts returns a page of an app's contacts sorted by name, and the total number of matching contacts. search can
-// match any part of the name or address. Page numbers start at one.
+// Contacts returns a page of an app's contacts sorted by name, and the total number of matching contacts. The search
+// string can match any part of the name or address. Page numbers start at one.
 func (s *AppRepository) Contacts(ctx context.Context, app uuid.UUID, search string, pageNumber, size int) (_ []models.Contact, total int, err error) {
 	search = normalizeForSearch(search)
 	var list []searchableContact

@@ -25,8 +25,8 @@ func (s *UserRepository) Passkeys(ctx context.Context, user uuid.UUID) ([]models
 	return rows, wrap(err, "list passkeys")
 }
 
-// AddPasskey adds a passkey, and ends all sessions except keep. If the user has no recovery codes yet, it returns new
-// ones, which cannot be retrieved later.
+// AddPasskey adds a passkey, and ends all sessions except the session keep. If the user has no recovery codes yet, it
+// returns new ones, which cannot be retrieved later.
 func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keep uuid.UUID) (recovery []string, err error) {
 	p.ID, p.CreatedAt = s.newID(), s.now()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
@@ -72,7 +72,7 @@ func (s *UserRepository) UsePasskey(ctx context.Context, p *models.ConsolePasske
 }
 
 // RemovePasskey removes a passkey of a console user, and also the recovery codes if it was the last second factor. It
-// ends all sessions except keep.
+// ends all sessions except the session keep.
 func (s *UserRepository) RemovePasskey(ctx context.Context, user, id, keep uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := requireRows(tx.Where("id = ? AND user_id = ?", id, user).Delete(&models.ConsolePasskey{}), models.ErrNotFound); err != nil {
@@ -90,7 +90,8 @@ func removeUnneededCodes(tx *gorm.DB, user uuid.UUID) error {
 		AND NOT EXISTS (SELECT 1 FROM console_factors WHERE id = ? AND confirmed_at IS NOT NULL)`, user, user, user).Error
 }
 
-// ResetFactors removes all second factors and recovery codes of a console user. It ends all sessions except keep.
+// ResetFactors removes all second factors and recovery codes of a console user. It ends all sessions except the
+// session keep.
 func (s *UserRepository) ResetFactors(ctx context.Context, user, keep uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		err1 := tx.Where("user_id = ?", user).Delete(&models.ConsoleRecoveryCode{}).Error

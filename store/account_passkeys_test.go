@@ -13,8 +13,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestResetFactors_ConcernsOneUser checks that ResetFactors removes the factors of a single user, and ends all of that
-// user's sessions except keep.
+// TestResetFactors_ConcernsOneUser checks that ResetFactors removes the factors and ends the other sessions of a
+// single user.
 func TestResetFactors_ConcernsOneUser(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

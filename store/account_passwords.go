@@ -18,8 +18,8 @@ const (
 	maxPassword = 128
 )
 
-// validatePassword reports the problems with a new password. words are related to the user and do not count toward the
-// length of the password.
+// validatePassword reports the problems with a new password. The given words are related to the user and do not count
+// toward the length of the password.
 func (s *UserRepository) validatePassword(p models.Problems, path, text string, words ...string) error {
 	if n := utf8.RuneCountInString(text); n < minPassword || n > maxPassword {
 		p.Add(path, "must have between %d and %d characters", minPassword, maxPassword)

@@ -73,7 +73,7 @@ func (s *UserRepository) userByIdentity(ctx context.Context, id ProviderIdentity
 	return u, wrap(err, "load provider user")
 }
 
-// createFromProvider creates a user. created is false if a user with the address or identity already exists.
+// createFromProvider creates a user. It returns false if a user with the address or identity already exists.
 func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
 	p := models.Problems{}
 	if models.CheckEmail(p, "email", id.Email); !id.EmailVerified || len(p) > 0 {

@@ -55,8 +55,8 @@ func TestCleanup_RemovesOldBulkData(t *testing.T) {
 	})
 }
 
-// TestBulkData_IsRemovedOrRetried checks that a retry that runs concurrently with the removal of data never makes a
-// row without data pending.
+// TestBulkData_IsRemovedOrRetried checks that no row becomes pending without data if a retry runs concurrently with
+// the removal of data.
 func TestBulkData_IsRemovedOrRetried(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -133,8 +133,8 @@ func TestBulkRow_NeedsItsTemplate(t *testing.T) {
 	})
 }
 
-// TestExternalIDsInUse checks that an external ID is in use in its tenant until its envelope has ended without a
-// result.
+// TestExternalIDsInUse checks that an external ID is in use only in its tenant, and only as long as an envelope holds
+// it.
 func TestExternalIDsInUse(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

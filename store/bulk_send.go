@@ -129,8 +129,9 @@ func countBulkRows(db *gorm.DB, ids ...uuid.UUID) (map[uuid.UUID]models.BulkCoun
 	return out, err
 }
 
-// BulkSends lists up to limit of an app's bulk sends with their row counts, newest first. If tenant is not empty, only
-// bulk sends of that tenant are listed. If after is not uuid.Nil, only bulk sends older than after are listed.
+// BulkSends lists an app's bulk sends with their row counts, newest first. It lists at most limit bulk sends. If
+// tenant is not empty, it lists only that tenant's bulk sends. If after is not uuid.Nil, it lists only bulk sends
+// older than after.
 func (s *BulkRepository) BulkSends(ctx context.Context, app uuid.UUID, tenant string, after uuid.UUID, limit int) (list []*BulkSendWithCounts, err error) {
 	err = s.fromReplica(ctx, func(s *engine) error {
 		return s.read(ctx, func(tx *gorm.DB) error {
@@ -151,8 +152,8 @@ func bulkSendsAfter(db *gorm.DB, app uuid.UUID, tenant string, after uuid.UUID) 
 	return whereNonZero(q, "id < ?", after).Order("id DESC")
 }
 
-// ChangeBulkSend pauses, resumes or cancels a bulk send, or retries its failed rows. A non-nil check can reject the
-// change before anything is modified.
+// ChangeBulkSend pauses, resumes or cancels a bulk send, or retries its failed rows. If check is not nil, that
+// function can reject the change before anything is modified.
 func (s *BulkRepository) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action models.BulkAction, check func(*models.BulkSend) error) (*BulkSendWithCounts, error) {
 	out, err := inTransaction(ctx, s.engine, func(t *transaction) (*BulkSendWithCounts, error) {
 		b, err := one[models.BulkSend](s.locked(t.gorm()), "id = ? AND app_id = ?", id, app)

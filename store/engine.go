@@ -35,7 +35,7 @@ type engine struct {
 	newID        func() uuid.UUID
 	archiveFiles blob.Store // nil if archives cannot be read
 	wake         chan struct{}
-	joined       *transaction // if not nil, every transaction is part of it
+	joined       *transaction // the transaction that all transactions join; nil if there is none
 }
 
 func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {

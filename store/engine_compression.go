@@ -23,8 +23,8 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// compress returns the content in the form that is then encrypted. It returns the content unchanged if it is too long
-// or compression would not shorten it.
+// compress compresses content that will be encrypted. It returns the content unchanged if it is too long or
+// compression would not shorten it.
 func compress(plain []byte) []byte {
 	if len(plain) > maxCompressed {
 		return plain

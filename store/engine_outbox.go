@@ -69,13 +69,14 @@ func (s *engine) FinishOutbox(ctx context.Context, seq int64) error {
 	return wrap(s.db.WithContext(ctx).Delete(&models.OutboxRow{}, "seq = ?", seq).Error, "finish outbox row %d", seq)
 }
 
-// RetryOutbox releases a row for another delivery attempt after wait, which is limited to five minutes.
+// RetryOutbox releases a row for another delivery attempt after the duration wait, which is limited to five minutes.
 func (s *engine) RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error {
 	err := s.db.WithContext(ctx).Model(&models.OutboxRow{}).Where("seq = ?", seq).Update("not_before", s.now().Add(min(wait, outboxHorizon))).Error
 	return wrap(err, "release outbox row %d", seq)
 }
 
-// notQueued completes a condition on the column that precedes it: no outbox row has the column's value as its key.
+// notQueued is the end of an SQL condition. The condition is true if no outbox row has the value of the preceding
+// column as its key.
 const notQueued = " NOT IN (SELECT key FROM outbox)"
 
 // OutboxDepth returns the number of rows in the outbox, and the age of the oldest row.
@@ -108,7 +109,7 @@ func (s *engine) outboxRow(at time.Time, key uuid.UUID, kind models.OutboxKind, 
 }
 
 // requestedMail returns the columns of the record for an email that an outbox row requests. Until the email is
-// settled, reconciliation restarts its workflow if Temporal has lost it.
+// settled, reconciliation restarts the email's workflow if Temporal has lost it.
 func requestedMail(row *models.OutboxRow, recipient uuid.UUID, kind models.MailKind) []column {
 	m := models.Mail{ID: models.RequestedMailID(row.ID), EnvelopeID: row.Key, SignerID: recipient, Kind: kind, RequestID: &row.ID, CreatedAt: row.CreatedAt}
 	return []column{

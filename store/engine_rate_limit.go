@@ -9,8 +9,8 @@ import (
 )
 
 // ReserveQuota reserves up to n of the remaining requests in key's window, which began at start. It returns the number
-// of reserved requests and the number remaining. A negative n releases requests. Because key can contain an address,
-// the database stores only a keyed hash of it.
+// of reserved requests and the number remaining. A negative n releases requests. The database stores only a keyed hash
+// of key, which can contain an address.
 func (s *engine) ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error) {
 	start, key = start.UTC(), s.index.Hashes("windows", key)[0]
 	if n < 0 {
@@ -35,8 +35,8 @@ func (s *engine) ReserveQuota(ctx context.Context, key string, start time.Time, 
 // knownCallersWindow is the start time of the rows that record known callers. No rate limit window starts at that time.
 var knownCallersWindow = time.Unix(0, 0).UTC()
 
-// RememberCaller stores the time until which a caller is known. Because key can contain an address, the database stores
-// only a keyed hash of it.
+// RememberCaller stores the time until which a caller is known. The database stores only a keyed hash of key, which
+// can contain an address.
 func (s *engine) RememberCaller(ctx context.Context, key string, until time.Time) error {
 	// SQL: the statement is an upsert.
 	err := s.db.WithContext(ctx).Exec(`INSERT INTO rate_windows (key, starts_at, used, expires_at) VALUES (?, ?, 0, ?)

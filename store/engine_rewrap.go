@@ -84,7 +84,7 @@ func eachPage[K comparable](ctx context.Context, total *int, page func(ctx conte
 	}
 }
 
-// rewrapSecrets re-encrypts the page of secrets after the given ID, and returns the ID of the last one.
+// rewrapSecrets re-encrypts the page of secrets after the given ID, and returns the ID of the last secret.
 func (s *engine) rewrapSecrets(ctx context.Context, result *rewrapping, c secretColumn, after string) (last string, n int, err error) {
 	var rows []struct {
 		Key       string // ID of the row
@@ -117,8 +117,8 @@ func (s *engine) rewrapSecrets(ctx context.Context, result *rewrapping, c secret
 	return last, n, err
 }
 
-// secretsAfter selects the page of secrets in a table after the given ID, or the first page if the ID is empty. IDs are
-// UUIDs in some tables and texts in others.
+// secretsAfter selects the page of secrets in a table after the given ID, or the first page if the ID is empty. IDs
+// are UUIDs in some tables and strings in others.
 func secretsAfter(tx *gorm.DB, table, column, after string) *gorm.DB {
 	q := tx.Table(table).Select("CAST(id AS text) AS key, " + column + " AS encrypted").Where(column + " IS NOT NULL")
 	return whereNonZero(q, "id > ?", after).Order(table + ".id").Limit(rewrapPage)

@@ -108,8 +108,8 @@ func TestArchiveKeys_ReadThePrimaryKey(t *testing.T) {
 	})
 }
 
-// TestFormerMasterKeys_StillDecrypt checks that short links created with any former master key still work, and that
-// re-encryption also finds a contact of which only the values are outdated.
+// TestFormerMasterKeys_StillDecrypt checks that short links created with any former master key still work, and that a
+// contact is re-encrypted even if only its values are outdated.
 func TestFormerMasterKeys_StillDecrypt(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, d database) {

@@ -53,7 +53,7 @@ func queueWrites(db *gorm.DB, writers *limit.Limit) error {
 		}
 	}
 	acquireUnlessRead := func(db *gorm.DB) {
-		// A statement that GORM builds itself still has no SQL here. Such a statement only reads.
+		// A statement that GORM generates has no SQL yet. Such a statement only reads.
 		if query := strings.TrimSpace(db.Statement.SQL.String()); query != "" && !strings.HasPrefix(query, "SELECT") {
 			acquire(db)
 		}

@@ -129,7 +129,8 @@ func (s *EnvelopeRepository) Create(ctx context.Context, e *models.Envelope) err
 	return wrap(err, "create envelope %s", e.ID)
 }
 
-// createFor adds a new envelope to the transaction. A query in the same batch, or one sent earlier, sets webhooks.
+// createFor adds a new envelope to the transaction. webhooks points to the result of a query that is in the same batch
+// or was sent earlier.
 func (s *EnvelopeRepository) createFor(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) (*EnvelopeWithEvents, error) {
 	holder := queueExternalID(t, e)
 	if err := t.send(); err != nil {

@@ -39,7 +39,7 @@ func recordStatusChange(b *batch, e *models.Envelope, from models.Status) {
 	})...)
 }
 
-// compactThreshold is the number of changes from which a reader compacts them.
+// compactThreshold is the number of changes at which a reader compacts the changes.
 const compactThreshold = 200
 
 // count returns the number of an app's envelopes. An empty tenant means all tenants, and no status means all statuses.
@@ -77,7 +77,7 @@ func (s *EnvelopeListRepository) count(ctx context.Context, app uuid.UUID, tenan
 // maxTenants is the maximum number of tenants that are listed for an app.
 const maxTenants = 1000
 
-// Tenants lists, in order, the tenants of an app that have envelopes.
+// Tenants lists an app's tenants that have envelopes, in order.
 func (s *EnvelopeListRepository) Tenants(ctx context.Context, app uuid.UUID) (tenants []string, err error) {
 	of := func(table string) *gorm.DB { return s.db.Table(table).Select("tenant_id").Where("app_id = ?", app) }
 	err = s.db.WithContext(ctx).Table("(? UNION ?) AS tenants", of("envelope_counts"), of("envelope_count_changes")).

@@ -181,7 +181,8 @@ func storedMembers(v reflect.Value) (out []reflect.Value) {
 	return out
 }
 
-// eachPlace calls visit for each location in a value at any depth. It passes a function that modifies the location.
+// eachPlace calls the function visit for each location in a value at any depth. It passes a function that modifies the
+// location.
 func eachPlace(path string, v reflect.Value, visit func(path string, change func())) {
 	alter := func(v reflect.Value) {
 		switch v.Kind() {
@@ -226,8 +227,8 @@ func eachPlace(path string, v reflect.Value, visit func(path string, change func
 	}
 }
 
-// TestChange_InPlaceIsSaved checks that Change saves a modified map, element of a slice or target of a pointer, even
-// if no field is assigned.
+// TestChange_InPlaceIsSaved checks that Change saves changes to a map, a slice element or the target of a pointer,
+// even if no field is assigned.
 func TestChange_InPlaceIsSaved(t *testing.T) {
 	t.Parallel()
 	signer, field, document := &models.Signer{}, &models.Field{}, &models.Document{}

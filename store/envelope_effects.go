@@ -8,7 +8,8 @@ import (
 	"countersign/models"
 )
 
-// effect adds the consequences of an event for a subject's tables to a batch. It is called for each event in order.
+// effect updates a subject's tables for an event, by adding statements to a batch. It is called for each event in
+// order.
 type effect func(b *batch, e *models.Envelope, ev *models.Event)
 
 // replacesSigner reports whether an event replaces a signer with another person.

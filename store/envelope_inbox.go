@@ -24,8 +24,8 @@ const (
 // Inboxes lists the sections in order.
 var Inboxes = []Inbox{InboxActionNeeded, InboxWaiting, InboxDrafts, InboxCompleted}
 
-// deadlineNotice is the period before its deadline in which an envelope needs action. declinedNotice is the period
-// after a signer declined.
+// deadlineNotice is the period before the deadline in which an envelope needs action. declinedNotice is the
+// corresponding period after a signer declined.
 const (
 	deadlineNotice = 3 * 24 * time.Hour
 	declinedNotice = 30 * 24 * time.Hour

@@ -87,8 +87,7 @@ func ownEnvelopes(db *gorm.DB, of ProblemFilter) *gorm.DB {
 	return q
 }
 
-// RestartWorkflow requests that an envelope's lost workflow be restarted, in the same way as the reconcile schedule
-// does.
+// RestartWorkflow requests the restart of an envelope's lost workflow, in the same way as the reconcile schedule.
 func (s *EnvelopeRepository) RestartWorkflow(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error) {
 	e, err := inTransaction(ctx, s.engine, func(t *transaction) (*models.Envelope, error) {
 		e, err := one[models.Envelope](s.locked(t.gorm()), "app_id = ? AND id = ?", app, id)

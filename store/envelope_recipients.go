@@ -24,7 +24,8 @@ var recentlySent = fmt.Sprintf(`envelope_id IN (SELECT id FROM envelopes AS e WH
 	ORDER BY envelope_id DESC, position LIMIT %d`, models.PurgePurged, recentEnvelopes, recentRecipients)
 
 // RecentRecipients returns the recipients of the newest envelopes that a console user sent in a tenant, newest first.
-// search can match any part of the name or address. An empty tenant selects all tenants. Each address is returned once.
+// The search string can match any part of the name or address. An empty tenant selects all tenants. Each address is
+// returned once.
 func (s *EnvelopeListRepository) RecentRecipients(ctx context.Context, app, user uuid.UUID, tenant, search string) ([]models.Contact, error) {
 	var rows []*models.Signer
 	err := s.transact(ctx, readOnly, func(t *transaction) error {

@@ -71,8 +71,8 @@ type archivedError struct{ id uuid.UUID }
 func (e *archivedError) Error() string { return fmt.Sprintf("envelope %s is in an archive", e.id) }
 
 // changing runs fn in a transaction. If fn would change an archived envelope, changing restores the envelope in a
-// separate transaction and runs fn again. If the transaction is a step of another one, the caller that began the other
-// one must restore the envelope.
+// separate transaction and runs fn again. In a step of another transaction, it returns the error to the caller that
+// began that transaction.
 func (s *EnvelopeRepository) changing(ctx context.Context, fn func(*transaction) error) error {
 	for attempt := 1; ; attempt++ {
 		err := s.transact(ctx, readWrite, fn)

@@ -174,10 +174,10 @@ func (s *TemplateRepository) Template(ctx context.Context, app, id uuid.UUID, ve
 	return out, wrap(err, "load template %s", id)
 }
 
-// CreateFromTemplate stores the envelope that build creates from a version of an app's template. Version 0 is the
-// latest. build can also send the envelope. The envelope, its usage, its events and its outbox rows are written in a
-// single transaction. CreateFromTemplate returns the errors of build, and an invalid-field error for templateId if the
-// template is missing or archived.
+// CreateFromTemplate stores the envelope that the function build creates from a version of an app's template. Version
+// 0 is the latest. build can also send the envelope. The envelope, its usage, its events and its outbox rows are
+// written in a single transaction. CreateFromTemplate returns the errors of build, and an invalid-field error for
+// templateId if the template is missing or archived.
 func (s *TemplateRepository) CreateFromTemplate(ctx context.Context, app, id uuid.UUID, version int, build TemplateBuild) (*EnvelopeWithEvents, error) {
 	made, err := inTransaction(ctx, s.engine, func(t *transaction) (*EnvelopeWithEvents, error) {
 		return s.createFromTemplate(t, app, id, version, build)
@@ -231,8 +231,8 @@ type TemplateTarget struct {
 	Envelope uuid.UUID
 }
 
-// Duplicate stores the envelope that build creates from an app's envelope. The original keeps its files until the new
-// envelope is stored.
+// Duplicate stores the envelope that the function build creates from an app's envelope. The original keeps its files
+// until the new envelope is stored.
 func (s *TemplateRepository) Duplicate(ctx context.Context, app, id uuid.UUID, build func(*models.Envelope) (*models.Envelope, error)) (*EnvelopeWithEvents, error) {
 	made, err := inTransaction(ctx, s.engine, func(t *transaction) (*EnvelopeWithEvents, error) {
 		l := s.envelopes.queueEnvelope(t, app, id, loadOptions{lock: true, webhooks: true})

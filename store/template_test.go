@@ -26,7 +26,7 @@ func (f *fixture) templateOf(key string, externalID *string) *models.LoadedTempl
 	return made.LoadedTemplate
 }
 
-// version returns a function that builds the next version of a template, whose file has the given key.
+// version returns a function that builds the next version of a template. The file of this version has the given key.
 func (f *fixture) version(act models.ActionContext, key string, externalID *string) func(*models.LoadedTemplate, *models.Envelope) (*models.LoadedTemplate, error) {
 	return func(was *models.LoadedTemplate, _ *models.Envelope) (*models.LoadedTemplate, error) {
 		if was == nil {

@@ -100,8 +100,8 @@ func (eventPosition) TableName() string { return eventTable.name }
 // events takes many pages, most of them empty, each with a cursor from which to continue.
 const eventWindow = 10_000
 
-// windowEnd returns the last position to examine for a page that begins after from. Unless this is the feed's last
-// position, the range contains at least one event.
+// windowEnd returns the last position to examine for a page that begins after the position from. Unless this is the
+// feed's last position, the range contains at least one event.
 func windowEnd(db *gorm.DB, app uuid.UUID, from, last int64) (int64, error) {
 	next, err := first[eventPosition](db.Select("position").Where("app_id = ? AND position > ? AND position <= ?", app, from, last).Order("position"))
 	if err != nil || next == nil {
@@ -133,7 +133,7 @@ func (s *WebhookRepository) queryStart(db *gorm.DB, q EventQuery, last int64) (i
 	return at.Position - 1, nil
 }
 
-// firstSince selects the first event after a position that was created at or after the given time.
+// firstSince selects the first event that is after a position and was created at or after the given time.
 func firstSince(db *gorm.DB, app uuid.UUID, after int64, since time.Time, last int64) *gorm.DB {
 	return db.Model(&eventPosition{}).Select("position").
 		Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ?", app, after, last, since).Order("position").Limit(1)

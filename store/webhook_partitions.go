@@ -33,7 +33,7 @@ const (
 	maxRetainedRows = 10_000
 	// partitionLock is the advisory lock that lets only one process at a time create and drop partitions.
 	partitionLock = 7_518_019
-	// lockWait is the maximum time to wait for a table lock. Later queries wait behind it.
+	// lockWait is the maximum time to wait for a table lock. Later queries queue behind this lock request.
 	lockWait = "1s"
 )
 
@@ -58,7 +58,7 @@ func (s *WebhookRepository) MaintainPartitions(ctx context.Context) (made, dropp
 	return made, dropped, nil
 }
 
-// monthOf returns the beginning of the month that contains at, and of the following month.
+// monthOf returns the beginning of the month that contains the time at, and the beginning of the following month.
 func monthOf(at time.Time) (from, to time.Time) {
 	from = PeriodStart(at)
 	return from, from.AddDate(0, 1, 0)

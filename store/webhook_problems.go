@@ -19,8 +19,8 @@ type DeliveryProblem struct {
 // deliveryProblemDays is the number of days for which a failed delivery is listed as a problem.
 const deliveryProblemDays = 30
 
-// DeliveryProblems returns an app's deliveries without a successful attempt, newest first. It returns up to limit
-// deliveries that are waiting for their next attempt, and up to limit deliveries that have permanently failed.
+// DeliveryProblems returns an app's deliveries without a successful attempt, newest first. The result contains at most
+// limit deliveries that are waiting for their next attempt, and at most limit deliveries that have permanently failed.
 func (s *WebhookRepository) DeliveryProblems(ctx context.Context, app uuid.UUID, tenants []string, limit int) ([]DeliveryProblem, error) {
 	now, db := s.now(), s.db.WithContext(ctx)
 	waiting, err := find[models.Delivery](ownDeliveries(db, app, tenants).

@@ -67,7 +67,7 @@ type Store interface {
 	// Temp creates an empty temporary file, which can then be passed to Keep. The caller must call Discard for the
 	// file.
 	Temp() (*os.File, error)
-	// Keep durably stores the content of f under key, replacing earlier content. f remains open and readable.
+	// Keep durably stores the content of f under key, replacing earlier content. The file f remains open and readable.
 	Keep(ctx context.Context, f *os.File, key string) error
 	// Open opens the file under key. If there is none, the error is fs.ErrNotExist.
 	Open(ctx context.Context, key string) (*File, error)
@@ -75,8 +75,8 @@ type Store interface {
 	Delete(ctx context.Context, key string) error
 	// List returns the keys that begin with prefix.
 	List(ctx context.Context, prefix string) ([]string, error)
-	// Walk calls visit for every file whose key begins with prefix, one file at a time. It may omit files that are
-	// created or deleted in the meantime.
+	// Walk calls the function visit for every file whose key begins with prefix, one file at a time. It may omit files
+	// that are created or deleted in the meantime.
 	Walk(ctx context.Context, prefix string, visit func(Entry) error) error
 	// Check writes, reads and deletes a small file.
 	Check(ctx context.Context) error

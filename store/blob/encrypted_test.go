@@ -56,8 +56,8 @@ func TestEncryptedFiles_ReadBack(t *testing.T) {
 	assert.NoFileExists(t, f.Name())
 }
 
-// TestChangedFiles_AreRejected checks that a file is rejected if any byte or its length was changed, or if it was
-// moved to another key.
+// TestChangedFiles_AreRejected checks that a file is rejected if any byte or the length of the file was changed, or if
+// the file was moved to another key.
 func TestChangedFiles_AreRejected(t *testing.T) {
 	t.Parallel()
 	plain, raw := onDisk(t)
