@@ -41,7 +41,7 @@ type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// Activities implements all activities. SMS, the limits, Anchors, Restarted, BulkPace and Random are optional; all
+// Activities implements all activities. SMS, the limits, Anchors, Restarted, BulkThrottle and Random are optional; all
 // other fields are required.
 type Activities struct {
 	Store  *store.Store
@@ -76,8 +76,8 @@ type Activities struct {
 	ArchiveAfter time.Duration
 	Now          func() time.Time
 	NewID        func() uuid.UUID
-	// BulkPace limits bulk sends. If it is nil, the worker creates one.
-	BulkPace *BulkPace
+	// BulkThrottle limits bulk sends. If it is nil, the worker creates one.
+	BulkThrottle *BulkThrottle
 	// Random returns a random number in [0, n). If it is nil, delays have no jitter.
 	Random func(n int64) int64
 }

@@ -40,21 +40,21 @@ type fakeMailer struct {
 	after error // returned even though the email is accepted
 	// reject is an address that the server permanently rejects.
 	reject string
-	// later is an address that the server temporarily rejects.
-	later string
+	// deferred is an address that the server temporarily rejects.
+	deferred string
 	// lastAttempts records, for each email to later, whether it was the last attempt.
 	lastAttempts []bool
-	// small makes the server reject emails with attachments because of their size.
-	small bool
-	// meanwhile, if not nil, is called while the email is sent.
-	meanwhile func()
+	// rejectAttachments makes the server reject emails with attachments because of their size.
+	rejectAttachments bool
+	// onSend, if not nil, is called while the email is sent.
+	onSend func()
 	// limits records the timeout of each attempt.
 	limits []time.Duration
 }
 
 func (p *fakeMailer) Send(ctx context.Context, m notify.Mail) error {
-	if p.meanwhile != nil {
-		p.meanwhile()
+	if p.onSend != nil {
+		p.onSend()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,14 +64,14 @@ func (p *fakeMailer) Send(ctx context.Context, m notify.Mail) error {
 	if p.fail != nil {
 		return p.fail
 	}
-	if p.later != "" && m.To.Email == p.later {
+	if p.deferred != "" && m.To.Email == p.deferred {
 		p.lastAttempts = append(p.lastAttempts, m.LastAttempt)
 		return &notify.RejectedError{Err: errors.New("451 later")}
 	}
 	if p.reject != "" && m.To.Email == p.reject {
 		return &notify.PermanentError{Err: errors.New("550 no such user")}
 	}
-	if p.small && len(m.Attachments) > 0 {
+	if p.rejectAttachments && len(m.Attachments) > 0 {
 		return &notify.TooLargeError{Err: &notify.PermanentError{Err: errors.New("552 too large")}}
 	}
 	p.mails = append(p.mails, m)
@@ -89,10 +89,10 @@ type fakeSealer struct {
 	fail error
 	last seal.Job
 	jobs []seal.Job
-	// meanwhile, if not nil, is called while a document is sealed.
-	meanwhile func()
-	pending   bool   // documents are sealed without a time-stamp
-	renewing  func() // if not nil, called while a time-stamp is requested from the authority
+	// onSeal, if not nil, is called while a document is sealed.
+	onSeal   func()
+	pending  bool   // documents are sealed without a time-stamp
+	renewing func() // if not nil, called while a time-stamp is requested from the authority
 }
 
 func (s *fakeSealer) Renew(context.Context, io.ReaderAt, int64, *os.File) (seal.Result, error) {
@@ -103,8 +103,8 @@ func (s *fakeSealer) Renew(context.Context, io.ReaderAt, int64, *os.File) (seal.
 }
 
 func (s *fakeSealer) Seal(_ context.Context, out *os.File, job seal.Job) (seal.Result, error) {
-	if s.meanwhile != nil {
-		s.meanwhile()
+	if s.onSeal != nil {
+		s.onSeal()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +141,7 @@ type fakeEnv struct {
 	env    *testsuite.TestActivityEnvironment
 }
 
-func onBoth(t *testing.T, test func(*fakeEnv)) {
+func onBothDatabases(t *testing.T, test func(*fakeEnv)) {
 	t.Helper()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		keys, err := s.Keys(t.Context(), models.KeyTokens)
@@ -155,7 +155,7 @@ func onBoth(t *testing.T, test func(*fakeEnv)) {
 		env := &fakeEnv{t: t, clock: clock, app: app, mails: &fakeMailer{}, sealer: &fakeSealer{}}
 		env.Activities = &activities.Activities{
 			Store: s, Blobs: blobs, Tokens: tokens, Mail: env.mails, Sealer: env.sealer, Webhooks: &fakeEndpoint{}, BaseURL: "https://example.com",
-			SigningURL: "https://example.com/sign", AttachmentLimit: 1000, ReminderInterval: 72 * time.Hour, Now: clock.Now, NewID: newID, BulkPace: &activities.BulkPace{},
+			SigningURL: "https://example.com/sign", AttachmentLimit: 1000, ReminderInterval: 72 * time.Hour, Now: clock.Now, NewID: newID, BulkThrottle: &activities.BulkThrottle{},
 		}
 		var suite testsuite.WorkflowTestSuite
 		env.env = suite.NewTestActivityEnvironment()
@@ -191,11 +191,11 @@ const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b
 // sent stores a sent envelope with two documents that awaits signers with the given addresses.
 func (env *fakeEnv) sent(emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
-	return env.sentInTurn(func(int) int { return 1 }, emails...)
+	return env.sentInOrder(func(int) int { return 1 }, emails...)
 }
 
-// sentInTurn is like sent, but the function group determines each signer's routing group.
-func (env *fakeEnv) sentInTurn(group func(i int) int, emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
+// sentInOrder is like sent, but the function group determines each signer's routing group.
+func (env *fakeEnv) sentInOrder(group func(i int) int, emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
 	e := env.prepared(group, emails...)
 	require.NoError(env.t, e.Send(env.act(), nil))
@@ -213,7 +213,7 @@ func (env *fakeEnv) prepared(group func(i int) int, emails ...string) *models.En
 		key := fmt.Sprintf("envelopes/%s/original/%d.pdf", e.ID, i)
 		f, err := env.Blobs.Temp()
 		require.NoError(env.t, err)
-		require.NoError(env.t, env.Blobs.Keep(env.t.Context(), f, key))
+		require.NoError(env.t, env.Blobs.Put(env.t.Context(), f, key))
 		blob.Discard(f)
 		_, err = e.AddDocument(act, models.DocumentInput{Document: models.Document{
 			SHA256: emptyHash, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
@@ -273,7 +273,7 @@ func (env *fakeEnv) events(e *models.Envelope, name models.EventName) (n int) {
 
 func TestInvite_SendsOnce(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
 		ctx := env.t.Context()
@@ -294,7 +294,7 @@ func TestInvite_SendsOnce(t *testing.T) {
 
 func TestInvite_RejectedAddress(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
 		env.mails.fail = &notify.PermanentError{Err: errors.New("mailbox unavailable")}
@@ -307,7 +307,7 @@ func TestInvite_RejectedAddress(t *testing.T) {
 
 func TestInvite_NobodyAwaited(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), nil) })
 		require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
@@ -332,7 +332,7 @@ func (env *fakeEnv) reminded(in temporal.EnvelopeInput) *time.Time {
 
 func TestRemind(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
 		first := env.reminded(in)
 		assert.Empty(env.t, env.mails.mails, "nothing is due")
@@ -367,7 +367,7 @@ func TestRemind(t *testing.T) {
 // TestRemind_RepeatsUncertainEmail checks that a reminder whose outcome is unknown is sent again as the same email.
 func TestRemind_RepeatsUncertainEmail(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		_, in := env.sent("a@example.com", "b@example.com")
 		env.clock.Add(env.ReminderInterval)
 		env.mails.after = errors.New("connection lost after DATA")
@@ -391,8 +391,8 @@ func TestRemind_RepeatsUncertainEmail(t *testing.T) {
 // invitation, regardless of the other invitations.
 func TestRemind_IntervalBeginsWithInvitation(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
-		e, in := env.sentInTurn(func(i int) int { return i + 1 }, "a@example.com", "b@example.com")
+	onBothDatabases(t, func(env *fakeEnv) {
+		e, in := env.sentInOrder(func(i int) int { return i + 1 }, "a@example.com", "b@example.com")
 		env.clock.Add(env.ReminderInterval - 2*time.Hour)
 		l := models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}
 		value := "yes"
@@ -418,7 +418,7 @@ func TestRemind_IntervalBeginsWithInvitation(t *testing.T) {
 // before the next reminder.
 func TestRemind_RenewsLinkBeforeItExpires(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		const day = 24 * time.Hour
 		ctx, weekly := env.t.Context(), 24*7
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, ReminderIntervalHours: &weekly}))
@@ -494,7 +494,7 @@ func TestRenewLinks_NotBeforeTheDeadline(t *testing.T) {
 
 func TestSeal_Once(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		_, err := env.env.ExecuteActivity(env.Seal, in)
 		var rejected *sdktemporal.ApplicationError
@@ -536,7 +536,7 @@ func TestSeal_Once(t *testing.T) {
 
 func TestCopies(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "A@Example.com", "b@example.com")
 		env.signAll(e)
 		env.sealed(in)
@@ -551,7 +551,7 @@ func TestCopies(t *testing.T) {
 		assert.Len(env.t, env.mails.mails[0].Attachments, 2, "at the limit")
 		assert.NotContains(env.t, env.mails.mails[0].Text, "/download/")
 	})
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		env.sealed(in)
@@ -567,7 +567,7 @@ func TestCopies(t *testing.T) {
 
 func TestExpire_WithConcurrentSignature(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		status, err := env.Expire(env.t.Context(), in)
 		require.NoError(env.t, err)

@@ -36,7 +36,7 @@ func (env *fakeEnv) link(e *models.Envelope) uuid.UUID {
 // TestRemind_ReplacesLinkOnce checks that retries of the email do not replace the link again.
 func TestRemind_ReplacesLinkOnce(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		env.ReminderInterval = 28 * 24 * time.Hour
 		e, in := env.sent("a@example.com")
 		env.noDeadline(e)
@@ -56,7 +56,7 @@ func TestRemind_ReplacesLinkOnce(t *testing.T) {
 // TestRenewLinks_ConcurrentWorkersRenewOnce checks that two concurrent workers renew a link only once.
 func TestRenewLinks_ConcurrentWorkersRenewOnce(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.noDeadline(e)
 		env.clock.Add(models.LinkLifetime - models.RenewBefore)
@@ -79,7 +79,7 @@ func TestRenewLinks_ConcurrentWorkersRenewOnce(t *testing.T) {
 // TestExpire_FailsIfNotRecorded checks that Expire returns an error if the expiry cannot be recorded.
 func TestExpire_FailsIfNotRecorded(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		_, in := env.sent("a@example.com")
 		env.clock.Add(31 * 24 * time.Hour)
 		db, err := env.Store.DB()
@@ -95,7 +95,7 @@ func TestExpire_FailsIfNotRecorded(t *testing.T) {
 // TestRemindDeletion_NotAfterThePurge checks that no reminder is sent after the files were purged.
 func TestRemindDeletion_NotAfterThePurge(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		days, ctx := 7, env.t.Context()
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
 		e, in := env.sent("a@example.com")
@@ -113,7 +113,7 @@ func TestRemindDeletion_NotAfterThePurge(t *testing.T) {
 // TestMails_NameTheirReader checks that each email addresses its reader by name.
 func TestMails_NameTheirReader(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx, number := env.t.Context(), "+442079460958"
 		env.SMS = &fakeSMS{}
 		e, in := env.sent("a@example.com")

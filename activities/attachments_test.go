@@ -58,7 +58,7 @@ func (env *fakeEnv) withAttachments() (*models.Envelope, temporal.EnvelopeInput,
 		}
 		f, err := env.Blobs.Temp()
 		require.NoError(env.t, err)
-		require.NoError(env.t, env.Blobs.Keep(ctx, f, a.BlobKey))
+		require.NoError(env.t, env.Blobs.Put(ctx, f, a.BlobKey))
 		blob.Discard(f)
 		env.change(e, func(e *models.Envelope) error {
 			e.Attached = []*models.Attachment{a}
@@ -79,7 +79,7 @@ func (env *fakeEnv) withAttachments() (*models.Envelope, temporal.EnvelopeInput,
 // attachments are closed afterwards.
 func TestSeal_ClosesAttachments(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in, used := env.withAttachments()
 		env.signAll(e)
 		watched := &watchedBlobs{Store: env.Blobs, fail: used[1].BlobKey}

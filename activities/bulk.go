@@ -62,7 +62,7 @@ func (a *Activities) SendBulkRows(ctx context.Context, in temporal.BulkInput) (B
 	if work.Backlog >= bulkBacklog {
 		return BulkStep{Status: work.Status, Counts: work.Counts, Wait: bulkBacklogWait}, nil
 	}
-	rows, wait := paced(work, began)
+	rows, wait := rowsWithinRate(work, began)
 	if err := a.sendBulkRows(ctx, work, rows); err != nil {
 		return BulkStep{}, err
 	}
@@ -78,21 +78,21 @@ func (a *Activities) SendBulkRows(ctx context.Context, in temporal.BulkInput) (B
 	return BulkStep{Status: after.Status, Counts: after.Counts, Wait: max(0, wait-a.Now().Sub(began))}, nil
 }
 
-// paced returns the rows that may be sent now without exceeding the bulk send's limit per minute, and the time until
+// rowsWithinRate returns the rows that may be sent now without exceeding the bulk send's limit per minute, and the time until
 // the next batch.
-func paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duration) {
+func rowsWithinRate(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duration) {
 	if work.PerMinute == 0 {
 		return work.Rows, 0
 	}
-	room := work.PerMinute - work.Settled
-	if room <= 0 {
+	remaining := work.PerMinute - work.Settled
+	if remaining <= 0 {
 		return nil, max(time.Millisecond, work.SettledSince.Add(time.Minute).Sub(now))
 	}
-	n := min(len(work.Rows), room, max(1, work.PerMinute/6)) // the rows of ten seconds, but at least one
+	n := min(len(work.Rows), remaining, max(1, work.PerMinute/6)) // the rows of ten seconds, but at least one
 	return work.Rows[:n], time.Duration(n) * time.Minute / time.Duration(work.PerMinute)
 }
 
-// sendBulkRows sends rows, each as soon as BulkPace admits it. A rejected row does not stop it. It returns any other
+// sendBulkRows sends rows, each as soon as BulkThrottle admits it. A rejected row does not stop it. It returns any other
 // error, so that the activity is retried.
 func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, rows []*models.BulkRow) error {
 	if len(rows) == 0 {
@@ -109,7 +109,7 @@ func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, row
 	documents := a.Store.PlanLimits(app.Plan).Documents
 	for _, row := range rows {
 		pulse.Beat(ctx)
-		if err := a.awaitPace(ctx, maxPaceWait); err != nil {
+		if err := a.awaitThrottle(ctx, maxThrottleWait); err != nil {
 			return err
 		}
 		err := a.sendBulkRow(ctx, work.BulkSend, of, row, documents)

@@ -63,11 +63,11 @@ func (env *fakeEnv) bulkOf(roles ...string) temporal.BulkInput {
 func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 	t.Parallel()
 	for _, inFlight := range []int{0, 1, 3} {
-		onBoth(t, func(env *fakeEnv) {
+		onBothDatabases(t, func(env *fakeEnv) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			var looked atomic.Int32
-			env.BulkPace.InFlight = inFlight
+			env.BulkThrottle.InFlight = inFlight
 			env.Now = func() time.Time { // each call advances the time by the maximum pause between two rows
 				return env.clock.Now().Add(time.Duration(looked.Add(1)) * 75 * time.Millisecond)
 			}
@@ -75,13 +75,13 @@ func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 			for range room - 1 {
 				env.sent("other@example.com")
 			}
-			require.NoError(t, env.AwaitPace(ctx, time.Hour), "there is room for one")
+			require.NoError(t, env.AwaitThrottle(ctx, time.Hour), "there is room for one")
 			last, in := env.sent("last@example.com")
 			looked.Store(0)
 			var begun atomic.Bool
 			done := make(chan error, 1)
 			go func() {
-				err := env.AwaitPace(ctx, time.Hour)
+				err := env.AwaitThrottle(ctx, time.Hour)
 				if err == nil && !begun.Load() {
 					err = fmt.Errorf("%d envelopes are in flight, although the limit allowed another", room)
 				}
@@ -106,7 +106,7 @@ func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 // lower limit applies for ten seconds after each single envelope.
 func TestBulkSend_AloneHasAHigherLimit(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		room := func() bool {
 			t.Helper()
 			ctx, cancel := context.WithCancel(t.Context())
@@ -118,7 +118,7 @@ func TestBulkSend_AloneHasAHigherLimit(t *testing.T) {
 				}
 				return env.clock.Now()
 			}
-			err := env.AwaitPace(ctx, time.Hour)
+			err := env.AwaitThrottle(ctx, time.Hour)
 			if err != nil {
 				require.ErrorIs(t, err, context.Canceled)
 			}
@@ -133,7 +133,7 @@ func TestBulkSend_AloneHasAHigherLimit(t *testing.T) {
 	})
 	began := time.Now()
 	for _, c := range []struct{ inFlight, alone, others int }{{0, 6, 1}, {1, 6, 1}, {3, 18, 3}} {
-		r := &activities.BulkPace{InFlight: c.inFlight}
+		r := &activities.BulkThrottle{InFlight: c.inFlight}
 		assert.True(t, r.Admit(began, store.Awaiting{All: c.alone - 1}))
 		assert.True(t, r.Admit(began, store.Awaiting{All: c.alone - 1}), "no pause after the row")
 		assert.False(t, r.Admit(began, store.Awaiting{All: c.alone}))
@@ -153,7 +153,7 @@ func TestBulkSend_PausesForOthers(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	for inFlight, rest := range map[int]time.Duration{0: 75 * time.Millisecond, 1: 75 * time.Millisecond, 3: 25 * time.Millisecond} {
-		r := &activities.BulkPace{InFlight: inFlight}
+		r := &activities.BulkThrottle{InFlight: inFlight}
 		single := store.Awaiting{Singles: 1}
 		assert.True(t, r.Admit(began, single))
 		assert.False(t, r.Admit(began.Add(rest-1), single), "a row that was refused begins no pause anew")
@@ -162,14 +162,14 @@ func TestBulkSend_PausesForOthers(t *testing.T) {
 	}
 }
 
-// TestAwaitPace_EndsWithTheActivity checks that awaitPace returns when the activity is canceled.
+// TestAwaitPace_EndsWithTheActivity checks that awaitThrottle returns when the activity is canceled.
 func TestAwaitPace_EndsWithTheActivity(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		env.sent("other@example.com")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.ErrorIs(t, env.AwaitPace(ctx, time.Hour), context.Canceled)
+		require.ErrorIs(t, env.AwaitThrottle(ctx, time.Hour), context.Canceled)
 	})
 }
 
@@ -177,7 +177,7 @@ func TestAwaitPace_EndsWithTheActivity(t *testing.T) {
 // ever begins.
 func TestBulkSend_SendsDespiteStuckInvitations(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		const rows = 3
 		in := env.bulk(rows)
 		env.sent("never-invited@example.com")
@@ -202,7 +202,7 @@ func TestBulkSend_SendsDespiteStuckInvitations(t *testing.T) {
 // for capacity.
 func TestBulkSend_PausedWhileWaitingSendsNothing(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		in := env.bulk(3)
 		began := false
 		env.Now = func() time.Time { // called when capacity is checked, after the rows were read
@@ -241,7 +241,7 @@ func TestBulkSend_KeepsItsRate(t *testing.T) {
 		{60, 60, 100, time.Hour, 0, time.Millisecond},
 	} {
 		work := &store.BulkWork{BulkSend: &models.BulkSend{PerMinute: c.perMinute}, Settled: c.settled, SettledSince: now.Add(-c.since), Rows: make([]*models.BulkRow, c.pending)}
-		rows, wait := activities.Paced(work, now)
+		rows, wait := activities.RowsWithinRate(work, now)
 		assert.Len(t, rows, c.rows, "%+v", c)
 		assert.Equal(t, c.wait, wait, "%+v", c)
 	}
@@ -251,7 +251,7 @@ func TestBulkSend_KeepsItsRate(t *testing.T) {
 // their workflows to start.
 func TestBulkSend_WaitsForItsBacklog(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		in := env.bulk(2)
 		waiting := func(n int) []models.OutboxRow {
@@ -284,7 +284,7 @@ func TestBulkSend_WaitsForItsBacklog(t *testing.T) {
 // signals that its status does not allow are ignored.
 func TestChangeBulk_AppliesWhatIsAllowed(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		in := env.bulk(2)
 		for _, c := range []struct {
@@ -312,7 +312,7 @@ func TestChangeBulk_AppliesWhatIsAllowed(t *testing.T) {
 // rows after it are sent.
 func TestSendBulkRows_RejectedRow_FailsAlone(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		in := env.bulkOf("signer", "nobody", "signer")
 		step, err := env.SendBulkRows(ctx, in)

@@ -14,8 +14,8 @@ import (
 // CleanupRound is the result of one cleanup round.
 type CleanupRound struct {
 	Removed []RemovedRows `json:"removed"`
-	// Made and Dropped name the table partitions that were created and dropped.
-	Made    []string `json:"made,omitempty"`
+	// Created and Dropped name the table partitions that were created and dropped.
+	Created []string `json:"made,omitempty"`
 	Dropped []string `json:"dropped,omitempty"`
 	// More reports whether more rows remain to be removed.
 	More bool `json:"more"`
@@ -46,7 +46,7 @@ const roundBatches = 20
 func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 	var out CleanupRound
 	var err error
-	if out.Made, out.Dropped, err = a.Store.MaintainPartitions(ctx); err != nil {
+	if out.Created, out.Dropped, err = a.Store.MaintainPartitions(ctx); err != nil {
 		return out, err
 	}
 	for _, rows := range store.AllExpiredRows {

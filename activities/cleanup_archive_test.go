@@ -97,18 +97,20 @@ func TestCleanup_ArchivesEndedEnvelopes(t *testing.T) {
 	})
 }
 
-// keepsFiles is a file store that cannot delete files.
-type keepsFiles struct{ blob.Store }
+// undeletableFiles is a file store that cannot delete files.
+type undeletableFiles struct{ blob.Store }
 
-func (keepsFiles) Delete(context.Context, string) error { return errors.New("the object is locked") }
+func (undeletableFiles) Delete(context.Context, string) error {
+	return errors.New("the object is locked")
+}
 
 // TestCleanup_UndeletableFileDelaysNothing checks that a file that cannot be deleted is reported and does not delay
 // archiving.
 func TestCleanup_UndeletableFileDelaysNothing(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
-		env.Blobs = keepsFiles{env.Blobs}
+		env.Blobs = undeletableFiles{env.Blobs}
 		env.Store.UseArchives(env.Blobs)
 		env.ArchiveAfter = 24 * time.Hour
 		voided := func() store.EnvelopeRef {

@@ -30,13 +30,13 @@ func (w watchedFiles) Delete(ctx context.Context, key string) error {
 	return w.Store.Delete(ctx, key)
 }
 
-// keep stores an empty file.
-func (env *fakeEnv) keep(key string) {
+// storeFile stores an empty file.
+func (env *fakeEnv) storeFile(key string) {
 	env.t.Helper()
 	f, err := env.Blobs.Temp()
 	require.NoError(env.t, err)
 	defer blob.Discard(f)
-	require.NoError(env.t, env.Blobs.Keep(env.t.Context(), f, key))
+	require.NoError(env.t, env.Blobs.Put(env.t.Context(), f, key))
 }
 
 func (env *fakeEnv) load(in temporal.EnvelopeInput) *models.Envelope {
@@ -52,7 +52,7 @@ func (env *fakeEnv) timestamps(in temporal.EnvelopeInput) (key string, record fu
 	env.t.Helper()
 	d := env.load(in).Sealed()[0]
 	key = "envelopes/" + in.EnvelopeID.String() + "/sealed/" + d.OriginalID.String() + "-later.pdf"
-	env.keep(key)
+	env.storeFile(key)
 	return key, func() {
 		file := models.SealedFile{SHA256: emptyHash, Size: 1, PageCount: 2, BlobKey: key, TimestampedUntil: env.clock.Now().AddDate(1, 0, 0)}
 		env.change(env.load(in), func(e *models.Envelope) error { return e.Timestamped(env.act(), d.ID, d.SHA256, file) })
@@ -65,11 +65,11 @@ func TestSweep_KeepsLaterFiles(t *testing.T) {
 	t.Parallel()
 	t.Run("of the run that completed it", func(t *testing.T) {
 		t.Parallel()
-		onBoth(t, func(env *fakeEnv) {
+		onBothDatabases(t, func(env *fakeEnv) {
 			e, in := env.sent("a@example.com")
 			env.signAll(e)
 			left := "envelopes/" + e.ID.String() + "/sealed/left.pdf"
-			env.keep(left)
+			env.storeFile(left)
 			var once sync.Once
 			files := env.Blobs
 			env.Blobs = watchedFiles{files, func() {
@@ -90,13 +90,13 @@ func TestSweep_KeepsLaterFiles(t *testing.T) {
 	})
 	t.Run("of a run that came too late", func(t *testing.T) {
 		t.Parallel()
-		onBoth(t, func(env *fakeEnv) {
+		onBothDatabases(t, func(env *fakeEnv) {
 			e, in := env.sent("a@example.com")
 			env.signAll(e)
 			var later string
 			var record func()
-			env.sealer.meanwhile = func() {
-				env.sealer.meanwhile = nil
+			env.sealer.onSeal = func() {
+				env.sealer.onSeal = nil
 				env.sealed(in)
 				later, record = env.timestamps(in)
 			}

@@ -17,7 +17,7 @@ import (
 // remain.
 func TestCleanup_IsBounded(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		e, _ := env.sent("a@example.com")
 		env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), nil) })

@@ -30,12 +30,12 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 	if e.Status != models.StatusCompleted {
 		return nil
 	}
-	return tryLater(a.sendCopies(ctx, ctx, e, v))
+	return withRetryDelay(a.sendCopies(ctx, ctx, e, v))
 }
 
 // sendCopies sends the copies. Once the context passed as begin has ended, it starts no further email.
 func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, v mailSettings) error {
-	return mailEach(begin, mailed(e.Recipients(), person), func(to addressee) error { return a.sendCopy(ctx, e, to, v) })
+	return sendToEach(begin, mailed(e.Recipients(), person), func(to addressee) error { return a.sendCopy(ctx, e, to, v) })
 }
 
 // errPurged permanently rejects copies of purged files.
@@ -45,18 +45,18 @@ var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted a
 // it sends links. Links are recorded in the audit trail, because the reminder before the files are deleted depends on
 // them.
 func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addressee, v mailSettings) error {
-	begun := models.Mail{ID: a.completedID(to.signer), EnvelopeID: e.ID, SignerID: to.signer.ID, Kind: models.MailCompleted}
+	pending := models.Mail{ID: a.completedID(to.signer), EnvelopeID: e.ID, SignerID: to.signer.ID, Kind: models.MailCompleted}
 	attach := a.attachmentsFit(e)
 	send := func(ctx context.Context, last bool) error {
 		content, files, err := a.completedMail(e, to.signer, v, attach)
 		if err != nil {
 			return fmt.Errorf("write: %w", err)
 		}
-		m := newMail(begun.Kind, to.address, v, begun.ID, content)
+		m := newMail(pending.Kind, to.address, v, pending.ID, content)
 		m.Attachments, m.LastAttempt = files, last
 		return a.Mail.Send(ctx, m)
 	}
-	return ignoreRejection(a.sendOnce(ctx, begun, func(ctx context.Context, last bool) error {
+	return ignoreRejection(a.sendOnce(ctx, pending, func(ctx context.Context, last bool) error {
 		if purged(e) {
 			return errPurged
 		}
@@ -68,7 +68,7 @@ func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addres
 		return err
 	}, func(id, rejected string) error {
 		if rejected != "" || attach {
-			return a.noteMail(ctx, id, rejected)
+			return a.recordMailResult(ctx, id, rejected)
 		}
 		return a.copySent(ctx, temporal.EnvelopeInput{AppID: e.AppID, EnvelopeID: e.ID}, to.signer, id)
 	}))
@@ -91,7 +91,7 @@ func purged(e *models.Envelope) bool {
 // completedMail returns the email that contains the sealed files, either as attachments or as links.
 func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailSettings, attach bool) (templates.Content, []notify.Attachment, error) {
 	msg := templates.Completed{
-		Language: v.languageOf(s), Look: v.look, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
+		Language: v.languageOf(s), Branding: v.branding, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
 		NotAllSigned: !e.AllSign(),
 	}
 	var files []notify.Attachment
@@ -129,7 +129,7 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 		return a.Store.DropRequestedMail(ctx, in.Request)
 	}
 	m := models.Mail{ID: models.RequestedMailID(in.Request), EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailCompleted, RequestID: &in.Request}
-	return tryLater(ignoreRejection(a.sendOnce(ctx, m, func(ctx context.Context, last bool) error {
+	return withRetryDelay(ignoreRejection(a.sendOnce(ctx, m, func(ctx context.Context, last bool) error {
 		if purged(e) {
 			return errPurged
 		}
@@ -142,7 +142,7 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 		return a.Mail.Send(ctx, mail)
 	}, func(id, rejected string) error {
 		if rejected != "" {
-			return a.noteMail(ctx, id, rejected)
+			return a.recordMailResult(ctx, id, rejected)
 		}
 		return a.copySent(ctx, in.EnvelopeInput, s, id)
 	})))

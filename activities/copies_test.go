@@ -18,9 +18,9 @@ import (
 	"countersign/temporal"
 )
 
-// takeReinvites runs the outbox tasks that do not belong to the envelope's own workflow: renewed links and repeated
+// claimReinvites runs the outbox tasks that do not belong to the envelope's own workflow: renewed links and repeated
 // notices.
-func (env *fakeEnv) takeReinvites(in temporal.EnvelopeInput) (taken int) {
+func (env *fakeEnv) claimReinvites(in temporal.EnvelopeInput) (taken int) {
 	env.t.Helper()
 	for {
 		rows := env.claimed()
@@ -85,7 +85,7 @@ func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(env *fakeEnv) {
+			onBothDatabases(t, func(env *fakeEnv) {
 				gone := copyRecipient("Gone", 1)
 				silent := copyRecipient("Silent", 1)
 				silent.Silent = true
@@ -119,7 +119,7 @@ func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 // from its record is not sent.
 func TestSendCopies_AttachTheSealedFiles(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		e, in := env.sent("ada@example.com")
 		env.signAll(e)
@@ -143,7 +143,7 @@ func TestSendCopies_AttachTheSealedFiles(t *testing.T) {
 		defer blob.Discard(other)
 		_, err = other.WriteString("another file")
 		require.NoError(env.t, err)
-		require.NoError(env.t, env.Blobs.Keep(ctx, other, sealed[0].BlobKey))
+		require.NoError(env.t, env.Blobs.Put(ctx, other, sealed[0].BlobKey))
 		_, err = env.mails.mails[0].Attachments[0].Open(ctx)
 		require.ErrorIs(env.t, err, blob.ErrModified)
 	})
@@ -153,7 +153,7 @@ func TestSendCopies_AttachTheSealedFiles(t *testing.T) {
 // it, and also receives all later emails.
 func TestReplaceCopyRecipient_BeforeTheEnd(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1}, copyRecipient("Cora", 1), copyRecipient("Late", 2))
 		replace := func(i int, name string) {
 			env.change(e, func(e *models.Envelope) error {
@@ -163,10 +163,10 @@ func TestReplaceCopyRecipient_BeforeTheEnd(t *testing.T) {
 		}
 		env.groupInvites(in, e)
 		require.Equal(env.t, []string{"invitation ada@example.com", "copy_notice cora@example.com"}, env.mailedTo())
-		require.Zero(env.t, env.takeReinvites(in))
+		require.Zero(env.t, env.claimReinvites(in))
 		replace(0, "Dora")
 		replace(1, "Luna")
-		require.Equal(env.t, 1, env.takeReinvites(in), "for whom it is time")
+		require.Equal(env.t, 1, env.claimReinvites(in), "for whom it is time")
 		require.Equal(env.t, []string{"copy_notice dora@example.com"}, env.mailedTo())
 		env.groupInvites(in, e)
 		require.Empty(env.t, env.mailedTo(), "each once")
@@ -186,7 +186,7 @@ func TestReplaceCopyRecipient_BeforeTheEnd(t *testing.T) {
 func TestReplaceCopyRecipient_Twice(t *testing.T) {
 	t.Parallel()
 	for _, newestFirst := range []bool{false, true} {
-		onBoth(t, func(env *fakeEnv) {
+		onBothDatabases(t, func(env *fakeEnv) {
 			e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1}, copyRecipient("Cora", 1))
 			env.groupInvites(in, e)
 			env.mailedTo()
@@ -212,12 +212,12 @@ func TestReplaceCopyRecipient_Twice(t *testing.T) {
 			invite := func(r models.OutboxRow) {
 				require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: *r.Refs.SignerID, LinkID: r.Refs.LinkID}))
 			}
-			env.mails.meanwhile = func() {
-				env.mails.meanwhile = nil
+			env.mails.onSend = func() {
+				env.mails.onSend = nil
 				invite(notices[1])
 			}
 			invite(notices[0])
-			env.mails.meanwhile = nil
+			env.mails.onSend = nil
 			invite(notices[1])
 			require.Equal(env.t, []string{"copy_notice luna@example.com"}, env.mailedTo())
 		})
@@ -231,10 +231,10 @@ func TestReplaceCopyRecipient_DuringTheNotice(t *testing.T) {
 	for name, meanwhile := range map[string]bool{"before": false, "meanwhile": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(env *fakeEnv) {
+			onBothDatabases(t, func(env *fakeEnv) {
 				e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1}, copyRecipient("Cora", 1))
 				replace := func() {
-					env.mails.meanwhile = nil
+					env.mails.onSend = nil
 					env.change(e, func(e *models.Envelope) error {
 						_, err := e.Replace(env.act(), e.Copies[0].ID, models.Replacement{Name: "Dora", Email: "dora@example.com"})
 						return err
@@ -242,14 +242,14 @@ func TestReplaceCopyRecipient_DuringTheNotice(t *testing.T) {
 				}
 				want := []string{"copy_notice dora@example.com"}
 				if meanwhile {
-					env.mails.meanwhile = replace
+					env.mails.onSend = replace
 					want = []string{"copy_notice cora@example.com", "copy_notice dora@example.com"}
 				} else {
 					replace()
 					env.clock.Add(time.Hour) // the replacement's own notice is late, so the group's invitation sends the notice
 				}
 				require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Copies[0].ID}))
-				env.takeReinvites(in)
+				env.claimReinvites(in)
 				require.Equal(env.t, want, env.mailedTo())
 			})
 		})
@@ -274,7 +274,7 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 		for _, groupFirst := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				onBoth(t, func(env *fakeEnv) {
+				onBothDatabases(t, func(env *fakeEnv) {
 					e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1}, copyRecipient("Cora", 1))
 					id := e.Signers[0].ID
 					env.change(e, func(e *models.Envelope) error { return change(env, e, id) })
@@ -286,13 +286,13 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 							_ = env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID})
 						}
 					}
-					first, second := group, func() { env.takeReinvites(in) }
+					first, second := group, func() { env.claimReinvites(in) }
 					if !groupFirst {
 						first, second = second, first
 					}
 					// The second workflow runs while the first email is being sent and is not yet recorded as sent.
-					env.mails.meanwhile = func() {
-						env.mails.meanwhile = nil
+					env.mails.onSend = func() {
+						env.mails.onSend = nil
 						second()
 					}
 					first()
@@ -310,7 +310,7 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 	// A renewed link is sent even if its workflow was lost.
 	t.Run("lost", func(t *testing.T) {
 		t.Parallel()
-		onBoth(t, func(env *fakeEnv) {
+		onBothDatabases(t, func(env *fakeEnv) {
 			e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1},
 				models.SignerInput{Name: "Bo", Email: "bo@example.com", RoutingOrder: 1})
 			env.change(e, func(e *models.Envelope) error {
@@ -330,14 +330,14 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 			env.clock.Add(3 * time.Minute)
 			require.NoError(env.t, env.Invite(env.t.Context(), invite))
 			require.Equal(env.t, []string{"invitation ada@example.com"}, env.mailedTo())
-			require.Equal(env.t, 1, env.takeReinvites(in))
+			require.Equal(env.t, 1, env.claimReinvites(in))
 			require.Empty(env.t, env.mailedTo())
 		})
 	})
 	// If the sender requests a link, the service still sends the invitation.
 	t.Run("rotated", func(t *testing.T) {
 		t.Parallel()
-		onBoth(t, func(env *fakeEnv) {
+		onBothDatabases(t, func(env *fakeEnv) {
 			e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1})
 			env.change(e, func(e *models.Envelope) error {
 				_, err := e.IssueLink(env.act(), e.Signers[0].ID, true)
@@ -353,13 +353,13 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 // exactly once and with the same Message-ID.
 func TestSendCopies_TooLargeForTheServer(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
 		env.sealed(in)
-		env.mails.small, env.mails.later = true, "b@example.com"
+		env.mails.rejectAttachments, env.mails.deferred = true, "b@example.com"
 		require.Error(env.t, env.SendCopies(env.t.Context(), in))
-		env.mails.later = ""
+		env.mails.deferred = ""
 		for range 2 {
 			require.NoError(env.t, env.SendCopies(env.t.Context(), in))
 		}
@@ -378,7 +378,7 @@ func TestSendCopies_TooLargeForTheServer(t *testing.T) {
 // permanently rejected.
 func TestSendCopies_RejectedLinks(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		env.AttachmentLimit = 1 // as links
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
@@ -400,7 +400,7 @@ func TestSendCopies_RejectedLinks(t *testing.T) {
 // TestCopyNotices_HaveSeparateMessageIDs checks that the notices to different recipients have different Message-IDs.
 func TestCopyNotices_HaveSeparateMessageIDs(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1}, copyRecipient("Cora", 1), copyRecipient("Carl", 1))
 		env.groupInvites(in, e)
 		require.Equal(env.t, env.Mail.MessageID("copy_notice", e.Copies[0].ID.String()), env.mails.mails[1].MessageID)
@@ -411,7 +411,7 @@ func TestCopyNotices_HaveSeparateMessageIDs(t *testing.T) {
 				return err
 			})
 		}
-		require.Equal(env.t, 2, env.takeReinvites(in))
+		require.Equal(env.t, 2, env.claimReinvites(in))
 		require.ElementsMatch(env.t, []string{"copy_notice dora@example.com", "copy_notice dirk@example.com"}, env.mailedTo())
 		mails, err := env.Store.Mails(env.t.Context(), e.ID)
 		require.NoError(env.t, err)
@@ -432,19 +432,19 @@ func TestCopyNotices_HaveSeparateMessageIDs(t *testing.T) {
 func TestSendCopies_AfterThePurge(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int64{1000, 1} { // as attachments and as links
-		onBoth(t, func(env *fakeEnv) {
+		onBothDatabases(t, func(env *fakeEnv) {
 			env.AttachmentLimit = limit
 			days := 1
 			require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, RetentionDays: &days}))
 			e, in := env.sent("a@example.com", "b@example.com")
 			env.signAll(e)
 			env.sealed(in)
-			env.mails.later = "b@example.com"
+			env.mails.deferred = "b@example.com"
 			require.Error(env.t, env.SendCopies(env.t.Context(), in))
 			require.Equal(env.t, []string{"completed a@example.com"}, env.mailedTo())
 			env.clock.Add(25 * time.Hour)
 			require.NoError(env.t, env.Purge(env.t.Context(), in))
-			env.mails.later = ""
+			env.mails.deferred = ""
 			require.NoError(env.t, env.SendCopies(env.t.Context(), in))
 			require.Empty(env.t, env.mailedTo())
 			require.False(env.t, env.unfinished(e), "nobody is to get one any more")
@@ -455,7 +455,7 @@ func TestSendCopies_AfterThePurge(t *testing.T) {
 // TestSendCopiesAgain_NotCompleted checks that a request for copies sends nothing if the envelope is not completed.
 func TestSendCopiesAgain_NotCompleted(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		again := temporal.CopiesInput{EnvelopeInput: in, SignerID: e.Signers[0].ID, Request: newID()}
 		require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again))
@@ -465,7 +465,7 @@ func TestSendCopiesAgain_NotCompleted(t *testing.T) {
 		require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again))
 		require.Equal(env.t, []string{"completed a@example.com"}, env.mailedTo())
 
-		again.Request, env.mails.later = newID(), "a@example.com"
+		again.Request, env.mails.deferred = newID(), "a@example.com"
 		require.Error(env.t, env.SendCopiesAgain(env.t.Context(), again))
 		env.clock.Add(30 * 24 * time.Hour)
 		require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again))

@@ -18,7 +18,7 @@ import (
 // deleted.
 func TestSendCopiesAgain_OncePerRequest(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
 		env.sealed(in)
@@ -74,7 +74,7 @@ func TestSendCopiesAgain_OncePerRequest(t *testing.T) {
 // signer is invited.
 func TestDelegation_NotifiesTheSender(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		to := "office@example.com"
 		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, TenantID: e.TenantID, NotifyEmail: &to}))
@@ -103,7 +103,7 @@ func TestDelegation_NotifiesTheSender(t *testing.T) {
 // interval, and that emails to a former signer do not count.
 func TestRemind_EnvelopesOwnInterval(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 		hours := 5
@@ -142,7 +142,7 @@ func TestRemind_EnvelopesOwnInterval(t *testing.T) {
 // names the successor.
 func TestSeal_NamesFormerSigners(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.clock.Add(time.Hour + 1234*time.Nanosecond)
 		reason := "on leave"

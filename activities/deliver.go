@@ -35,8 +35,8 @@ type DeliverResult struct {
 	// Wait is the delay before the next attempt if the endpoint is at its concurrency limit. In that case no attempt
 	// was made.
 	Wait time.Duration `json:"wait,omitempty"`
-	// Made is the number of recorded attempts of this run. It is set together with Wait.
-	Made int `json:"made,omitempty"`
+	// Attempts is the number of recorded attempts of this run. It is set together with Wait.
+	Attempts int `json:"made,omitempty"`
 }
 
 // Deliver makes one attempt at a delivery and records it. The number of the attempt is derived from the recorded
@@ -59,7 +59,7 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) (DeliverResul
 		return DeliverResult{}, err
 	}
 	if wait > 0 {
-		return DeliverResult{Wait: wait, Made: job.Delivery.RunAttempts}, nil
+		return DeliverResult{Wait: wait, Attempts: job.Delivery.RunAttempts}, nil
 	}
 	return DeliverResult{Delivered: true}, nil
 }

@@ -17,7 +17,7 @@ import (
 // failures.
 func TestDeliver_DisablesEndpoint(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx, contact := env.t.Context(), "ops@example.com"
 		_, err := env.Store.UpdateApp(ctx, env.app.ID, store.AppChange{Contact: &contact})
 		require.NoError(env.t, err)

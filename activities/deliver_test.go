@@ -58,7 +58,7 @@ func (env webhookFixture) state(d *models.Delivery) (models.DeliveryStatus, int)
 // one.
 func TestDeliver_RetryAfter(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		to := env.withWebhook()
 		for _, c := range []struct {
 			res  webhook.Result
@@ -88,7 +88,7 @@ func TestDeliver_RetryAfter(t *testing.T) {
 // TestDeliver_LastAttemptSettles checks that no attempt follows the last one.
 func TestDeliver_LastAttemptSettles(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		to := env.withWebhook()
 		d := to.ping()
 		var failed *sdktemporal.ApplicationError
@@ -120,7 +120,7 @@ func TestDeliver_LastAttemptSettles(t *testing.T) {
 // delivery was being created.
 func TestDeliver_DisabledEndpointFails(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		for _, gone := range []string{"UPDATE webhooks SET active = false", "DELETE FROM webhooks"} {
 			to := env.withWebhook()
 			d := to.ping()
@@ -143,7 +143,7 @@ func TestDeliver_DisabledEndpointFails(t *testing.T) {
 // attempt.
 func TestDeliver_WaitingForTheLimitIsNoAttempt(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		to := env.withWebhook()
 		d := to.ping()
 		env.Webhooks = &fakeEndpoint{results: []webhook.Result{{Wait: 7 * time.Second}}}
@@ -159,7 +159,7 @@ func TestDeliver_WaitingForTheLimitIsNoAttempt(t *testing.T) {
 // TestDeliver_OnlyTheNewestRun checks that an earlier run leaves a resent delivery to its new workflow.
 func TestDeliver_OnlyTheNewestRun(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		to := env.withWebhook()
 		d := to.ping()
 		require.Error(env.t, to.try(d, 0, make([]time.Duration, 1), webhook.Result{Status: 500}))
@@ -181,7 +181,7 @@ func TestDeliver_OnlyTheNewestRun(t *testing.T) {
 // since the last resend, rather than from Temporal.
 func TestDeliver_NumbersAttemptsFromTheRecord(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		to := env.withWebhook()
 		d := to.ping()
 		delays := []time.Duration{0, time.Minute, time.Hour}
@@ -213,7 +213,7 @@ func TestDeliver_NumbersAttemptsFromTheRecord(t *testing.T) {
 // delay rather than immediately.
 func TestDeliver_UnrecordedAttemptWaits(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		to := env.withWebhook()
 		d := to.ping()
 		db, err := env.Store.DB()
@@ -231,7 +231,7 @@ func TestDeliver_UnrecordedAttemptWaits(t *testing.T) {
 // success.
 func TestDeliver_SuccessResetsFailures(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		to := env.withWebhook()
 		again := func(status int) {
 			err := to.try(to.ping(), 0, make([]time.Duration, 1), webhook.Result{Status: status})
@@ -268,7 +268,7 @@ func TestDeliver_SuccessResetsFailures(t *testing.T) {
 // shortens it.
 func TestDeliver_SpreadsRetries(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		to := env.withWebhook()
 		var bounds []int64
 		env.Random = func(n int64) int64 { bounds = append(bounds, n); return n - 1 }

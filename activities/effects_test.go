@@ -15,7 +15,7 @@ import (
 // notified, and that nobody else is notified.
 func TestClosing_NotifiesInvitedSigners(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		told := func() (out []string) {
 			env.mails.mu.Lock()
 			defer env.mails.mu.Unlock()
@@ -28,7 +28,7 @@ func TestClosing_NotifiesInvitedSigners(t *testing.T) {
 		inTurn := func(i int) int { return 1 + i/2 } // first the first two signers, and then the third
 		people := []string{"a@example.com", "b@example.com", "c@example.com"}
 
-		e, in := env.sentInTurn(inTurn, people...)
+		e, in := env.sentInOrder(inTurn, people...)
 		why := "a mistake"
 		env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), &why) })
 		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
@@ -36,7 +36,7 @@ func TestClosing_NotifiesInvitedSigners(t *testing.T) {
 		assert.Contains(env.t, env.mails.mails[0].Text, why)
 		assert.Equal(env.t, people[:2], told())
 
-		e, in = env.sentInTurn(inTurn, people...)
+		e, in = env.sentInOrder(inTurn, people...)
 		env.change(e, func(e *models.Envelope) error {
 			l := models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}
 			_, err := e.Decline(env.act(), l, &why, false)
@@ -46,7 +46,7 @@ func TestClosing_NotifiesInvitedSigners(t *testing.T) {
 		assert.Contains(env.t, env.mails.mails[0].Text, "Name declined to sign")
 		assert.Equal(env.t, people[1:2], told())
 
-		e, in = env.sentInTurn(inTurn, people...)
+		e, in = env.sentInOrder(inTurn, people...)
 		env.clock.Add(31 * 24 * time.Hour)
 		env.change(e, func(e *models.Envelope) error { return e.Expire(env.act()) })
 		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
@@ -59,7 +59,7 @@ func TestClosing_NotifiesInvitedSigners(t *testing.T) {
 // TestSeal_BrokenChain checks that nothing is sealed if the audit chain differs from the recorded one.
 func TestSeal_BrokenChain(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		db, err := env.Store.DB()
@@ -81,7 +81,7 @@ func TestSeal_BrokenChain(t *testing.T) {
 // hash.
 func TestSeal_UploadedFile(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		env.sealed(in)
@@ -95,7 +95,7 @@ func TestSeal_UploadedFile(t *testing.T) {
 // TestSendCopies_AttachesFilesUpToTheLimit checks that the attachment limit is exact to the byte.
 func TestSendCopies_AttachesFilesUpToTheLimit(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		days, ctx := 30, env.t.Context()
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, TenantID: "t", RetentionDays: &days}))
 		e, in := env.sent("a@example.com")

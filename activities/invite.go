@@ -70,5 +70,5 @@ func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
 		return sdktemporal.NewApplicationErrorWithOptions(fmt.Sprintf("the mail server permanently rejected %d address(es): %s", len(answers), answers[0]),
 			ErrTypeRejected, sdktemporal.ApplicationErrorOptions{NonRetryable: true, Category: sdktemporal.ApplicationErrorCategoryBenign})
 	}
-	return tryLater(err)
+	return withRetryDelay(err)
 }

@@ -17,7 +17,7 @@ import (
 // the newest link is emailed once, and an expired link is not emailed.
 func TestReinvite_LinkRenewedTwice(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		e, in := env.sent("ada@example.com")
 		signer := e.Signers[0].ID
@@ -69,7 +69,7 @@ func TestReinvite_LinkRenewedTwice(t *testing.T) {
 // replacement. The wait ends when the server permanently rejects that email.
 func TestInvite_AfterRejectedReinvitation(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		e, in := env.sent("ada@example.com")
 		signer := e.Signers[0].ID

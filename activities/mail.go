@@ -66,8 +66,8 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 	wentOut := err == nil
 	err = a.reportBounce(ctx, e, s, v, s.LinkID.String(), err, rejected)
 	var text error
-	if wentOut || textHasLink(s) { // otherwise the text message refers to the email
-		text = a.textInvitation(ctx, e, s, msg)
+	if wentOut || smsContainsLink(s) { // otherwise the text message refers to the email
+		text = a.sendSMSInvitation(ctx, e, s, msg)
 	}
 	return errors.Join(err, a.noticeDelegation(ctx, e, s, v), text) // each message is sent independently of the others
 }
@@ -104,25 +104,27 @@ func (a *Activities) invitationID(s *models.Signer) string {
 	return a.Mail.MessageID("invitation", s.LinkID.String())
 }
 
-// textHasLink reports whether a signer's text message contains the link. Signers who verify their identity by phone
+// smsContainsLink reports whether a signer's text message contains the link. Signers who verify their identity by phone
 // receive the link only by email.
-func textHasLink(s *models.Signer) bool { return !s.AuthMethod.ByPhone() }
+func smsContainsLink(s *models.Signer) bool { return !s.AuthMethod.ByPhone() }
 
-// getsText reports whether a signer receives text messages. If there is a host, the signer receives none, because the
-// link is sent to the host.
-func (a *Activities) getsText(s *models.Signer) bool {
+// receivesSMS reports whether a signer receives text messages. If there is a host, the signer receives none, because
+// the link is sent to the host.
+func (a *Activities) receivesSMS(s *models.Signer) bool {
 	return a.SMS != nil && s.Phone != nil && s.Host() == nil
 }
 
-// textsLink reports whether a signer also receives the link by text message.
-func (a *Activities) textsLink(s *models.Signer) bool { return a.getsText(s) && textHasLink(s) }
+// receivesLinkBySMS reports whether a signer also receives the link by text message.
+func (a *Activities) receivesLinkBySMS(s *models.Signer) bool {
+	return a.receivesSMS(s) && smsContainsLink(s)
+}
 
-func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *models.Signer, msg templates.Invitation) error {
-	if !a.getsText(s) {
+func (a *Activities) sendSMSInvitation(ctx context.Context, e *models.Envelope, s *models.Signer, msg templates.Invitation) error {
+	if !a.receivesSMS(s) {
 		return nil
 	}
 	msg.SigningURL = ""
-	if textHasLink(s) {
+	if smsContainsLink(s) {
 		msg.SigningURL = a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID)
 	}
 	m := models.Mail{ID: "sms-" + s.LinkID.String(), EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailInvitation}
@@ -142,7 +144,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 	if err != nil {
 		return err
 	}
-	msg := templates.Closed{Look: v.look, SenderName: v.sender, Subject: e.Title(), At: a.Now()}
+	msg := templates.Closed{Branding: v.branding, SenderName: v.sender, Subject: e.Title(), At: a.Now()}
 	var decliner *models.Signer
 	switch e.Status { //nolint:exhaustive // only these statuses mean that the envelope closed without completion
 	case models.StatusDeclined:
@@ -166,12 +168,12 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 	if decliner != nil {
 		notice = a.notifyTenant(ctx, e, v, decliner.ID, templates.Notice{Kind: templates.NoticeDeclined, ByName: decliner.Name, ByRequest: msg.ByRequest, ReasonText: msg.ReasonText, At: msg.At}, "")
 	}
-	told, err := a.notifiedOfCopies(ctx, e)
+	noticeRecipients, err := a.copyNoticeRecipients(ctx, e)
 	if err != nil {
 		return err
 	}
-	asked := slices.DeleteFunc(slices.Clone(e.Signers), func(s *models.Signer) bool { return s.LinkID == nil || s == decliner })
-	return tryLater(errors.Join(notice, mailEach(ctx, mailed(slices.Concat(asked, told), invitee), func(to addressee) error {
+	invited := slices.DeleteFunc(slices.Clone(e.Signers), func(s *models.Signer) bool { return s.LinkID == nil || s == decliner })
+	return withRetryDelay(errors.Join(notice, sendToEach(ctx, mailed(slices.Concat(invited, noticeRecipients), invitee), func(to addressee) error {
 		own := msg
 		own.Language, own.RecipientName, own.Copy = v.languageOf(to.signer), to.address.Name, e.Signer(to.signer.ID) == nil
 		content, err := own.Render()
@@ -198,18 +200,18 @@ func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, er
 	return "", nil
 }
 
-// serverWords returns the part of a rejection reason that comes from the mail server, without the service's own English
+// serverResponse returns the part of a rejection reason that comes from the mail server, without the service's own English
 // text.
-func serverWords(reason string) string {
-	if _, words, ok := strings.Cut(reason, " rejected with "); ok {
-		return words
+func serverResponse(reason string) string {
+	if _, response, ok := strings.Cut(reason, " rejected with "); ok {
+		return response
 	}
 	return reason
 }
 
-// mailEach sends an email to each of the addressees. An unreachable addressee does not delay the others. Once the
-// context passed as begin has ended, mailEach starts no further email and returns an error.
-func mailEach(begin context.Context, all []addressee, send func(addressee) error) error {
+// sendToEach sends an email to each of the addressees. An unreachable addressee does not delay the others. Once the
+// context passed as begin has ended, sendToEach starts no further email and returns an error.
+func sendToEach(begin context.Context, all []addressee, send func(addressee) error) error {
 	var failed error
 	for _, to := range all {
 		if begin.Err() != nil {
@@ -226,8 +228,8 @@ func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models
 }
 
 // sendRecorded is like mailOnce, but receives the existing record of the email.
-func (a *Activities) sendRecorded(ctx context.Context, begun models.Mail, m notify.Mail, record recordMail) error {
-	return a.sendOnce(ctx, begun, func(ctx context.Context, last bool) error {
+func (a *Activities) sendRecorded(ctx context.Context, pending models.Mail, m notify.Mail, record recordMail) error {
+	return a.sendOnce(ctx, pending, func(ctx context.Context, last bool) error {
 		m.LastAttempt = last
 		return a.Mail.Send(ctx, m)
 	}, record)
@@ -250,32 +252,32 @@ const rejectionRetryPeriod = 5 * 24 * time.Hour
 // rejection becomes permanent once rejectionRetryPeriod has passed since the first rejection. On that last attempt,
 // send is called with last set to true.
 func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx context.Context, last bool) error, record recordMail) error {
-	begun, err := a.Store.BeginMail(ctx, m)
+	pending, err := a.Store.BeginMail(ctx, m)
 	if err != nil {
 		return err
 	}
 	switch {
-	case begun.FailedAt != nil:
-		return &notify.PermanentError{Err: errors.New(begun.Error)}
-	case begun.SentAt != nil:
+	case pending.FailedAt != nil:
+		return &notify.PermanentError{Err: errors.New(pending.Error)}
+	case pending.SentAt != nil:
 		return nil
 	}
 	if record == nil {
-		record = func(id, rejected string) error { return a.noteMail(ctx, id, rejected) }
+		record = func(id, rejected string) error { return a.recordMailResult(ctx, id, rejected) }
 	}
 	if m.Kind == models.MailInvitation {
-		a.BulkPace.invitationBegan()
+		a.BulkThrottle.invitationStarted()
 	}
 	limit := mailTimeout
-	if begun.Attempts == 1 {
+	if pending.Attempts == 1 {
 		limit = firstMailTimeout
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err = send(limited, a.lastAttempt(begun))
+	err = send(limited, a.lastAttempt(pending))
 	pulse.Beat(ctx)
 	if rejected, ok := errors.AsType[*notify.RejectedError](err); ok {
-		err = a.rejectionError(ctx, begun, rejected)
+		err = a.rejectionError(ctx, pending, rejected)
 	}
 	if rejected, ok := errors.AsType[*notify.PermanentError](err); ok {
 		return cmp.Or(record(m.ID, rejected.Error()), err)
@@ -326,9 +328,9 @@ type rejectedError struct {
 
 func (r *rejectedError) Unwrap() error { return r.error }
 
-// tryLater returns the error for an activity that sends emails. If all its errors are temporary rejections, the
+// withRetryDelay returns the error for an activity that sends emails. If all its errors are temporary rejections, the
 // activity is retried when the first rejected email is due. A delay of up to one minute is left to the retry policy.
-func tryLater(err error) error {
+func withRetryDelay(err error) error {
 	wait := rejectionRetryDelay(err)
 	if wait <= time.Minute {
 		return err
@@ -353,8 +355,8 @@ func rejectionRetryDelay(err error) time.Duration {
 	return 0
 }
 
-// noteMail records the result of sending a message in the message's own record, but not in the audit trail.
-func (a *Activities) noteMail(ctx context.Context, id, rejected string) error {
+// recordMailResult records the result of sending a message in the message's own record, but not in the audit trail.
+func (a *Activities) recordMailResult(ctx context.Context, id, rejected string) error {
 	if rejected != "" {
 		return a.Store.MailFailed(ctx, id, rejected)
 	}
@@ -384,7 +386,7 @@ func (a *Activities) recordInvited(ctx context.Context, in temporal.InviteInput,
 func (a *Activities) recordMail(ctx context.Context, in temporal.EnvelopeInput, mailID, rejected string, change func(*models.Envelope) error) error {
 	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, change)
 	if models.IsRejection(err) {
-		return a.noteMail(ctx, mailID, rejected) // the envelope was closed while the email was being sent
+		return a.recordMailResult(ctx, mailID, rejected) // the envelope was closed while the email was being sent
 	}
 	return err
 }
@@ -396,7 +398,7 @@ type mailSettings struct {
 	replyTo   string        // empty for the service's own address
 	notify    string        // recipient of failure notices, or empty for none
 	reminders time.Duration // interval, or zero for no reminders
-	look      templates.Look
+	branding  templates.Branding
 	logo      []byte // PNG, or nil for none
 }
 
@@ -429,7 +431,7 @@ func (a *Activities) mailSettingsFor(ctx context.Context, id uuid.UUID, tenant s
 			return mailSettings{}, err
 		}
 	}
-	v.look, err = templates.LookOf(settings.PrimaryColor, settings.Footer, settings.SupportURL, v.logo)
+	v.branding, err = templates.NewBranding(settings.PrimaryColor, settings.Footer, settings.SupportURL, v.logo)
 	return v, err
 }
 
@@ -439,7 +441,7 @@ func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v mailSett
 		return templates.Invitation{}, err
 	}
 	msg := templates.Invitation{
-		Language: v.languageOf(s), Look: v.look, RecipientName: invitee(s).Name, SenderName: v.sender, SigningURL: a.SigningURL + "/" + tok,
+		Language: v.languageOf(s), Branding: v.branding, RecipientName: invitee(s).Name, SenderName: v.sender, SigningURL: a.SigningURL + "/" + tok,
 		ShortURL: a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID), ExpiresAt: e.ExpiresAt,
 		Request: templates.Request(e.RequestedAction(s)), SignerName: s.Name, Subject: models.Deref(e.Subject, ""), Message: models.Deref(e.Message, ""),
 	}

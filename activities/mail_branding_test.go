@@ -15,7 +15,7 @@ import (
 // without branding have no logo.
 func TestMails_HaveTheTenantsBranding(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		e, in := env.sent("a@example.com")
 		env.signAll(e)

@@ -13,7 +13,7 @@ import (
 // TestMails_HaveKindAndAddresses checks the kind, addressee, sender name and Reply-To address of each email.
 func TestMails_HaveKindAndAddresses(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		days, sender, reply, notice := 30, "The Sender", "reply@example.com", "notice@example.com"
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{

@@ -25,7 +25,7 @@ func (env *fakeEnv) sentTo(ins ...models.SignerInput) (*models.Envelope, tempora
 	key := fmt.Sprintf("envelopes/%s/original/0.pdf", e.ID)
 	f, err := env.Blobs.Temp()
 	require.NoError(env.t, err)
-	require.NoError(env.t, env.Blobs.Keep(env.t.Context(), f, key))
+	require.NoError(env.t, env.Blobs.Put(env.t.Context(), f, key))
 	blob.Discard(f)
 	_, err = e.AddDocument(act, models.DocumentInput{Document: models.Document{SHA256: emptyHash, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key}}, 1)
 	require.NoError(env.t, err)
@@ -76,7 +76,7 @@ func (env *fakeEnv) finishes(of *models.Envelope, i int) {
 // for each kind of recipient.
 func TestMails_ByKindOfRecipient(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		e, in := env.sentTo(
 			models.SignerInput{Name: "Ida", Email: "ida@example.com", RoutingOrder: 1, Kind: models.RecipientInPerson, Host: &models.Host{Name: "Hal", Email: "hal@example.com"}, Role: "Tenant", Language: "fr"},
@@ -110,7 +110,7 @@ func TestMails_ByKindOfRecipient(t *testing.T) {
 			_, err := e.Resend(env.act(), sam.ID)
 			return err
 		})
-		require.Equal(env.t, 1, env.takeReinvites(in))
+		require.Equal(env.t, 1, env.claimReinvites(in))
 		require.Equal(env.t, []string{"invitation sam@example.com"}, env.mailedTo(), "the sender asked for it")
 		env.clock.Add(40 * 24 * time.Hour)
 		_, err = env.RenewLinks(ctx, in)
@@ -144,7 +144,7 @@ func TestMails_ByKindOfRecipient(t *testing.T) {
 // by the sender are not.
 func TestClosing_ByKindOfRecipient(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		host := &models.Host{Name: "Hal", Email: "hal@example.com"}
 		e, in := env.sentTo(
 			models.SignerInput{Name: "Ida", Email: "ida@example.com", RoutingOrder: 1, Kind: models.RecipientInPerson, Host: host},
@@ -168,7 +168,7 @@ func TestClosing_ByKindOfRecipient(t *testing.T) {
 // records the rejection.
 func TestCopyNotice_Rejected(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		own := "office@acme.example"
 		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, NotifyEmail: &own}))
 		e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1},

@@ -22,12 +22,12 @@ import (
 func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 	t.Parallel()
 	const days = 5 * 24 * time.Hour
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
 		env.sealed(in)
-		env.mails.later = "a@example.com"
+		env.mails.deferred = "a@example.com"
 		require.Error(env.t, env.SendCopies(ctx, in))
 		env.clock.Add(days - time.Minute)
 		require.ErrorContains(env.t, env.SendCopies(ctx, in), "451", "it is still tried")
@@ -42,10 +42,10 @@ func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 		assert.Equal(env.t, "451 later (retries ended after several days)", mails[0].Error)
 		assert.Equal(env.t, []bool{false, false, true}, env.mails.lastAttempts, "what is given up is counted as refused")
 	})
-	onBoth(t, func(env *fakeEnv) { // the same for the signer; the sender is notified
+	onBothDatabases(t, func(env *fakeEnv) { // the same for the signer; the sender is notified
 		e, in := env.sent("a@example.com")
 		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
-		env.mails.later = "a@example.com"
+		env.mails.deferred = "a@example.com"
 		require.Error(env.t, env.Invite(env.t.Context(), invite))
 		assert.Zero(env.t, env.events(e, models.EventInvitationFailed))
 		env.clock.Add(days)
@@ -53,7 +53,7 @@ func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 		assert.Equal(env.t, 1, env.events(e, models.EventInvitationFailed))
 		assert.Equal(env.t, []bool{false, true}, env.mails.lastAttempts)
 	})
-	onBoth(t, func(env *fakeEnv) { // the same for the sender's own address
+	onBothDatabases(t, func(env *fakeEnv) { // the same for the sender's own address
 		notify := "sender@example.com"
 		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, NotifyEmail: &notify}))
 		e, in := env.sent("a@example.com", "b@example.com")
@@ -61,13 +61,13 @@ func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 			_, err := e.Decline(env.act(), models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}, nil, false)
 			return err
 		})
-		env.mails.later = notify
+		env.mails.deferred = notify
 		require.ErrorContains(env.t, env.SendClosing(env.t.Context(), in), "451")
 		assert.Equal(env.t, []string{"closed b@example.com"}, env.mailedTo(), "the others do not wait for it")
 		env.clock.Add(days)
 		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
 	})
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		env.sealed(in)
@@ -85,7 +85,7 @@ func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 // one minute.
 func TestMailTimeout_GrowsWithAttempts(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.mails.fail = errors.New("mail server: timeout")
 		for range 2 {
@@ -102,7 +102,7 @@ func TestMailTimeout_GrowsWithAttempts(t *testing.T) {
 // email is sent.
 func TestDelayedMail_HasAReason(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
 		reason := func() string {
@@ -114,10 +114,10 @@ func TestDelayedMail_HasAReason(t *testing.T) {
 		env.mails.fail = &notify.ServerError{Err: errors.New("mail: message rejected with 421 4.7.0: busy")}
 		require.Error(env.t, env.Invite(env.t.Context(), invite))
 		assert.Equal(env.t, "mail: message rejected with 421 4.7.0: busy", reason())
-		env.mails.fail, env.mails.later = nil, "a@example.com"
+		env.mails.fail, env.mails.deferred = nil, "a@example.com"
 		require.Error(env.t, env.Invite(env.t.Context(), invite))
 		assert.Equal(env.t, "451 later", reason())
-		env.mails.later = ""
+		env.mails.deferred = ""
 		require.NoError(env.t, env.Invite(env.t.Context(), invite))
 		assert.Empty(env.t, reason())
 	})
@@ -129,7 +129,7 @@ func TestRejectedMail_DaysCountFromTheFirstRejection(t *testing.T) {
 	t.Parallel()
 	const days = 5 * 24 * time.Hour
 	down := errors.New("connection refused")
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
@@ -137,15 +137,15 @@ func TestRejectedMail_DaysCountFromTheFirstRejection(t *testing.T) {
 		env.mails.fail = down
 		require.Error(env.t, env.SendCopies(ctx, in))
 		env.clock.Add(2 * days)
-		env.mails.fail, env.mails.later = nil, "a@example.com"
+		env.mails.fail, env.mails.deferred = nil, "a@example.com"
 		require.ErrorContains(env.t, env.SendCopies(ctx, in), "451")
 		env.clock.Add(days - time.Minute)
 		require.ErrorContains(env.t, env.SendCopies(ctx, in), "451")
-		env.mails.later = ""
+		env.mails.deferred = ""
 		require.NoError(env.t, env.SendCopies(ctx, in))
 		assert.Equal(env.t, []string{"completed a@example.com"}, env.mailedTo())
 	})
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx, phone, number := env.t.Context(), &fakeSMS{fail: down}, "+442079460958"
 		env.SMS = phone
 		e, in := env.sent("a@example.com")
@@ -168,13 +168,13 @@ func TestRejectedMail_DaysCountFromTheFirstRejection(t *testing.T) {
 // half hour, unless the mail server is unavailable.
 func TestRejectedMails_RetryDelaysGrow(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		signing, asked := env.sent("a@example.com")
 		signed, completed := env.sent("a@example.com", "b@example.com")
 		env.signAll(signed)
 		env.sealed(completed)
-		env.mails.later = "a@example.com"
+		env.mails.deferred = "a@example.com"
 		wait := func(err error) time.Duration {
 			require.ErrorContains(env.t, err, "451")
 			if app, ok := errors.AsType[*sdktemporal.ApplicationError](err); ok {
@@ -211,13 +211,13 @@ func TestRejectedMails_RetryDelaysGrow(t *testing.T) {
 func TestRejectedReminder_AfterReplacement(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		env.ReminderInterval = 7 * day
 		e, in := env.sent("a@example.com")
 		env.noDeadline(e)
 		env.groupInvites(in, e)
 		env.clock.Add(7 * day)
-		env.mails.later = "a@example.com"
+		env.mails.deferred = "a@example.com"
 		_, err := env.Remind(env.t.Context(), in)
 		require.ErrorContains(env.t, err, "451")
 		env.clock.Add(6 * day)
@@ -225,16 +225,16 @@ func TestRejectedReminder_AfterReplacement(t *testing.T) {
 			_, err := e.Replace(env.act(), e.Signers[0].ID, models.Replacement{Name: "Bea", Email: "b@example.com"})
 			return err
 		})
-		env.takeReinvites(in)
+		env.claimReinvites(in)
 		env.clock.Add(4 * day)
 		_, err = env.Remind(env.t.Context(), in) // no reminder is due yet
 		require.NoError(env.t, err)
 		env.clock.Add(3 * day)
 		env.mailedTo()
-		env.mails.later = "b@example.com"
+		env.mails.deferred = "b@example.com"
 		_, err = env.Remind(env.t.Context(), in)
 		require.Error(env.t, err, "it is tried again")
-		env.mails.later = ""
+		env.mails.deferred = ""
 		_, err = env.Remind(env.t.Context(), in)
 		require.NoError(env.t, err)
 		assert.Equal(env.t, []string{"reminder b@example.com"}, env.mailedTo())
@@ -246,13 +246,13 @@ func TestRejectedReminder_AfterReplacement(t *testing.T) {
 func TestRejectedReminder_ReplacesLinkOnce(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		env.ReminderInterval = 28 * day
 		e, in := env.sent("a@example.com")
 		env.noDeadline(e)
 		env.groupInvites(in, e)
 		env.clock.Add(28 * day)
-		env.mails.later = "a@example.com"
+		env.mails.deferred = "a@example.com"
 		link := func() uuid.UUID {
 			_, err := env.Remind(env.t.Context(), in)
 			require.ErrorContains(env.t, err, "451")
@@ -272,7 +272,7 @@ func TestInvite_UnsentMailsAreAnError(t *testing.T) {
 	t.Parallel()
 	begin, cancel := context.WithCancel(t.Context())
 	failed, sent := errors.New("451 later"), 0
-	err := activities.MailEach(begin, 3, func() error {
+	err := activities.SendToEach(begin, 3, func() error {
 		if sent++; sent == 2 {
 			cancel()
 		}

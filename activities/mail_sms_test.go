@@ -30,7 +30,7 @@ func (x *fakeSMS) Send(_ context.Context, _, text string) error {
 // signers who verify their identity by text message.
 func TestTextMessages_LinkUnlessCode(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		phone := &fakeSMS{}
 		env.SMS = phone
 		e, in := env.sent("a@example.com", "b@example.com")
@@ -82,7 +82,7 @@ func TestTextMessages_WhileMailIsRejected(t *testing.T) {
 		{method: models.AuthEmailOTP, delegated: true, later: notify, texts: 1},
 		{method: models.AuthSMSOTP, delegated: true, later: notify, texts: 1},
 	} {
-		onBoth(t, func(env *fakeEnv) {
+		onBothDatabases(t, func(env *fakeEnv) {
 			ctx, phone := env.t.Context(), &fakeSMS{}
 			env.SMS = phone
 			e, in := env.sent("a@example.com")
@@ -101,12 +101,12 @@ func TestTextMessages_WhileMailIsRejected(t *testing.T) {
 			})
 			s := env.load(in).Signers[0]
 			invite := temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID, LinkID: s.LinkID}
-			env.mails.later = test.later
+			env.mails.deferred = test.later
 			for range 2 {
 				require.ErrorContains(env.t, env.Invite(ctx, invite), "451")
 			}
 			require.Len(env.t, phone.sent, test.texts)
-			env.mails.later = ""
+			env.mails.deferred = ""
 			require.NoError(env.t, env.Invite(ctx, invite))
 			require.Len(env.t, phone.sent, 1, "once in all")
 		})
@@ -116,7 +116,7 @@ func TestTextMessages_WhileMailIsRejected(t *testing.T) {
 // TestTextMessages_NotAboutRejectedMail checks that no text message refers to a permanently rejected email.
 func TestTextMessages_NotAboutRejectedMail(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx, phone, number := env.t.Context(), &fakeSMS{}, "+442079460958"
 		env.SMS = phone
 		e, in := env.sent("a@example.com")
@@ -138,7 +138,7 @@ func TestTextMessages_NotAboutRejectedMail(t *testing.T) {
 func TestTextMessages_KeepTheirLink(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		phone := &fakeSMS{}
 		env.SMS = phone
 		e, in := env.sent("a@example.com")
@@ -150,7 +150,7 @@ func TestTextMessages_KeepTheirLink(t *testing.T) {
 		})
 		env.mails.reject = "a@example.com"
 		env.groupInvites(in, e)
-		env.takeReinvites(in)
+		env.claimReinvites(in)
 		link := func() uuid.UUID { return *env.load(in).Signers[0].LinkID }
 		first := link()
 		require.Len(env.t, phone.sent, 1)
@@ -160,7 +160,7 @@ func TestTextMessages_KeepTheirLink(t *testing.T) {
 		env.clock.Add(2 * day)
 		_, err := env.RenewLinks(env.t.Context(), in)
 		require.NoError(env.t, err)
-		require.Equal(env.t, 1, env.takeReinvites(in))
+		require.Equal(env.t, 1, env.claimReinvites(in))
 		require.NotEqual(env.t, first, link())
 		require.Len(env.t, phone.sent, 2)
 		assert.Contains(env.t, phone.sent[1], env.Store.ShortLink(link()))
@@ -170,7 +170,7 @@ func TestTextMessages_KeepTheirLink(t *testing.T) {
 // TestExpire_RetriesWithoutDatabase checks that an expiry is retried while the status of the envelope is unknown.
 func TestExpire_RetriesWithoutDatabase(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		_, in := env.sent("ada@example.com")
 		ctx, cancel := context.WithCancel(env.t.Context())
 		cancel()

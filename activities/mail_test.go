@@ -15,7 +15,7 @@ func TestRejectedMails_NextAttempt(t *testing.T) {
 	t.Parallel()
 	rejected := func(wait time.Duration) error { return &rejectedError{error: errors.New("451 later"), wait: wait} }
 	delay := func(all ...error) time.Duration {
-		app, ok := errors.AsType[*sdktemporal.ApplicationError](tryLater(errors.Join(all...)))
+		app, ok := errors.AsType[*sdktemporal.ApplicationError](withRetryDelay(errors.Join(all...)))
 		if !ok {
 			return 0
 		}

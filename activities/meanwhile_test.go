@@ -42,10 +42,10 @@ func (env *fakeEnv) mail(e *models.Envelope, kind models.MailKind) models.Mail {
 // meantime.
 func TestInvite_EnvelopeClosedWhileSending(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		e, in := env.sent("a@example.com")
-		env.mails.meanwhile = func() { env.void(e) }
+		env.mails.onSend = func() { env.void(e) }
 		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 		assert.NotNil(env.t, env.mail(e, models.MailInvitation).SentAt)
 		assert.Zero(env.t, env.events(e, models.EventInvitationSent))
@@ -58,7 +58,7 @@ func TestInvite_EnvelopeClosedWhileSending(t *testing.T) {
 		assert.Zero(env.t, env.events(e, models.EventInvitationFailed))
 
 		// A request that specifies a signer of another envelope sends nothing.
-		env.mails.meanwhile = nil
+		env.mails.onSend = nil
 		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: uuid.New()}))
 		assert.Len(env.t, env.mails.mails, 1)
 	})
@@ -68,7 +68,7 @@ func TestInvite_EnvelopeClosedWhileSending(t *testing.T) {
 // signer's reminder.
 func TestRemind_EnvelopeClosedInBetween(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.change(e, func(e *models.Envelope) error { // remove the deadline
 			e.ExpiresAt = nil
@@ -79,8 +79,8 @@ func TestRemind_EnvelopeClosedInBetween(t *testing.T) {
 			return nil
 		})
 		env.clock.Add(models.LinkLifetime - models.RenewBefore)
-		env.mails.meanwhile = func() {
-			env.mails.meanwhile = nil
+		env.mails.onSend = func() {
+			env.mails.onSend = nil
 			env.void(e)
 		}
 		assert.NotNil(env.t, env.reminded(in), "as it was when the reminders were begun")
@@ -92,12 +92,12 @@ func TestRemind_EnvelopeClosedInBetween(t *testing.T) {
 // envelope in the meantime.
 func TestSeal_EnvelopeClosedWhileFailing(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		env.change(e, func(e *models.Envelope) error { return e.SealingFailed(env.act(), models.SealingFailing) })
 		env.sealer.fail = rejection.New(rejection.GlyphMissing, "no glyph")
-		env.sealer.meanwhile = func() {
+		env.sealer.onSeal = func() {
 			env.change(e, func(e *models.Envelope) error { return e.VoidStuck(env.act(), "lost") })
 		}
 		_, err := env.env.ExecuteActivity(env.Seal, in)
@@ -112,11 +112,11 @@ func TestSeal_EnvelopeClosedWhileFailing(t *testing.T) {
 // as a failure of the endpoint.
 func TestStoppedWorker_RecordsNoProblem(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		ctx, stop := context.WithCancel(env.t.Context())
-		env.sealer.fail, env.sealer.meanwhile = rejection.New(rejection.GlyphMissing, "no glyph"), stop
+		env.sealer.fail, env.sealer.onSeal = rejection.New(rejection.GlyphMissing, "no glyph"), stop
 		_, err := env.seal(ctx, in)
 		var rejected *rejection.Error
 		require.ErrorAs(env.t, err, &rejected)
@@ -145,7 +145,7 @@ func (stop cutOff) Deliver(context.Context, webhook.Request) webhook.Result {
 // TestActivities_UnknownEnvelopeIsFinal checks that activities are not retried if the envelope does not exist.
 func TestActivities_UnknownEnvelopeIsFinal(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		in := temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: uuid.New()}
 		for name, activity := range map[string]any{"plan": env.LoadPlan, "seal": env.Seal, "closing": env.SendClosing, "copies": env.SendCopies, "renew": env.RenewLinks, "remind": env.Remind} {
 			_, err := env.env.ExecuteActivity(activity, in)
@@ -183,7 +183,7 @@ func TestAnchorAudit_ReportsTheAnchor(t *testing.T) {
 	t.Parallel()
 	_, err := (&activities.Activities{}).AnchorAudit(t.Context())
 	require.ErrorContains(t, err, "COUNTERSIGN_TSA_ANCHOR")
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		env.Anchors = anchorer{}
 		made, err := env.env.ExecuteActivity(env.AnchorAudit)
 		require.NoError(env.t, err)

@@ -26,62 +26,62 @@ func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationI
 		return err
 	}
 	defer release()
-	begun, m, err := a.notificationMail(ctx, in)
+	pending, m, err := a.notificationMail(ctx, in)
 	if err != nil {
 		return err
 	}
 	if m == nil {
 		return a.Store.DropRequestedMail(ctx, in.EventID)
 	}
-	return tryLater(ignoreRejection(a.sendRecorded(ctx, begun, *m, nil)))
+	return withRetryDelay(ignoreRejection(a.sendRecorded(ctx, pending, *m, nil)))
 }
 
 // notificationMail returns an email to the sender of an envelope about an event, and the email's record. The email is
 // nil if none must be sent.
-func (a *Activities) notificationMail(ctx context.Context, in temporal.NotificationInput) (begun models.Mail, m *notify.Mail, err error) {
+func (a *Activities) notificationMail(ctx context.Context, in temporal.NotificationInput) (pending models.Mail, m *notify.Mail, err error) {
 	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
 	if err != nil {
-		return begun, nil, err
+		return pending, nil, err
 	}
-	user, err := a.viewingOwner(ctx, e)
+	user, err := a.envelopeOwner(ctx, e)
 	if err != nil || user == nil {
-		return begun, nil, err
+		return pending, nil, err
 	}
 	chosen, err := a.Store.Notifications(ctx, user.ID)
 	if err != nil {
-		return begun, nil, err
+		return pending, nil, err
 	}
 	log, err := a.Store.AuditEvents(ctx, e)
 	if err != nil {
-		return begun, nil, err
+		return pending, nil, err
 	}
 	at := slices.IndexFunc(log, func(ev models.Event) bool { return ev.ID == in.EventID })
 	if at < 0 {
-		return begun, nil, nil
+		return pending, nil, nil
 	}
 	ev := &log[at]
 	kind := models.NotificationOf(ev.Name)
 	s := eventSigner(e, ev)
-	if !chosen.Wants(kind, models.NotifyImmediately) || known(kind, e, s, user, v) || overtaken(kind, e, s, &chosen, log[at+1:]) {
-		return begun, nil, nil
+	if !chosen.Wants(kind, models.NotifyImmediately) || alreadyKnown(kind, e, s, user, v) || superseded(kind, e, s, &chosen, log[at+1:]) {
+		return pending, nil, nil
 	}
-	to, err := a.toSender(user, &chosen, v, ev.Timestamp)
+	to, err := a.userAddressee(user, &chosen, v, ev.Timestamp)
 	if err != nil {
-		return begun, nil, err
+		return pending, nil, err
 	}
 	content, err := a.notification(to, kind, e, s, ev).Render()
 	if err != nil {
-		return begun, nil, fmt.Errorf("render notification: %w", err)
+		return pending, nil, fmt.Errorf("render notification: %w", err)
 	}
 	sent := senderMail(models.MailNotification, user, to, v, a.Mail.MessageID("notification", ev.ID.String()), content)
 	sent.Thread = a.Mail.MessageID("envelope", e.ID.String(), user.ID.String())
-	begun = models.Mail{ID: models.RequestedMailID(ev.ID), EnvelopeID: e.ID, SignerID: user.ID, Kind: models.MailNotification, RequestID: &ev.ID}
-	return begun, &sent, nil
+	pending = models.Mail{ID: models.RequestedMailID(ev.ID), EnvelopeID: e.ID, SignerID: user.ID, Kind: models.MailNotification, RequestID: &ev.ID}
+	return pending, &sent, nil
 }
 
-// viewingOwner returns the console user who sent an envelope. It returns nil if an application sent the envelope, or if
-// the user can no longer see it.
-func (a *Activities) viewingOwner(ctx context.Context, e *models.Envelope) (*models.ConsoleUser, error) {
+// envelopeOwner returns the console user who sent an envelope. It returns nil if an application sent the envelope, or
+// if the user can no longer see it.
+func (a *Activities) envelopeOwner(ctx context.Context, e *models.Envelope) (*models.ConsoleUser, error) {
 	if e.OwnerID == nil {
 		return nil, nil //nolint:nilnil // an application sent it
 	}
@@ -109,9 +109,9 @@ func eventSigner(e *models.Envelope, ev *models.Event) *models.Signer {
 	return e.Recipient(id)
 }
 
-// known reports whether the user already knows about an event without a notification, for example from acting as a
+// alreadyKnown reports whether the user already knows about an event without a notification, for example from acting as a
 // signer, from receiving the signed copy, or from the alert to the tenant's contact.
-func known(kind models.NotificationKind, e *models.Envelope, s *models.Signer, user *models.ConsoleUser, v mailSettings) bool {
+func alreadyKnown(kind models.NotificationKind, e *models.Envelope, s *models.Signer, user *models.ConsoleUser, v mailSettings) bool {
 	own := models.EmailKey(user.Email)
 	if kind.Problem() && models.EmailKey(v.notify) == own {
 		return true
@@ -125,9 +125,9 @@ func known(kind models.NotificationKind, e *models.Envelope, s *models.Signer, u
 	return false
 }
 
-// overtaken reports whether a later event makes a notification unnecessary. For example, the completion notification
+// superseded reports whether a later event makes a notification unnecessary. For example, the completion notification
 // covers the last signature, and a rejected address may have been corrected.
-func overtaken(kind models.NotificationKind, e *models.Envelope, s *models.Signer, chosen *models.NotificationSettings, later []models.Event) bool {
+func superseded(kind models.NotificationKind, e *models.Envelope, s *models.Signer, chosen *models.NotificationSettings, later []models.Event) bool {
 	switch kind { //nolint:exhaustive // later events do not affect the other kinds
 	case models.NotifySigned:
 		isLast := !slices.ContainsFunc(later, func(ev models.Event) bool { return ev.Name == models.EventSignerSigned })
@@ -142,14 +142,14 @@ func overtaken(kind models.NotificationKind, e *models.Envelope, s *models.Signe
 	return false
 }
 
-// toSender returns the addressee for an email to a console user. The parameter at is the time of the reported event.
-func (a *Activities) toSender(user *models.ConsoleUser, chosen *models.NotificationSettings, v mailSettings, at time.Time) (templates.To, error) {
+// userAddressee returns the addressee for an email to a console user. The parameter at is the time of the reported event.
+func (a *Activities) userAddressee(user *models.ConsoleUser, chosen *models.NotificationSettings, v mailSettings, at time.Time) (templates.To, error) {
 	token, err := a.Tokens.IssueUnsubscribe(user, at)
 	if err != nil {
 		return templates.To{}, err
 	}
 	return templates.To{
-		Language: cmp.Or(models.Deref(chosen.Language, ""), v.language), Look: v.look, RecipientName: user.Name, SenderName: v.sender, Zone: chosen.Location(),
+		Language: cmp.Or(models.Deref(chosen.Language, ""), v.language), Branding: v.branding, RecipientName: user.Name, SenderName: v.sender, Zone: chosen.Location(),
 		SettingsURL: a.BaseURL + "/console#/account/notifications", UnsubscribeURL: a.BaseURL + "/unsubscribe/" + token,
 	}, nil
 }
@@ -166,7 +166,7 @@ func (a *Activities) notification(to templates.To, kind models.NotificationKind,
 			n.ByName, n.ByAddress = who.Name, who.Email
 		}
 		reason, _ := ev.Detail["reason"].(string)
-		n.ReasonText = serverWords(reason)
+		n.ReasonText = serverResponse(reason)
 	case models.NotifyDeclined:
 		if s != nil {
 			n.ByRequest = templates.Request(e.OwnAction(s))
@@ -235,7 +235,7 @@ func (a *Activities) SendDigest(ctx context.Context, in temporal.DigestInput) er
 		return err
 	}
 	if err := a.sendDigest(ctx, user, &chosen, items, in.Until); err != nil {
-		return tryLater(err)
+		return withRetryDelay(err)
 	}
 	return a.Store.RemoveDigestItems(ctx, user.ID, in.Until)
 }
@@ -251,7 +251,7 @@ func (a *Activities) sendDigest(ctx context.Context, user *models.ConsoleUser, c
 	if err != nil {
 		return err
 	}
-	if d.To, err = a.toSender(user, chosen, v, until); err != nil {
+	if d.To, err = a.userAddressee(user, chosen, v, until); err != nil {
 		return err
 	}
 	content, err := d.Render()
@@ -297,7 +297,7 @@ func (a *Activities) digestOf(ctx context.Context, user *models.ConsoleUser, ite
 		if err != nil {
 			return nil, 0, "", err
 		}
-		owner, err := a.viewingOwner(ctx, e)
+		owner, err := a.envelopeOwner(ctx, e)
 		if err != nil {
 			return nil, 0, "", err
 		}
@@ -309,7 +309,7 @@ func (a *Activities) digestOf(ctx context.Context, user *models.ConsoleUser, ite
 			ev := templates.DigestEvent{Kind: templates.NotificationKind(i.Kind)}
 			if i.SignerID != nil {
 				s := e.Recipient(*i.SignerID)
-				if i.Kind != models.NotifyCompleted && known(i.Kind, e, s, user, mailSettings{}) {
+				if i.Kind != models.NotifyCompleted && alreadyKnown(i.Kind, e, s, user, mailSettings{}) {
 					continue
 				}
 				if s != nil {

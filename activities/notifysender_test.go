@@ -119,7 +119,7 @@ func (env *fakeEnv) notifySender() {
 // envelope belong to one thread.
 func TestNotifySender_OneEmailPerEvent(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		box := env.bySMTP()
 		grace := env.user("grace@acme.example", models.RoleSender)
 		env.choose(grace, func(n *models.NotificationSettings) { n.Opened, n.Signed, n.TimeZone = true, true, "Europe/Berlin" })
@@ -184,7 +184,7 @@ func TestNotifySender_OneEmailPerEvent(t *testing.T) {
 // actions.
 func TestNotifySender_ProblemsAreReported(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		box := env.bySMTP()
 		grace := env.user("grace@acme.example", models.RoleSender)
 		e := env.sentBy(grace, "ada@example.com", "bob@example.com")
@@ -217,7 +217,7 @@ func TestNotifySender_ProblemsAreReported(t *testing.T) {
 // been replaced since.
 func TestNotifySender_CorrectedAddress_IsNotReported(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		grace := env.user("grace@acme.example", models.RoleSender)
 		for replaced, want := range map[int]int{0: 0, 1: 1} {
 			env.mails.mails = nil
@@ -272,7 +272,7 @@ func TestNotifySender_OnlyWhoMayAndWants(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(env *fakeEnv) {
+			onBothDatabases(t, func(env *fakeEnv) {
 				grace := env.user("grace@acme.example", models.RoleSender)
 				e := env.sentBy(grace, "ada@example.com")
 				env.decline(e, 0)
@@ -304,7 +304,7 @@ func (env *fakeEnv) exec(query string, args ...any) {
 // separate notification of the completion.
 func TestNotifySender_SenderWhoSignsGetsOnlyTheCopy(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		grace := env.user("grace@acme.example", models.RoleSender)
 		env.choose(grace, func(n *models.NotificationSettings) { n.Opened, n.Signed = true, true })
 		e := env.sentBy(grace, "grace@acme.example")
@@ -321,7 +321,7 @@ func TestNotifySender_SenderWhoSignsGetsOnlyTheCopy(t *testing.T) {
 // Message-ID.
 func TestNotifySender_SentOnceAfterInterruption(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		grace := env.user("grace@acme.example", models.RoleSender)
 		e := env.sentBy(grace, "ada@example.com")
 		env.decline(e, 0)
@@ -352,7 +352,7 @@ func TestNotifySender_SentOnceAfterInterruption(t *testing.T) {
 // TestSendDigest_GroupsByEnvelope checks that a daily email lists the events by envelope.
 func TestSendDigest_GroupsByEnvelope(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		box := env.bySMTP()
 		ctx := env.t.Context()
 		grace := env.user("grace@acme.example", models.RoleSender)
@@ -398,7 +398,7 @@ func TestSendDigest_GroupsByEnvelope(t *testing.T) {
 // TestSendDigest_IsBounded checks that a digest lists at most 50 envelopes and states how many others there are.
 func TestSendDigest_IsBounded(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		grace := env.user("grace@acme.example", models.RoleSender)
 		env.choose(grace, func(n *models.NotificationSettings) { n.Frequency = models.NotifyDaily })
 		in := temporal.DigestInput{AppID: env.app.ID, UserID: grace.ID, Until: env.clock.Now()}
@@ -420,7 +420,7 @@ func TestSendDigest_IsBounded(t *testing.T) {
 // it rejects the address.
 func TestSendDigest_Retry(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		grace := env.user("grace@acme.example", models.RoleSender)
 		env.choose(grace, func(n *models.NotificationSettings) { n.Frequency = models.NotifyDaily })
@@ -449,7 +449,7 @@ func TestSendDigest_Retry(t *testing.T) {
 // several tenants.
 func TestSendDigest_SpeaksForTheWorkspace(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx, name := env.t.Context(), "Lovelace Letting"
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, TenantID: "t", SenderName: &name}))
 		grace := env.user("grace@acme.example", models.RoleSender)
@@ -474,7 +474,7 @@ func TestSendDigest_SpeaksForTheWorkspace(t *testing.T) {
 // the reason that comes from the mail server.
 func TestNotifySender_QuotesTheMailServer(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e := env.sentBy(env.user("grace@acme.example", models.RoleSender), "ada@example.com")
 		env.change(e, func(e *models.Envelope) error {
 			return e.InvitationFailed(env.act(), e.Signers[0].ID, "mail: recipient rejected with 550 5.1.1: No such user here", "m")
@@ -518,7 +518,7 @@ func TestNotifySender_KnownEvents(t *testing.T) {
 		{models.NotifyCompleted, sent(ada, grace), nil, "", true},
 		{models.NotifyCompleted, sent(ada, &silent), nil, "", false},
 	} {
-		assert.Equal(t, c.want, activities.Known(c.kind, c.e, c.s, user, c.contact), "%s, contact %q, %v", c.kind, c.contact, c.s)
+		assert.Equal(t, c.want, activities.AlreadyKnown(c.kind, c.e, c.s, user, c.contact), "%s, contact %q, %v", c.kind, c.contact, c.s)
 	}
 }
 
@@ -551,7 +551,7 @@ func TestNotifySender_OvertakenEvents(t *testing.T) {
 		{models.NotifySealingProblem, models.StatusCompleted, nil, true, nil, true},
 		{models.NotifyDeclined, models.StatusCompleted, s, true, event(models.EventSignerReplaced, s.ID), false},
 	} {
-		got := activities.Overtaken(c.kind, &models.Envelope{Status: c.status}, c.s, &models.NotificationSettings{Completed: c.end}, c.later)
+		got := activities.Superseded(c.kind, &models.Envelope{Status: c.status}, c.s, &models.NotificationSettings{Completed: c.end}, c.later)
 		assert.Equal(t, c.want, got, "%s, %s, %v", c.kind, c.status, c.later)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // TestMails_UseTenantSettings checks that emails use the tenant's language, sender name and Reply-To address.
 func TestMails_UseTenantSettings(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx, name, language, reply, own := env.t.Context(), "Müller & Söhne", "de", "antwort@mueller.example", "buero@mueller.example"
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, SenderName: &name, Language: &language, ReplyTo: &reply, NotifyEmail: &own}))
 		e, in := env.sent("a@example.com", "b@example.com")
@@ -54,7 +54,7 @@ func TestMails_UseTenantSettings(t *testing.T) {
 func TestFailedInvitation_NotifiesTheContact(t *testing.T) {
 	t.Parallel()
 	for _, told := range []bool{true, false} {
-		onBoth(t, func(env *fakeEnv) {
+		onBothDatabases(t, func(env *fakeEnv) {
 			ctx, own := env.t.Context(), "office@acme.example"
 			if told {
 				require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, NotifyEmail: &own}))
@@ -84,12 +84,12 @@ func TestFailedInvitation_NotifiesTheContact(t *testing.T) {
 // interrupted before the rejection was recorded.
 func TestFailedInvitation_NotifiesAfterInterruption(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		own := "office@acme.example"
 		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, NotifyEmail: &own}))
 		e, in := env.sent("a@example.com")
 		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
-		env.mails.reject, env.mails.later = "a@example.com", own
+		env.mails.reject, env.mails.deferred = "a@example.com", own
 
 		ctx, stop := context.WithCancel(env.t.Context())
 		newID := env.NewID
@@ -102,7 +102,7 @@ func TestFailedInvitation_NotifiesAfterInterruption(t *testing.T) {
 		require.Equal(env.t, 1, env.events(e, models.EventInvitationFailed))
 		require.NotNil(env.t, env.mail(e, models.MailInvitation).FailedAt)
 
-		env.mails.later = ""
+		env.mails.deferred = ""
 		for range 2 {
 			require.NoError(env.t, env.Invite(env.t.Context(), invite))
 		}
@@ -115,7 +115,7 @@ func TestFailedInvitation_NotifiesAfterInterruption(t *testing.T) {
 // TestStuckSealing_NotifiesOnce checks that each sealing problem causes one email.
 func TestStuckSealing_NotifiesOnce(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		own := "office@acme.example"
 		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, NotifyEmail: &own}))
 		e, in := env.sent("a@example.com")

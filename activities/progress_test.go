@@ -23,7 +23,7 @@ import (
 // envelope.
 func TestProgress_IsReported(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		archives, err := blob.OpenDir(t.TempDir())
 		require.NoError(env.t, err)
 		env.Store.UseArchives(archives)

@@ -65,7 +65,7 @@ func (a *Activities) announceCopy(ctx context.Context, in temporal.InviteInput, 
 	if s.Silent {
 		return nil
 	}
-	content, err := templates.CopyNotice{Language: v.languageOf(s), Look: v.look, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title()}.Render()
+	content, err := templates.CopyNotice{Language: v.languageOf(s), Branding: v.branding, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title()}.Render()
 	if err != nil {
 		return fmt.Errorf("render %s email: %w", models.MailCopyNotice, err)
 	}
@@ -101,9 +101,9 @@ func (a *Activities) copyNoticeID(s *models.Signer) string {
 	return a.Mail.MessageID(of...)
 }
 
-// notifiedOfCopies returns the copy recipients who were notified that a copy would follow. These are the recipients
+// copyNoticeRecipients returns the copy recipients who were notified that a copy would follow. These are the recipients
 // whose latest notice was begun and not rejected.
-func (a *Activities) notifiedOfCopies(ctx context.Context, e *models.Envelope) ([]*models.Signer, error) {
+func (a *Activities) copyNoticeRecipients(ctx context.Context, e *models.Envelope) ([]*models.Signer, error) {
 	if len(e.Copies) == 0 {
 		return nil, nil
 	}
@@ -131,6 +131,6 @@ func (a *Activities) reportBounce(ctx context.Context, e *models.Envelope, s *mo
 	rejected(bounce.Error())
 	to := invitee(s)
 	return a.notifyTenant(ctx, e, v, s.ID, templates.Notice{
-		Kind: templates.NoticeBounced, ByName: to.Name, ByAddress: to.Email, ByRequest: templates.Request(e.RequestedAction(s)), ReasonText: serverWords(bounce.Error()), At: a.Now(),
+		Kind: templates.NoticeBounced, ByName: to.Name, ByAddress: to.Email, ByRequest: templates.Request(e.RequestedAction(s)), ReasonText: serverResponse(bounce.Error()), At: a.Now(),
 	}, what)
 }

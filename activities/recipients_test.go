@@ -21,7 +21,7 @@ import (
 // TestInvitation_NamesTheDocuments checks that an invitation contains the subject, the message and the documents.
 func TestInvitation_NamesTheDocuments(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		subject, message := "Lease of the mill", "Please by Friday."
 		env.change(e, func(e *models.Envelope) error {
@@ -43,8 +43,8 @@ func TestInvitation_NamesTheDocuments(t *testing.T) {
 // have already signed.
 func TestInvite_OnlyAwaitedSigners(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
-		e, in := env.sentInTurn(func(i int) int { return i + 1 }, "a@example.com", "b@example.com", "c@example.com")
+	onBothDatabases(t, func(env *fakeEnv) {
+		e, in := env.sentInOrder(func(i int) int { return i + 1 }, "a@example.com", "b@example.com", "c@example.com")
 		env.signAll(&models.Envelope{ID: e.ID, Signers: e.Signers[:1], Fields: e.Fields})
 		for i, want := range []int{0, 1, 1} {
 			require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[i].ID}))
@@ -62,7 +62,7 @@ func (s failingSMS) Send(context.Context, string, string) error { return s.err }
 // same link. An unavailable provider is an error.
 func TestInvite_RejectedTextMessage(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		env.SMS = failingSMS{errors.New("provider is down")}
 		e, in := env.sent("a@example.com", "b@example.com")
 		number := "+442079460958"
@@ -88,7 +88,7 @@ func TestInvite_RejectedTextMessage(t *testing.T) {
 // TestNotifyTenant_RejectedAddress checks that an activity succeeds even if its notice to the tenant is rejected.
 func TestNotifyTenant_RejectedAddress(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx, own := env.t.Context(), "office@acme.example"
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, NotifyEmail: &own}))
 		e, in := env.sent("a@example.com", "b@example.com")
@@ -107,7 +107,7 @@ func TestNotifyTenant_RejectedAddress(t *testing.T) {
 // TestRemindDeletion_NotWithoutRetention checks that no reminder is sent for files without a retention period.
 func TestRemindDeletion_NotWithoutRetention(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx, days := env.t.Context(), 30
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
@@ -127,7 +127,7 @@ func TestRemindDeletion_NotWithoutRetention(t *testing.T) {
 // TestSealingFailed_TemporaryErrors checks that a temporary failure is retried according to the retry policy.
 func TestSealingFailed_TemporaryErrors(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		env.clock.Add(models.SealingGracePeriod)
@@ -140,7 +140,7 @@ func TestSealingFailed_TemporaryErrors(t *testing.T) {
 		assert.Equal(env.t, models.SealingFailing, env.problem(e.ID))
 
 		env.sealer.fail = rejection.New(rejection.GlyphMissing, "no glyph")
-		env.sealer.meanwhile = func() {
+		env.sealer.onSeal = func() {
 			db, err := env.Store.DB()
 			require.NoError(env.t, err)
 			_, err = db.ExecContext(env.t.Context(), "ALTER TABLE audit_events RENAME TO elsewhere")

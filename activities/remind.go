@@ -40,7 +40,7 @@ func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*ti
 		failed = errors.Join(failed, a.remind(ctx, in, e, s, v, interval, number))
 	}
 	if failed != nil {
-		return nil, tryLater(failed)
+		return nil, withRetryDelay(failed)
 	}
 	if mails, err = a.Store.Mails(ctx, e.ID); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *m
 	// The reminder contains a new link if the current one must be renewed before the next reminder, with a margin of
 	// one hour. The limit ensures that a long reminder interval does not cause links to be renewed too early.
 	soon := a.Now().Add(min(interval+time.Hour, models.LinkLifetime/2))
-	if at := e.RenewLinkAt(s); at != nil && !a.textsLink(s) && !at.After(soon) {
+	if at := e.RenewLinkAt(s); at != nil && !a.receivesLinkBySMS(s) && !at.After(soon) {
 		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.RenewLink(a.systemContext(), s.ID) })
 		if models.IsRejection(err) {
 			return nil // the signer has acted in the meantime
@@ -85,12 +85,12 @@ func (a *Activities) remindOnRequest(ctx context.Context, in temporal.InviteInpu
 	if s == nil || !s.Awaited() || !e.Status.Open() || !s.InvitedByMail() {
 		return a.Store.DropRequestedMail(ctx, *in.Reminder)
 	}
-	begun := models.Mail{ID: models.RequestedMailID(*in.Reminder), RequestID: in.Reminder}
-	return a.sendReminder(ctx, in.EnvelopeInput, e, s, v, begun, a.Mail.MessageID("reminder", s.ID.String(), in.Reminder.String()))
+	pending := models.Mail{ID: models.RequestedMailID(*in.Reminder), RequestID: in.Reminder}
+	return a.sendReminder(ctx, in.EnvelopeInput, e, s, v, pending, a.Mail.MessageID("reminder", s.ID.String(), in.Reminder.String()))
 }
 
 func (a *Activities) sendReminder(ctx context.Context, in temporal.EnvelopeInput, e *models.Envelope, s *models.Signer, v mailSettings,
-	begun models.Mail, messageID string,
+	pending models.Mail, messageID string,
 ) error {
 	msg, err := a.invitation(e, s, v)
 	if err != nil {
@@ -100,10 +100,10 @@ func (a *Activities) sendReminder(ctx context.Context, in temporal.EnvelopeInput
 	if err != nil {
 		return fmt.Errorf("render reminder: %w", err)
 	}
-	begun.EnvelopeID, begun.SignerID, begun.Kind = e.ID, s.ID, models.MailReminder
-	return ignoreRejection(a.sendRecorded(ctx, begun, newMail(models.MailReminder, invitee(s), v, messageID, content), func(id, rejected string) error {
+	pending.EnvelopeID, pending.SignerID, pending.Kind = e.ID, s.ID, models.MailReminder
+	return ignoreRejection(a.sendRecorded(ctx, pending, newMail(models.MailReminder, invitee(s), v, messageID, content), func(id, rejected string) error {
 		if rejected != "" { // the invitation's failure is in the audit trail
-			return a.noteMail(ctx, id, rejected)
+			return a.recordMailResult(ctx, id, rejected)
 		}
 		return a.recordMail(ctx, in, id, rejected, func(e *models.Envelope) error { return e.Invited(a.systemContext(), s.ID, true, id) })
 	}))

@@ -17,7 +17,7 @@ import (
 // awaited.
 func TestRemindOnRequest(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.drainOutbox()
 		link := *e.Signers[0].LinkID

@@ -93,7 +93,7 @@ func (a *Activities) retentionStep(ctx context.Context, step store.RetentionStep
 		}
 		return retentionPurged, a.Store.SetRetentionStep(ctx, step, nil, 0)
 	}
-	links, err := a.linksWereSent(ctx, e)
+	links, err := a.linksSent(ctx, e)
 	if err != nil {
 		return 0, err
 	}
@@ -105,12 +105,12 @@ func (a *Activities) retentionStep(ctx context.Context, step store.RetentionStep
 	return done, a.Store.SetRetentionStep(ctx, step, new(models.RetentionStepAfter(*until, now)), days)
 }
 
-// linksWereSent reports whether a recipient may have received only links to the files. It returns true if the files are
+// linksSent reports whether a recipient may have received only links to the files. It returns true if the files are
 // too large to attach. Otherwise, the audit trail shows whether links were sent, because the limit was lower at the
-// time or a mail server rejected the size. If the archive that contains the audit trail is damaged, linksWereSent
+// time or a mail server rejected the size. If the archive that contains the audit trail is damaged, linksSent
 // returns true, because an unnecessary reminder is better than a retention period that never ends. The purge then
 // reports the damage.
-func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (bool, error) {
+func (a *Activities) linksSent(ctx context.Context, e *models.Envelope) (bool, error) {
 	if !a.attachmentsFit(e) {
 		return true, nil
 	}
@@ -149,7 +149,7 @@ func (a *Activities) RemindDeletion(ctx context.Context, in temporal.DeletionInp
 			}
 		}
 	}
-	return tryLater(failed)
+	return withRetryDelay(failed)
 }
 
 func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *models.Signer, d *models.Document, v mailSettings,
@@ -160,7 +160,7 @@ func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *
 		return err
 	}
 	content, err := templates.DeletionReminder{
-		Language: v.languageOf(s), Look: v.look, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), DownloadURL: a.BaseURL + "/download/" + tok, PurgeOn: until, DaysLeft: days,
+		Language: v.languageOf(s), Branding: v.branding, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), DownloadURL: a.BaseURL + "/download/" + tok, PurgeOn: until, DaysLeft: days,
 	}.Render()
 	if err != nil {
 		return fmt.Errorf("render deletion reminder: %w", err)

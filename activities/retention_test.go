@@ -25,7 +25,7 @@ import (
 // day, and that the files are deleted at the end of the retention period in the tenant's settings.
 func TestRetention_FromSettingsToPurge(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		days, ctx := 30, env.t.Context()
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, TenantID: "t", RetentionDays: &days}))
 		env.AttachmentLimit = 1      // so that all recipients receive links
@@ -115,7 +115,7 @@ func TestRetentionSteps_DayByDay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(env *fakeEnv) {
+			onBothDatabases(t, func(env *fakeEnv) {
 				ctx := env.t.Context()
 				require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &c.keep}))
 				e, in := env.sent("a@example.com")
@@ -158,7 +158,7 @@ func (b brokenDelete) Delete(ctx context.Context, key string) error {
 // that it does not delay other envelopes.
 func TestRetentionRound_UndeletableFile(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		days, ctx := 1, env.t.Context()
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
 		completed := func() *models.Envelope {
@@ -191,7 +191,7 @@ func TestRetentionRound_UndeletableFile(t *testing.T) {
 // recipients received links.
 func TestRemindDeletion_LostArchive(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		days, ctx := 90, env.t.Context()
 		env.Store.UseArchives(env.Blobs)
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
@@ -214,15 +214,15 @@ func TestRemindDeletion_LostArchive(t *testing.T) {
 // TestRemindDeletion_OnlyLinkRecipients checks that all recipients are reminded if one of them received only links.
 func TestRemindDeletion_OnlyLinkRecipients(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		days, ctx := 30, env.t.Context()
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
 		env.sealed(in)
-		env.mails.later = "b@example.com"
+		env.mails.deferred = "b@example.com"
 		require.Error(env.t, env.SendCopies(ctx, in))
-		env.mails.later, env.mails.small = "", true
+		env.mails.deferred, env.mails.rejectAttachments = "", true
 		require.NoError(env.t, env.SendCopies(ctx, in))
 		require.Equal(env.t, []string{"completed a@example.com", "completed b@example.com"}, env.mailedTo())
 		env.clock.Add(16 * 24 * time.Hour)
@@ -236,7 +236,7 @@ func TestRemindDeletion_OnlyLinkRecipients(t *testing.T) {
 // even if the files no longer exceed the limit.
 func TestRemindDeletion_AfterTheLimitWasRaised(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		days, ctx := 30, env.t.Context()
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
 		e, in := env.sent("a@example.com", "b@example.com")
@@ -259,7 +259,7 @@ func TestRemindDeletion_AfterTheLimitWasRaised(t *testing.T) {
 // if they were sent as links.
 func TestRemindDeletion_FilesWithoutRetention(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		env.AttachmentLimit = 1 // so that all recipients receive links
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
@@ -275,7 +275,7 @@ func TestRemindDeletion_FilesWithoutRetention(t *testing.T) {
 // neither purged nor examined again.
 func TestRetentionSteps_EndWithTheRetention(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		days, ctx := 1, env.t.Context()
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
 		e, in := env.sent("a@example.com")
@@ -293,7 +293,7 @@ func TestRetentionSteps_EndWithTheRetention(t *testing.T) {
 // purge.
 func TestPurge_RemovesPagesOfEveryFile(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		days, ctx := 7, env.t.Context()
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
 		e, in := env.sent("a@example.com")
@@ -307,7 +307,7 @@ func TestPurge_RemovesPagesOfEveryFile(t *testing.T) {
 				p := store.PageFile{BlobKey: d.Presented().BlobKey, Profile: 1, Page: 1, Level: level, Appearance: fmt.Sprintf("%064d", level), SHA256: fmt.Sprintf("%064d", 1)}
 				f, err := env.Blobs.Temp()
 				require.NoError(env.t, err)
-				require.NoError(env.t, env.Blobs.Keep(ctx, f, p.Key()))
+				require.NoError(env.t, env.Blobs.Put(ctx, f, p.Key()))
 				blob.Discard(f)
 				_, err = env.Store.AddPageFile(ctx, p)
 				require.NoError(env.t, err)

@@ -198,7 +198,7 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 	failpoint.Inject("seal.sealed")
 	pulse.Beat(ctx)
 	key := fmt.Sprintf("%s%s-%s.pdf", sealedPrefix(e.ID), d.ID, res.SHA256[:16])
-	if err := a.Blobs.Keep(ctx, out, key); err != nil {
+	if err := a.Blobs.Put(ctx, out, key); err != nil {
 		return models.SealedFile{}, err
 	}
 	failpoint.Inject("seal.kept")

@@ -14,7 +14,7 @@ import (
 // TestSeal_AlteredOriginal checks that neither a replaced file nor an unencrypted copy of an encrypted file is sealed.
 func TestSeal_AlteredOriginal(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		plain := env.Blobs
 		encrypted := blob.NewEncrypted(plain, kit.Vault(env.t), true)
 		env.Blobs = encrypted
@@ -30,7 +30,7 @@ func TestSeal_AlteredOriginal(t *testing.T) {
 			defer blob.Discard(f)
 			_, err = f.WriteString(text)
 			require.NoError(env.t, err)
-			require.NoError(env.t, s.Keep(env.t.Context(), f, e.Documents[0].BlobKey))
+			require.NoError(env.t, s.Put(env.t.Context(), f, e.Documents[0].BlobKey))
 		}
 		seal := func() error { _, err := env.env.ExecuteActivity(env.Seal, in); return err }
 		put(plain, "")

@@ -19,7 +19,7 @@ import (
 // TestCertificate_UsesTenantSettings checks that the certificate uses the tenant's language and sender name.
 func TestCertificate_UsesTenantSettings(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		german, sender := "de", "Acme Verwaltung"
 		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, Language: &german, SenderName: &sender}))
 		e, in := env.sent("a@example.com")

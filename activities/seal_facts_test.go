@@ -11,7 +11,7 @@ import (
 // document without stored facts is also sealed.
 func TestSeal_UsesFactsOfTheUpload(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		const facts = `{"v":2,"undefined":[[7,2]],"highest":9}`
 		for _, kept := range []string{facts, ""} {
 			e, in := env.sent("a@example.com")

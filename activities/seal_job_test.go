@@ -20,14 +20,14 @@ import (
 // TestSeal_Input checks that the sealing job contains all signers, values and events.
 func TestSeal_Input(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx, act := env.t.Context(), env.act()
 		e, err := models.NewEnvelope(act, models.Envelope{AppID: env.app.ID, TenantID: "t", CreatedBy: "me"})
 		require.NoError(env.t, err)
 		file := models.DocumentInput{Document: models.Document{SHA256: emptyHash, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "envelopes/" + e.ID.String() + "/original/0.pdf"}}
 		f, err := env.Blobs.Temp()
 		require.NoError(env.t, err)
-		require.NoError(env.t, env.Blobs.Keep(ctx, f, file.BlobKey))
+		require.NoError(env.t, env.Blobs.Put(ctx, f, file.BlobKey))
 		_, err = e.AddDocument(act, file, 1)
 		require.NoError(env.t, err)
 		phone, yes := "+442079460958", "true"
@@ -103,8 +103,8 @@ func TestSeal_Input(t *testing.T) {
 // signed.
 func TestPlan_NamesEverySigner(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
-		e, in := env.sentInTurn(func(i int) int { return i + 1 }, "a@example.com", "b@example.com")
+	onBothDatabases(t, func(env *fakeEnv) {
+		e, in := env.sentInOrder(func(i int) int { return i + 1 }, "a@example.com", "b@example.com")
 		want := models.Routing{{ID: e.Signers[0].ID, Group: 1}, {ID: e.Signers[1].ID, Group: 2}}
 		plan, err := env.LoadPlan(env.t.Context(), in)
 		require.NoError(env.t, err)
@@ -124,7 +124,7 @@ func TestPlan_NamesEverySigner(t *testing.T) {
 // TestSendCopies_OneRejectedAddress checks that a rejected address is not an error and does not delay other emails.
 func TestSendCopies_OneRejectedAddress(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
@@ -155,7 +155,7 @@ func TestSendCopies_OneRejectedAddress(t *testing.T) {
 // the reason for an undelivered email.
 func TestClosing_NamesTheReasonOfTheEnd(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.mails.reject = "a@example.com"
@@ -172,7 +172,7 @@ func TestClosing_NamesTheReasonOfTheEnd(t *testing.T) {
 // first failure and the last error.
 func TestDisabledEndpoint_NotifiesTheContact(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		ctx, contact := env.t.Context(), "ops@example.com"
 		to := env.withWebhook()
 		fail := func(res webhook.Result) {
@@ -217,7 +217,7 @@ func (e errFake) Error() string { return string(e) }
 // TestDeliver_FailuresHaveReasons checks that a failure contains the endpoint's response or the error.
 func TestDeliver_FailuresHaveReasons(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		to := env.withWebhook()
 		delays := []time.Duration{0, 100 * time.Second}
 		for _, c := range []struct {

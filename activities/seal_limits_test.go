@@ -31,8 +31,8 @@ import (
 	"countersign/test/kit"
 )
 
-// crowd builds an envelope that is filled up to its limits, in the form in which the store would load it.
-type crowd struct {
+// fullEnvelope builds an envelope that is filled up to its limits, in the form in which the store would load it.
+type fullEnvelope struct {
 	t        *testing.T
 	r        *rand.Rand
 	now      time.Time
@@ -48,9 +48,9 @@ type crowd struct {
 // heavyAgent is the user agent that takes up the most space in JSON.
 var heavyAgent = strings.Repeat(`"`, 512)
 
-func newCrowd(t *testing.T, seed uint64) *crowd {
+func newFullEnvelope(t *testing.T, seed uint64) *fullEnvelope {
 	t.Helper()
-	c := &crowd{t: t, r: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC), rejected: map[string]int{}, squares: map[int]picture.Picture{}}
+	c := &fullEnvelope{t: t, r: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC), rejected: map[string]int{}, squares: map[int]picture.Picture{}}
 	e, err := models.NewEnvelope(c.act("app:"+uuid.NewString()), models.Envelope{
 		AppID: uuid.New(), TenantID: strings.Repeat("&", 255), CreatedBy: strings.Repeat("<", 255), Subject: new(strings.Repeat("&", 255)),
 	})
@@ -59,18 +59,18 @@ func newCrowd(t *testing.T, seed uint64) *crowd {
 	return c
 }
 
-func (c *crowd) act(actor string) models.ActionContext {
+func (c *fullEnvelope) act(actor string) models.ActionContext {
 	return models.ActionContext{At: c.now, Actor: actor, IP: "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", UserAgent: heavyAgent, NewID: newID}
 }
 
-func (c *crowd) app() models.ActionContext { return c.act("app:" + uuid.Nil.String()) }
+func (c *fullEnvelope) app() models.ActionContext { return c.act("app:" + uuid.Nil.String()) }
 
-func (c *crowd) signer(s *models.Signer) (models.ActionContext, models.Link) {
+func (c *fullEnvelope) signer(s *models.Signer) (models.ActionContext, models.Link) {
 	return c.act(models.SignerActor(s.ID)), models.Link{EnvelopeID: c.e.ID, SignerID: s.ID, ID: *s.LinkID}
 }
 
 // try applies a change to the envelope atomically, like store.Change. It reports whether the change was accepted.
-func (c *crowd) try(fn func(*models.Envelope) error) bool {
+func (c *fullEnvelope) try(fn func(*models.Envelope) error) bool {
 	c.t.Helper()
 	e := *c.e
 	for _, list := range []*[]*models.Signer{&e.Signers, &e.Copies} {
@@ -99,7 +99,7 @@ func (c *crowd) try(fn func(*models.Envelope) error) bool {
 }
 
 // until repeats fn up to n times, but stops when fn is rejected. It returns the number of accepted calls.
-func (c *crowd) until(n int, fn func(e *models.Envelope, i int) error) (done int) {
+func (c *fullEnvelope) until(n int, fn func(e *models.Envelope, i int) error) (done int) {
 	c.t.Helper()
 	for done < n && c.try(func(e *models.Envelope) error { return fn(e, done) }) {
 		done++
@@ -108,7 +108,7 @@ func (c *crowd) until(n int, fn func(e *models.Envelope, i int) error) (done int
 }
 
 // noise returns an incompressible picture.
-func (c *crowd) noise(w, h int) picture.Picture {
+func (c *fullEnvelope) noise(w, h int) picture.Picture {
 	c.t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for i := 0; i < len(img.Pix); i += 4 {
@@ -124,7 +124,7 @@ func (c *crowd) noise(w, h int) picture.Picture {
 }
 
 // square returns a cached square noise picture.
-func (c *crowd) square(side int) picture.Picture {
+func (c *fullEnvelope) square(side int) picture.Picture {
 	c.t.Helper()
 	if _, ok := c.squares[side]; !ok {
 		c.squares[side] = c.noise(side, side)
@@ -133,7 +133,7 @@ func (c *crowd) square(side int) picture.Picture {
 }
 
 // prepare creates and sends the envelope, with up to the given numbers of signers and fields of each kind.
-func (c *crowd) prepare(original []byte, signers, texts, files int) {
+func (c *fullEnvelope) prepare(original []byte, signers, texts, files int) {
 	c.t.Helper()
 	sum := sha256.Sum256(original)
 	require.True(c.t, c.try(func(e *models.Envelope) error {
@@ -176,7 +176,7 @@ func (c *crowd) prepare(original []byte, signers, texts, files int) {
 }
 
 // sign performs every action of a signer that is accepted, and signs with the largest accepted values.
-func (c *crowd) sign(i int) {
+func (c *fullEnvelope) sign(i int) {
 	c.t.Helper()
 	at := func(e *models.Envelope) (models.ActionContext, models.Link) { return c.signer(e.Signers[i]) }
 	require.True(c.t, c.try(func(e *models.Envelope) error { act, l := at(e); _, err := e.Open(act, l); return err }), "%v", c.rejected)
@@ -226,7 +226,7 @@ func (c *crowd) sign(i int) {
 
 // submission returns a signer's values. The texts and pictures have the maximum size divided by part, or the minimum
 // size if part is zero. Values of the minimum size are always accepted.
-func (c *crowd) submission(e *models.Envelope, s *models.Signer, part int) models.Submission {
+func (c *fullEnvelope) submission(e *models.Envelope, s *models.Signer, part int) models.Submission {
 	c.t.Helper()
 	text, picture := `"w "w "w `, c.square(50)
 	if part > 0 {
@@ -255,7 +255,7 @@ func (c *crowd) submission(e *models.Envelope, s *models.Signer, part int) model
 	return sub
 }
 
-func (c *crowd) attach(f *models.Field) *models.Attachment {
+func (c *fullEnvelope) attach(f *models.Field) *models.Attachment {
 	content := []byte("file of " + f.ID.String())
 	sum := sha256.Sum256(content)
 	a := &models.Attachment{
@@ -269,7 +269,7 @@ func (c *crowd) attach(f *models.Field) *models.Attachment {
 }
 
 // seal seals the document, and returns the size of the sealed file.
-func (c *crowd) seal(original []byte) (size int64) {
+func (c *fullEnvelope) seal(original []byte) (size int64) {
 	c.t.Helper()
 	require.Equal(c.t, models.StatusSealing, c.e.Status)
 	require.NoError(c.t, models.VerifyChain(c.log, c.e.AuditSeq, c.e.AuditHead))
@@ -327,7 +327,7 @@ func newRealSealer(t *testing.T, now time.Time) *seal.Sealer {
 // events is sealed.
 func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
 	t.Parallel()
-	c, original := newCrowd(t, 1), kit.OnePage()
+	c, original := newFullEnvelope(t, 1), kit.OnePage()
 	for range 4 {
 		c.pictures = append(c.pictures, c.noise(700, 700))
 	}
@@ -362,7 +362,7 @@ func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
 func TestWhateverIsAccepted_IsSealed(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {
-		c, original := newCrowd(t, seed+2), kit.OnePage()
+		c, original := newFullEnvelope(t, seed+2), kit.OnePage()
 		c.pictures = append(c.pictures, c.noise(100+c.r.IntN(600), 700), c.noise(300, 60))
 		c.prepare(original, 1+c.r.IntN(8), c.r.IntN(60), c.r.IntN(10))
 		for i := range c.e.Signers {

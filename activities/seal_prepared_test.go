@@ -18,14 +18,14 @@ import (
 // TestSeal_PreparedFile checks that the sealer receives the prepared file and the description of its preparation.
 func TestSeal_PreparedFile(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		key := fmt.Sprintf("envelopes/%s/prepared/1.pdf", e.ID)
 		f, err := env.Blobs.Temp()
 		require.NoError(env.t, err)
 		_, err = f.WriteString("prepared")
 		require.NoError(env.t, err)
-		require.NoError(env.t, env.Blobs.Keep(env.t.Context(), f, key))
+		require.NoError(env.t, env.Blobs.Put(env.t.Context(), f, key))
 		blob.Discard(f)
 		const hash = "b0f4b2e7996a5f4f315bdbc6233973376144870ecd6524e417c05c36dde88745"
 		db, err := env.Store.DB()

@@ -23,7 +23,7 @@ import (
 // recorded seal.
 func TestSeal_AlsoSendsCopies(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
 		got, err := env.Seal(env.t.Context(), in)
@@ -33,7 +33,7 @@ func TestSeal_AlsoSendsCopies(t *testing.T) {
 		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
 		assert.Len(env.t, env.mails.mails, 2, "each has one")
 	})
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
 		env.mails.fail = errors.New("451 later")
@@ -48,7 +48,7 @@ func TestSeal_AlsoSendsCopies(t *testing.T) {
 		assert.Equal(env.t, runs, env.sealer.n)
 		assert.Len(env.t, env.mails.mails, 2)
 	})
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		late, cancel := context.WithTimeout(env.t.Context(), 18*time.Second)
@@ -58,7 +58,7 @@ func TestSeal_AlsoSendsCopies(t *testing.T) {
 		assert.Equal(env.t, activities.Sealed{Status: models.StatusCompleted}, got)
 		assert.Empty(env.t, env.mails.mails, "the activity could end before the mail has gone out")
 	})
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		env.sealer.fail = errors.New("no key")
@@ -80,21 +80,21 @@ func isFree(l *limit.Limit) bool {
 // that a slow mail server does not delay sealing.
 func TestSeal_ConcurrencyLimit(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		env.SealLimit, env.CopyLimit = limit.New(1), limit.New(1)
 		first, one := env.sent("a@example.com")
 		second, two := env.sent("b@example.com")
 		env.signAll(first)
 		env.signAll(second)
 		sending, send := make(chan struct{}), make(chan struct{})
-		env.mails.meanwhile = func() {
+		env.mails.onSend = func() {
 			select {
 			case sending <- struct{}{}:
 				<-send
 			case <-send:
 			}
 		}
-		env.sealer.meanwhile = func() { assert.False(env.t, isFree(env.SealLimit)) }
+		env.sealer.onSeal = func() { assert.False(env.t, isFree(env.SealLimit)) }
 		done := make(chan error, 1)
 		go func() {
 			_, err := env.Seal(env.t.Context(), one)
@@ -114,7 +114,7 @@ func TestSeal_ConcurrencyLimit(t *testing.T) {
 // other envelopes.
 func TestTimestamp_HangingAuthorityDelaysNoSeal(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		env.SealLimit, env.StampLimit = limit.New(1), limit.New(1)
 		env.sealer.pending = true
 		first, one := env.sent("a@example.com")
@@ -150,7 +150,7 @@ func TestTimestamp_HangingAuthorityDelaysNoSeal(t *testing.T) {
 // TestInvite_SendsFourMailsAtATime checks that exactly four emails are sent concurrently.
 func TestInvite_SendsFourMailsAtATime(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		const atOnce = 4
 		e, in := env.sent("a@example.com", "b@example.com", "c@example.com", "d@example.com", "e@example.com", "f@example.com", "g@example.com")
 		group := activities.InviteInput{EnvelopeInput: in}
@@ -160,7 +160,7 @@ func TestInvite_SendsFourMailsAtATime(t *testing.T) {
 		var sending, most atomic.Int32
 		var first, more sync.Once
 		full, over := make(chan struct{}), make(chan struct{})
-		env.mails.meanwhile = func() {
+		env.mails.onSend = func() {
 			n := sending.Add(1)
 			defer sending.Add(-1)
 			for was := most.Load(); n > was; was = most.Load() {
@@ -194,18 +194,18 @@ func TestInvite_SendsFourMailsAtATime(t *testing.T) {
 // that a retry sends no duplicates.
 func TestInvite_OneUnreachableRecipient(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com", "c@example.com")
 		var ids []uuid.UUID
 		for _, s := range e.Signers {
 			ids = append(ids, s.ID)
 		}
 		group := activities.InviteInput{EnvelopeInput: in, SignerIDs: ids}
-		env.mails.later = "b@example.com"
+		env.mails.deferred = "b@example.com"
 		require.Error(env.t, env.Activities.Invite(env.t.Context(), group))
 		assert.Len(env.t, env.mails.mails, 2)
 		assert.Equal(env.t, 2, env.events(e, models.EventInvitationSent))
-		env.mails.later = ""
+		env.mails.deferred = ""
 		require.NoError(env.t, env.Activities.Invite(env.t.Context(), group))
 		assert.Len(env.t, env.mails.mails, 3, "each has one")
 		group.EnvelopeID = uuid.New()
@@ -216,13 +216,13 @@ func TestInvite_OneUnreachableRecipient(t *testing.T) {
 // TestMailLimit_HangingAppLeavesSlots checks that an app whose emails hang does not delay other apps.
 func TestMailLimit_HangingAppLeavesSlots(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		env.MailLimit = activities.NewMailLimit(1, env.Now)
 		e, in := env.sent("a@example.com")
 		other, _, err := env.Store.CreateApp(env.t.Context(), "Other", models.PlanEnterprise, nil)
 		require.NoError(env.t, err)
 		sending, send := make(chan struct{}), make(chan struct{})
-		env.mails.meanwhile = func() { close(sending); <-send }
+		env.mails.onSend = func() { close(sending); <-send }
 		done := make(chan error, 1)
 		go func() {
 			done <- env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID})
@@ -235,7 +235,7 @@ func TestMailLimit_HangingAppLeavesSlots(t *testing.T) {
 		assert.Positive(env.t, busy.NextRetryDelay())
 		err = env.SendClosing(env.t.Context(), temporal.EnvelopeInput{AppID: other.ID, EnvelopeID: uuid.New()})
 		require.ErrorContains(env.t, err, "not_found", "another app has a slot")
-		env.mails.meanwhile = nil
+		env.mails.onSend = nil
 		close(send)
 		require.NoError(env.t, <-done)
 		require.NoError(env.t, env.SendClosing(env.t.Context(), in))

@@ -31,7 +31,7 @@ func (env *fakeEnv) problem(id uuid.UUID) models.SealingProblem {
 // restored.
 func TestSeal_MissingFileIsAProblem(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		key := e.Originals()[1].BlobKey
@@ -60,7 +60,7 @@ func TestSeal_MissingFileIsAProblem(t *testing.T) {
 
 		f, err := env.Blobs.Temp()
 		require.NoError(env.t, err)
-		require.NoError(env.t, env.Blobs.Keep(env.t.Context(), f, key))
+		require.NoError(env.t, env.Blobs.Put(env.t.Context(), f, key))
 		blob.Discard(f)
 		env.sealed(in)
 		assert.Empty(env.t, env.problem(e.ID))
@@ -74,7 +74,7 @@ func TestSeal_MissingFileIsAProblem(t *testing.T) {
 // grace period.
 func TestSealingProblems_NotifyAtOnceOrLater(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		fails := func(err error, want models.SealingProblem) {
@@ -102,7 +102,7 @@ func TestSealingProblems_NotifyAtOnceOrLater(t *testing.T) {
 // TestVoidStuck_OnlyUnsealable checks that an operator can void an envelope only if it cannot be sealed.
 func TestVoidStuck_OnlyUnsealable(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		void := func() error {
 			_, err := env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error { return e.VoidStuck(env.act(), "the file is lost") })
@@ -139,7 +139,7 @@ func TestVoidStuck_OnlyUnsealable(t *testing.T) {
 // concurrently.
 func TestVoidAndSeal_OneWins(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(env *fakeEnv) {
+	onBothDatabases(t, func(env *fakeEnv) {
 		won := map[models.Status]int{}
 		for range 12 {
 			e, in := env.sent("a@example.com")

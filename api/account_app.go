@@ -29,7 +29,7 @@ func (s *appHandler) getApp(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, viewAppDetail(a))
+	return respond(c, http.StatusOK, viewAppDetail(a))
 }
 
 // updateApp updates the name and contact of an app. Only the operator can change its plan and tenants.
@@ -48,7 +48,7 @@ func (s *appHandler) updateApp(c *gin.Context, app caller, o *object) error {
 		return err
 	}
 	s.logSecurityEvent(c, "app changed", "app", app.ID, "by", app.actor())
-	return answer(c, http.StatusOK, viewAppDetail(a))
+	return respond(c, http.StatusOK, viewAppDetail(a))
 }
 
 type clientSecretView struct {
@@ -63,7 +63,7 @@ func (s *appHandler) listClientSecrets(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	return answerList(c, views(secrets, func(v *models.ClientSecret) clientSecretView {
+	return respondList(c, views(secrets, func(v *models.ClientSecret) clientSecretView {
 		return clientSecretView{v.ID, v.CreatedAt.UTC(), utcPtr(v.ExpiresAt)}
 	}))
 }
@@ -86,7 +86,7 @@ func (s *appHandler) createClientSecret(c *gin.Context, app caller, o *object) e
 		return err
 	}
 	s.logSecurityEvent(c, "client secret created", "app", app.ID, "overlap", overlap, "by", app.actor())
-	return answer(c, http.StatusCreated, gin.H{"clientId": app.ClientID, "clientSecret": secret, "previousUntil": s.now().Add(overlap).UTC()})
+	return respond(c, http.StatusCreated, gin.H{"clientId": app.ClientID, "clientSecret": secret, "previousUntil": s.now().Add(overlap).UTC()})
 }
 
 // endClientSecret revokes a secret before it expires.
@@ -110,7 +110,7 @@ func (s *appHandler) endClientSecret(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "client secret revoked", "app", app.ID, "secret", id, "by", app.actor())
-	return answerNothing(c)
+	return respondNoContent(c)
 }
 
 type appView struct {

@@ -59,7 +59,7 @@ func TestConsoleClientSecrets(t *testing.T) {
 		require.NotNil(t, old["expiresAt"])
 
 		// The old secret is valid until it expires or is revoked. The newest secret cannot be revoked.
-		end := func(id any) *answer {
+		end := func(id any) *response {
 			return admin.post("/v1/console/client-secrets/"+id.(string)+"/end", object{"password": password})
 		}
 		end(secrets()[0].(object)["id"]).rejected(409, "secret_newest")

@@ -73,7 +73,7 @@ func (s *brandingHandler) showBranding(c *gin.Context, app caller, tenant string
 	if b.Logo != nil {
 		v.Logo = new(base64.StdEncoding.EncodeToString(b.Logo))
 	}
-	return answer(c, http.StatusOK, v)
+	return respond(c, http.StatusOK, v)
 }
 
 // putBranding updates a tenant's branding. A missing member keeps its value, and null resets it to the default.
@@ -142,7 +142,7 @@ func (s *brandingHandler) deleteBranding(c *gin.Context, app caller) error {
 	if err := s.store.ClearBranding(c.Request.Context(), app.ID, tenant); err != nil {
 		return err
 	}
-	return answerNothing(c)
+	return respondNoContent(c)
 }
 
 // serveLogo writes a tenant's logo. It returns models.ErrNotFound if the tenant has none.

@@ -22,13 +22,13 @@ var testLogo = base64.StdEncoding.EncodeToString(pngOf(image.Rect(0, 0, 12, 6)))
 
 func pngOf(r image.Rectangle) []byte {
 	var b bytes.Buffer
-	if err := png.Encode(&b, filled(r)); err != nil {
+	if err := png.Encode(&b, solidImage(r)); err != nil {
 		panic(err)
 	}
 	return b.Bytes()
 }
 
-func filled(r image.Rectangle) *image.NRGBA {
+func solidImage(r image.Rectangle) *image.NRGBA {
 	img := image.NewNRGBA(r)
 	for x := range r.Dx() {
 		for y := range r.Dy() {
@@ -157,7 +157,7 @@ func TestBranding_RejectsInvalidValues(t *testing.T) {
 		}
 	}
 
-	require.NoError(t, jpeg.Encode(&photo, filled(image.Rect(0, 0, 1440, 100)), nil))
+	require.NoError(t, jpeg.Encode(&photo, solidImage(image.Rect(0, 0, 1440, 100)), nil))
 	got := c.call(http.MethodPut, at, object{"logo": b64(photo.Bytes())}).want(200).body
 	kept, err := base64.StdEncoding.DecodeString(got["logo"].(string))
 	require.NoError(t, err)

@@ -50,7 +50,7 @@ func (s *contactHandler) listContacts(c *gin.Context, app caller) error {
 		}
 		c.Header("Link", "<"+s.baseURL+"/v1/console/contacts?"+next.Encode()+`>; rel="next"`)
 	}
-	return answer(c, http.StatusOK, views(found, viewContact))
+	return respond(c, http.StatusOK, views(found, viewContact))
 }
 
 // saveContact creates the contact, or updates the existing one with the same address. A phone number absent from the
@@ -73,7 +73,7 @@ func (s *contactHandler) deleteContact(c *gin.Context, app caller) error {
 	if err := s.store.DeleteContact(c.Request.Context(), app.ID, checkedID(c, "id")); err != nil {
 		return err
 	}
-	return answerNothing(c)
+	return respondNoContent(c)
 }
 
 // usage responds with the app's usage of its plan in the current month.
@@ -88,9 +88,9 @@ func (s *contactHandler) usage(c *gin.Context, app caller) error {
 	}
 	limits := s.store.PlanLimits(app.Plan)
 	start := store.PeriodStart(s.now())
-	return answer(c, http.StatusOK, gin.H{
+	return respond(c, http.StatusOK, gin.H{
 		"plan": app.Plan, "periodStart": start.Format(time.DateOnly), "periodEnd": start.AddDate(0, 1, -1).Format(time.DateOnly),
-		"envelopesUsed": used, "envelopesReserved": reserved, "envelopesLimit": orNull(limits.EnvelopesPerMonth), "overageAllowed": limits.Overage,
+		"envelopesUsed": used, "envelopesReserved": reserved, "envelopesLimit": nilIfZero(limits.EnvelopesPerMonth), "overageAllowed": limits.Overage,
 	})
 }
 

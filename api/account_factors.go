@@ -22,7 +22,7 @@ func (s *signInHandler) factor(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, gin.H{"active": f.TOTP, "required": !app.user.AtProvider() && s.consoleTOTP.Requires(app.user.Role), "recoveryCodes": f.RecoveryCodes})
+	return respond(c, http.StatusOK, gin.H{"active": f.TOTP, "required": !app.user.AtProvider() && s.consoleTOTP.Requires(app.user.Role), "recoveryCodes": f.RecoveryCodes})
 }
 
 // enroll responds with the secret of a new second factor, as text and as a QR code.
@@ -41,7 +41,7 @@ func (s *signInHandler) enroll(c *gin.Context, app caller, o *object) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusCreated, gin.H{"secret": secret.Text, "uri": secret.URI, "qr": picture})
+	return respond(c, http.StatusCreated, gin.H{"secret": secret.Text, "uri": secret.URI, "qr": picture})
 }
 
 // qrSVG draws a QR code with its quiet zone. Each module is one unit wide.
@@ -79,7 +79,7 @@ func (s *signInHandler) confirmFactor(c *gin.Context, app caller, o *object) err
 		return wrongCode(err)
 	}
 	s.logSecurityEvent(c, "second factor confirmed", "user", app.user.ID)
-	return answer(c, http.StatusOK, gin.H{"recoveryCodes": recovery})
+	return respond(c, http.StatusOK, gin.H{"recoveryCodes": recovery})
 }
 
 // wrongCode returns an error for the member code if err reports a wrong code. The session itself is valid, so the
@@ -99,7 +99,7 @@ func (s *signInHandler) renewRecovery(c *gin.Context, app caller, o *object) err
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, gin.H{"recoveryCodes": recovery})
+	return respond(c, http.StatusOK, gin.H{"recoveryCodes": recovery})
 }
 
 // removeFactor removes the user's second factor and ends all other sessions.
@@ -114,7 +114,7 @@ func (s *signInHandler) removeFactor(c *gin.Context, app caller, o *object) erro
 		return err
 	}
 	s.logSecurityEvent(c, "second factor removed", "user", app.user.ID, "by", app.actor())
-	return answerNothing(c)
+	return respondNoContent(c)
 }
 
 // changeFactor verifies that the user is authorized to change the existing second factor.
@@ -142,5 +142,5 @@ func (s *userHandler) resetFactor(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "second factor removed", "user", user.ID, "by", app.actor())
-	return answerNothing(c)
+	return respondNoContent(c)
 }

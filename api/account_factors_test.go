@@ -62,7 +62,7 @@ func TestSecondFactor(t *testing.T) {
 
 		// The password alone is no longer sufficient.
 		email, nobody := c.email(), &client{t: t, s: s}
-		login := func(code any) *answer {
+		login := func(code any) *response {
 			t.Helper()
 			return nobody.post("/v1/console/login", object{"email": email, "password": password, "code": code})
 		}
@@ -122,7 +122,7 @@ func TestSecondFactor_GuessingIsLimited(t *testing.T) {
 		c, secret, _ := s.enrolled(t, models.RoleViewer)
 		s.clock.advance(time.Hour - time.Duration(s.clock.now().UnixNano())%time.Hour) // the rate limit counts attempts per hour
 		email, nobody := c.email(), &client{t: t, s: s}
-		login := func(code string) *answer {
+		login := func(code string) *response {
 			t.Helper()
 			s.clock.advance(10 * time.Second)
 			return nobody.post("/v1/console/login", object{"email": email, "password": password, "code": code})

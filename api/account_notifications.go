@@ -30,7 +30,7 @@ func (s *notificationHandler) getNotifications(c *gin.Context, app caller) error
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, viewNotifications(app.user, &n))
+	return respond(c, http.StatusOK, viewNotifications(app.user, &n))
 }
 
 // putNotifications updates the settings present in the body.
@@ -40,8 +40,8 @@ func (s *notificationHandler) putNotifications(c *gin.Context, app caller) error
 		return err
 	}
 	n, err := s.store.ChangeNotifications(c.Request.Context(), app.user.ID, func(n *models.NotificationSettings) error {
-		n.Frequency = models.NotificationFrequency(textOr(o, "frequency", string(n.Frequency)))
-		n.TimeZone = textOr(o, "timeZone", n.TimeZone)
+		n.Frequency = models.NotificationFrequency(optionalText(o, "frequency", string(n.Frequency)))
+		n.TimeZone = optionalText(o, "timeZone", n.TimeZone)
 		if o.has("language") {
 			n.Language = o.optStr("language")
 		}
@@ -57,13 +57,13 @@ func (s *notificationHandler) putNotifications(c *gin.Context, app caller) error
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, viewNotifications(app.user, &n))
+	return respond(c, http.StatusOK, viewNotifications(app.user, &n))
 }
 
-// textOr returns an optional string, or the given default if the member is absent.
-func textOr(o *object, name, otherwise string) string {
+// optionalText returns an optional string, or the given default if the member is absent.
+func optionalText(o *object, name, fallback string) string {
 	if !o.has(name) {
-		return otherwise
+		return fallback
 	}
 	return o.text(name)
 }
@@ -100,5 +100,5 @@ func (s *notificationHandler) unsubscribe(c *gin.Context) error {
 	if err != nil {
 		return notFoundAs(invalid, err)
 	}
-	return answerNothing(c)
+	return respondNoContent(c)
 }

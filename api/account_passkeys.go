@@ -98,7 +98,7 @@ func (s *signInHandler) listPasskeys(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	return answerList(c, views(rows, viewPasskey))
+	return respondList(c, views(rows, viewPasskey))
 }
 
 // challengePurpose identifies the purpose and the holder of a challenge. Only the holder may respond to the challenge.
@@ -111,7 +111,7 @@ func signInChallenge(user uuid.UUID) challengePurpose {
 	return challengePurpose{models.ChallengePasskeySignIn, user.String()}
 }
 
-func proofChallenge(session uuid.UUID) challengePurpose {
+func confirmationChallenge(session uuid.UUID) challengePurpose {
 	return challengePurpose{models.ChallengePasskeyProof, session.String()}
 }
 
@@ -129,12 +129,12 @@ func (s *signInHandler) challenge(c *gin.Context, spec challengePurpose, user uu
 	if err := s.store.CreateChallenge(c.Request.Context(), store.Challenge{Kind: spec.kind, Answer: ceremony, Holder: spec.holder, User: &user, Data: data}, passkeyLifetime); err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, gin.H{"ceremony": ceremony, "publicKey": options})
+	return respond(c, http.StatusOK, gin.H{"ceremony": ceremony, "publicKey": options})
 }
 
-func (s *signInHandler) takeChallenge(c *gin.Context, asked challengePurpose, ceremony string) (webauthn.SessionData, error) {
+func (s *signInHandler) takeChallenge(c *gin.Context, purpose challengePurpose, ceremony string) (webauthn.SessionData, error) {
 	var session webauthn.SessionData
-	challenge := store.Challenge{Kind: asked.kind, Answer: ceremony, Holder: asked.holder}
+	challenge := store.Challenge{Kind: purpose.kind, Answer: ceremony, Holder: purpose.holder}
 	err := s.store.TakeChallenge(c.Request.Context(), &challenge)
 	if err != nil {
 		return session, notFoundAs(errPasskeyRejected, err)
@@ -213,7 +213,7 @@ func (s *signInHandler) createPasskey(c *gin.Context, app caller, o *object) err
 		return err
 	}
 	s.logSecurityEvent(c, "passkey registered", "user", app.user.ID, "passkey", row.ID)
-	return answer(c, http.StatusCreated, gin.H{"passkey": viewPasskey(row), "recoveryCodes": append([]string{}, recovery...)})
+	return respond(c, http.StatusCreated, gin.H{"passkey": viewPasskey(row), "recoveryCodes": append([]string{}, recovery...)})
 }
 
 // rejectPasskey logs the reason for a rejected passkey response, and returns an error for the member that contains it.
@@ -256,7 +256,7 @@ func (s *signInHandler) removePasskey(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "passkey removed", "user", app.user.ID, "passkey", id)
-	return answerNothing(c)
+	return respondNoContent(c)
 }
 
 // createSignInChallenge creates a passkey challenge for a user who entered the correct password.
@@ -287,7 +287,7 @@ func (s *signInHandler) createConfirmationChallenge(c *gin.Context, app caller) 
 	if err != nil {
 		return err
 	}
-	return s.challengePasskeys(c, user, proofChallenge(app.session))
+	return s.challengePasskeys(c, user, confirmationChallenge(app.session))
 }
 
 func (s *signInHandler) challengePasskeys(c *gin.Context, user *passkeyUser, spec challengePurpose) error {
@@ -312,8 +312,8 @@ type passkeyAnswer struct {
 
 // consumePasskey consumes a challenge and verifies the response to it. Wrong responses count towards the same limit as
 // wrong codes.
-func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser, asked challengePurpose, a passkeyAnswer) error {
-	session, err := s.takeChallenge(c, asked, a.ceremony)
+func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser, purpose challengePurpose, a passkeyAnswer) error {
+	session, err := s.takeChallenge(c, purpose, a.ceremony)
 	if err != nil {
 		return err
 	}

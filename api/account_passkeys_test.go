@@ -37,7 +37,7 @@ type authenticator struct {
 const (
 	userPresent  = 0x01
 	userVerified = 0x04
-	attested     = 0x40
+	attestedData = 0x40
 )
 
 func newAuthenticator(t *testing.T) *authenticator {
@@ -71,7 +71,7 @@ func (a *authenticator) creates(options object) object {
 	require.NoError(a.t, err)
 	public, err := cbor.Marshal(map[int]any{1: 2, 3: -7, -1: 1, -2: raw[1:33], -3: raw[33:]})
 	require.NoError(a.t, err)
-	data := append(a.data(a.flags|attested), make([]byte, 16)...)
+	data := append(a.data(a.flags|attestedData), make([]byte, 16)...)
 	data = binary.BigEndian.AppendUint16(data, uint16(len(a.id)))
 	data = append(append(data, a.id...), public...)
 	attestation, err := cbor.Marshal(map[string]any{"fmt": "none", "attStmt": map[string]any{}, "authData": data})
@@ -98,25 +98,25 @@ func (a *authenticator) signs(options object) object {
 
 const passkeysPath = "/v1/console/passkeys"
 
-func (c *client) registers(a *authenticator, name string, proof object) *answer {
+func (c *client) registers(a *authenticator, name string, proof object) *response {
 	c.t.Helper()
 	options := c.post(passkeysPath+"/begin", proof).want(200)
 	return c.post(passkeysPath, object{"ceremony": options.str("ceremony"), "name": name, "credential": a.creates(options.body)})
 }
 
 // challenge returns a sign-in challenge for the account with the given email address.
-func (s *service) challenge(t *testing.T, email string) *answer {
+func (s *service) challenge(t *testing.T, email string) *response {
 	t.Helper()
 	return (&client{t: t, s: s}).post(passkeysPath+"/challenge", object{"email": email, "password": password}).want(200)
 }
 
 // confirmationChallenge returns a challenge to confirm a change in the client's session.
-func (c *client) confirmationChallenge() *answer {
+func (c *client) confirmationChallenge() *response {
 	c.t.Helper()
 	return c.post(passkeysPath+"/proof", nil).want(200)
 }
 
-func answerOf(asked *answer, a *authenticator) object {
+func answerOf(asked *response, a *authenticator) object {
 	return object{"ceremony": asked.str("ceremony"), "credential": a.signs(asked.body)}
 }
 
@@ -141,7 +141,7 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 		other.me().rejected(401, "unauthorized")
 
 		// The password alone no longer permits signing in or changing the account.
-		login := func(second object) *answer {
+		login := func(second object) *response {
 			t.Helper()
 			body := object{"email": email, "password": password}
 			for k, v := range second {
@@ -229,13 +229,13 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	ada.registers(adas, "Ada's", object{"password": password}).want(201)
 	bob.registers(bobs, "Bob's", object{"password": password}).want(201)
 	email := ada.email()
-	login := func(answer object) *answer {
+	login := func(answer object) *response {
 		t.Helper()
 		s.clock.advance(time.Hour) // wrong responses are counted per hour
 		return (&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": answer})
 	}
-	ask := func() *answer { t.Helper(); s.clock.advance(time.Hour); return s.challenge(t, email) }
-	quick := func(answer object) *answer {
+	ask := func() *response { t.Helper(); s.clock.advance(time.Hour); return s.challenge(t, email) }
+	quick := func(answer object) *response {
 		t.Helper()
 		return (&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": answer})
 	}
@@ -283,7 +283,7 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	// A response is valid once, for one change, in the session that requested the challenge.
 	ada = s.enters(t, object{"email": email, "password": password, "passkey": answerOf(ask(), adas)})
 	elsewhere := s.enters(t, object{"email": email, "password": password, "passkey": answerOf(s.challenge(t, email), adas)})
-	renew := func(c *client, answer object) *answer {
+	renew := func(c *client, answer object) *response {
 		t.Helper()
 		return c.post("/v1/console/totp/recovery-codes", object{"password": password, "passkey": answer})
 	}

@@ -22,9 +22,9 @@ import (
 const (
 	// providerLifetime is the time within which a sign-in at the provider must be completed.
 	providerLifetime = 10 * time.Minute
-	// provedLifetime is the period after a sign-in at the provider during which the user can change the account without
-	// signing in again.
-	provedLifetime = 5 * time.Minute
+	// reauthenticationLifetime is the period after a sign-in at the provider during which the user can change the
+	// account without signing in again.
+	reauthenticationLifetime = 5 * time.Minute
 
 	maxProviderText = 4096 // bytes of the code or the state
 	maxUserName     = 255  // characters
@@ -38,13 +38,13 @@ type ProviderConfig struct {
 }
 
 var (
-	errSignInExpired       = models.Reject(models.KindUnauthorized, "sign_in_expired", "This sign-in has expired, was already used, or was started in another browser. Start again.")
-	errSignInRejected      = models.Reject(models.KindUnauthorized, "sign_in_refused", "The provider's response was rejected. Start again. If the problem persists, contact the operator of this service.")
-	errProviderUnreachable = models.Reject(models.KindUnavailable, "provider_unreachable", "The sign-in provider is not responding correctly. Try again in a minute. If the problem persists, contact the operator of this service.")
-	errRoleMissing         = models.Reject(models.KindForbidden, "role_missing", "The provider assigns you none of the roles viewer, support, sender and admin. Ask its administrator for a role, then sign in again.")
-	errSignInAgain         = models.Reject(models.KindForbidden, "sign_in_again", "First sign in again through the provider.")
-	errProviderAccount     = models.Reject(models.KindConflict, "provider_account", "This account signs in through the provider, which manages its password and second factor.")
-	errNoApplication       = models.Reject(models.KindConflict, "application_unclear", "The app of this console is not configured. Ask the operator of this service to set OIDC_APP.")
+	errSignInExpired            = models.Reject(models.KindUnauthorized, "sign_in_expired", "This sign-in has expired, was already used, or was started in another browser. Start again.")
+	errSignInRejected           = models.Reject(models.KindUnauthorized, "sign_in_refused", "The provider's response was rejected. Start again. If the problem persists, contact the operator of this service.")
+	errProviderUnreachable      = models.Reject(models.KindUnavailable, "provider_unreachable", "The sign-in provider is not responding correctly. Try again in a minute. If the problem persists, contact the operator of this service.")
+	errRoleMissing              = models.Reject(models.KindForbidden, "role_missing", "The provider assigns you none of the roles viewer, support, sender and admin. Ask its administrator for a role, then sign in again.")
+	errReauthenticationRequired = models.Reject(models.KindForbidden, "sign_in_again", "First sign in again through the provider.")
+	errProviderAccount          = models.Reject(models.KindConflict, "provider_account", "This account signs in through the provider, which manages its password and second factor.")
+	errNoApplication            = models.Reject(models.KindConflict, "application_unclear", "The app of this console is not configured. Ask the operator of this service to set OIDC_APP.")
 )
 
 // signInOptions responds with the available sign-in methods.
@@ -53,7 +53,7 @@ func (s *signInHandler) signInOptions(c *gin.Context) error {
 	if s.provider != nil {
 		provider = gin.H{"name": s.provider.Name}
 	}
-	return answer(c, http.StatusOK, gin.H{"provider": provider, "passkeys": s.relyingParty != nil})
+	return respond(c, http.StatusOK, gin.H{"provider": provider, "passkeys": s.relyingParty != nil})
 }
 
 // providerCookie returns the name of the cookie that binds a sign-in at the provider to the browser.
@@ -114,7 +114,7 @@ func (s *signInHandler) toProvider(c *gin.Context, kind models.ChallengeKind, us
 		return err
 	}
 	s.setProviderCookie(c, browser, int(providerLifetime.Seconds()))
-	return answer(c, http.StatusOK, gin.H{"url": request.URL})
+	return respond(c, http.StatusOK, gin.H{"url": request.URL})
 }
 
 // completeAtProvider signs in the user authenticated by the provider. Failed attempts count by client address.
@@ -136,7 +136,7 @@ func (s *signInHandler) completeAtProvider(c *gin.Context) error {
 		return models.ErrNotFound
 	}
 	tries := s.newAttempts("provider-address:"+callerNetwork(c), rateWindow, maxWrongPerAddress)
-	if err := tries.count(c, tooManyTries); err != nil {
+	if err := tries.count(c, tooManyAttempts); err != nil {
 		return err
 	}
 	user, person, err := s.fromProvider(c, code, state, issuer)

@@ -200,7 +200,7 @@ func (s *service) begin(t *testing.T, body any) (*client, string) {
 }
 
 // cookieOf returns the cookie set by a response, in the format of a Cookie header.
-func cookieOf(t *testing.T, a *answer) string {
+func cookieOf(t *testing.T, a *response) string {
 	t.Helper()
 	c, err := http.ParseSetCookie(a.header.Get("Set-Cookie"))
 	require.NoError(t, err)
@@ -211,13 +211,13 @@ func cookieOf(t *testing.T, a *answer) string {
 }
 
 // atProvider signs in the provider's current user.
-func (s *service) atProvider(t *testing.T, p *fakeProvider) *answer {
+func (s *service) atProvider(t *testing.T, p *fakeProvider) *response {
 	t.Helper()
 	browser, address := s.begin(t, object{})
 	return browser.post(completePath, p.authorize(address))
 }
 
-func (s *service) withToken(t *testing.T, a *answer) *client {
+func (s *service) withToken(t *testing.T, a *response) *client {
 	t.Helper()
 	return &client{t: t, s: s, token: a.want(200).str("access_token")}
 }

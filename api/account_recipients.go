@@ -45,5 +45,5 @@ func (s *contactHandler) suggestRecipients(c *gin.Context, app caller) error {
 		known[key] = true
 		return listed
 	})
-	return answerList(c, views(found[:min(len(found), maxKnownPeople)], viewKnownPerson))
+	return respondList(c, views(found[:min(len(found), maxKnownPeople)], viewKnownPerson))
 }

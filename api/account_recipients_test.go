@@ -24,7 +24,7 @@ func (c *client) suggested(query string) (emails []string) {
 }
 
 // sentTo sends an envelope to the given people on behalf of a tenant.
-func (c *client) sentTo(tenant string, people ...object) *answer {
+func (c *client) sentTo(tenant string, people ...object) *response {
 	c.t.Helper()
 	data := contract()
 	for _, p := range people {

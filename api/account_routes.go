@@ -2,37 +2,37 @@ package api
 
 func (s *appHandler) routes() []route {
 	return []route{
-		forAnyone(get, "/.well-known/jwks.json", s.jwks),
-		replayedBriefly(forAnyone(post, "/oauth/token", s.token)),
+		forPublic(get, "/.well-known/jwks.json", s.jwks),
+		withBriefReplay(forPublic(post, "/oauth/token", s.token)),
 		forConsole(viewer, get, "/v1/console/app", s.getApp),
 		forConsole(admin, patch, "/v1/console/app", withBody(s.updateApp)),
 		forConsole(admin, get, "/v1/console/client-secrets", s.listClientSecrets),
-		neverReplayed(forUser(admin, post, "/v1/console/client-secrets", withBody(s.createClientSecret))),
+		withoutReplay(forUser(admin, post, "/v1/console/client-secrets", withBody(s.createClientSecret))),
 		forUser(admin, post, "/v1/console/client-secrets/:id/end", s.endClientSecret),
 	}
 }
 
 func (s *signInHandler) routes() []route {
 	return []route{
-		neverReplayed(forAnyone(post, "/v1/console/login", s.login)),
-		forAnyone(get, "/v1/console/sign-in", s.signInOptions),
-		neverReplayed(forAnyone(post, "/v1/console/provider/begin", s.beginAtProvider)),
-		neverReplayed(forAnyone(post, "/v1/console/provider/complete", s.completeAtProvider)),
-		neverReplayed(forOwn(post, "/v1/console/provider/connect", withBody(s.connectProvider))),
-		neverReplayed(forAnyone(post, "/v1/console/passkeys/challenge", s.createSignInChallenge)),
-		neverReplayed(forOwn(post, "/v1/console/passkeys/proof", s.createConfirmationChallenge)),
+		withoutReplay(forPublic(post, "/v1/console/login", s.login)),
+		forPublic(get, "/v1/console/sign-in", s.signInOptions),
+		withoutReplay(forPublic(post, "/v1/console/provider/begin", s.beginAtProvider)),
+		withoutReplay(forPublic(post, "/v1/console/provider/complete", s.completeAtProvider)),
+		withoutReplay(forOwn(post, "/v1/console/provider/connect", withBody(s.connectProvider))),
+		withoutReplay(forPublic(post, "/v1/console/passkeys/challenge", s.createSignInChallenge)),
+		withoutReplay(forOwn(post, "/v1/console/passkeys/proof", s.createConfirmationChallenge)),
 		forOwn(get, "/v1/console/passkeys", s.listPasskeys),
-		neverReplayed(forOwn(post, "/v1/console/passkeys/begin", withBody(s.beginPasskey))),
-		neverReplayed(forOwn(post, "/v1/console/passkeys", withBody(s.createPasskey))),
+		withoutReplay(forOwn(post, "/v1/console/passkeys/begin", withBody(s.beginPasskey))),
+		withoutReplay(forOwn(post, "/v1/console/passkeys", withBody(s.createPasskey))),
 		forOwn(post, "/v1/console/passkeys/:id/remove", s.removePasskey),
 		forOwn(post, "/v1/console/logout", s.logout),
 		forOwn(get, "/v1/console/sessions", s.listSessions),
 		forOwn(post, "/v1/console/sessions/end", withBody(s.endSessions)),
 		forOwn(post, "/v1/console/password", withBody(s.changePassword)),
 		forOwn(get, "/v1/console/totp", s.factor),
-		neverReplayed(forOwn(post, "/v1/console/totp", withBody(s.enroll))),
-		neverReplayed(forOwn(post, "/v1/console/totp/confirm", withBody(s.confirmFactor))),
-		neverReplayed(forOwn(post, "/v1/console/totp/recovery-codes", withBody(s.renewRecovery))),
+		withoutReplay(forOwn(post, "/v1/console/totp", withBody(s.enroll))),
+		withoutReplay(forOwn(post, "/v1/console/totp/confirm", withBody(s.confirmFactor))),
+		withoutReplay(forOwn(post, "/v1/console/totp/recovery-codes", withBody(s.renewRecovery))),
 		forOwn(post, "/v1/console/totp/remove", withBody(s.removeFactor)),
 		withoutFactor(forConsole(viewer, get, "/v1/console/me", s.currentUser)),
 	}
@@ -42,8 +42,8 @@ func (s *notificationHandler) routes() []route {
 	return []route{
 		forOwn(get, "/v1/console/me/notifications", s.getNotifications),
 		forOwn(put, "/v1/console/me/notifications", s.putNotifications),
-		forAnyone(get, "/unsubscribe/:token", s.unsubscribePage),
-		neverReplayed(forAnyone(post, "/unsubscribe/:token", s.unsubscribe)),
+		forPublic(get, "/unsubscribe/:token", s.unsubscribePage),
+		withoutReplay(forPublic(post, "/unsubscribe/:token", s.unsubscribe)),
 	}
 }
 

@@ -94,7 +94,7 @@ func (s *signInHandler) startSession(c *gin.Context, user *models.ConsoleUser, p
 		return err
 	}
 	s.logSecurityEvent(c, "console user signed in", "user", user.ID, "secondFactor", factor, "with", signInOf(user))
-	return answer(c, http.StatusOK, gin.H{
+	return respond(c, http.StatusOK, gin.H{
 		"access_token": token, "token_type": "Bearer", "expires_in": int(credential.ConsoleLifetime.Seconds()),
 		"user": viewUser(user), "app": viewApp(app), "mustEnrol": s.mustEnroll(user, factor), "signIn": signInOf(user),
 	})
@@ -115,14 +115,14 @@ const (
 
 // consumeSecondFactor consumes a second-factor code or the response of a passkey. Like withAttemptLimit, it counts the
 // attempt before it checks the code.
-func (s *signInHandler) consumeSecondFactor(c *gin.Context, user *models.ConsoleUser, asked challengePurpose, second secondFactor) error {
+func (s *signInHandler) consumeSecondFactor(c *gin.Context, user *models.ConsoleUser, purpose challengePurpose, second secondFactor) error {
 	tries := s.newAttempts("factor:"+user.ID.String(), codeWindow, maxWrongCodes)
 	err := tries.count(c, "Too many wrong codes; please wait.")
 	if err != nil {
 		return err
 	}
 	if second.passkey != nil {
-		err = s.consumePasskey(c, user, asked, *second.passkey)
+		err = s.consumePasskey(c, user, purpose, *second.passkey)
 	} else {
 		_, err = execute(s.subject, c, func(st signInStore) (any, error) {
 			return nil, st.ConsumeCode(c.Request.Context(), user.ID, *second.code)
@@ -142,8 +142,8 @@ func (s *signInHandler) reauthenticate(c *gin.Context, app caller, o *object) er
 		if err := o.err(); err != nil {
 			return err
 		}
-		if app.provedAt == nil || s.now().Sub(*app.provedAt) > provedLifetime {
-			return errSignInAgain
+		if app.provedAt == nil || s.now().Sub(*app.provedAt) > reauthenticationLifetime {
+			return errReauthenticationRequired
 		}
 		return nil
 	}
@@ -162,7 +162,7 @@ func (s *signInHandler) reauthenticate(c *gin.Context, app caller, o *object) er
 	case err != nil || !app.factor:
 		return err
 	}
-	return wrongPasskey(wrongCode(s.consumeSecondFactor(c, app.user, proofChallenge(app.session), second)))
+	return wrongPasskey(wrongCode(s.consumeSecondFactor(c, app.user, confirmationChallenge(app.session), second)))
 }
 
 func wrongCredential(name, what string) error { return models.InvalidField(name, "%s", what) }
@@ -171,9 +171,9 @@ func wrongCredential(name, what string) error { return models.InvalidField(name,
 // itself.
 func (s *signInHandler) currentUser(c *gin.Context, app caller) error {
 	if app.user == nil {
-		return answer(c, http.StatusOK, gin.H{"user": nil, "app": viewApp(app.App), "mustEnrol": false, "signIn": nil})
+		return respond(c, http.StatusOK, gin.H{"user": nil, "app": viewApp(app.App), "mustEnrol": false, "signIn": nil})
 	}
-	return answer(c, http.StatusOK, gin.H{
+	return respond(c, http.StatusOK, gin.H{
 		"user": viewUser(app.user), "app": viewApp(app.App), "mustEnrol": s.mustEnroll(app.user, app.factor), "signIn": signInOf(app.user),
 	})
 }
@@ -183,7 +183,7 @@ func (s *signInHandler) logout(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "console user signed out", "user", app.user.ID)
-	return answerNothing(c)
+	return respondNoContent(c)
 }
 
 type sessionView struct {
@@ -208,7 +208,7 @@ func (s *signInHandler) listSessions(c *gin.Context, app caller) error {
 			CreatedAt: r.CreatedAt.UTC(), SeenAt: r.SeenAt.UTC(), ExpiresAt: r.ExpiresAt.UTC(),
 		})
 	}
-	return answerList(c, out)
+	return respondList(c, out)
 }
 
 // endSessions ends one of the user's sessions, or all except the current one.
@@ -227,7 +227,7 @@ func (s *signInHandler) endSessions(c *gin.Context, app caller, o *object) error
 		return err
 	}
 	s.logSecurityEvent(c, "console sessions ended", "user", app.user.ID, "by", app.actor())
-	return answerNothing(c)
+	return respondNoContent(c)
 }
 
 // changePassword changes the user's own password and ends all other sessions.
@@ -262,5 +262,5 @@ func (s *userHandler) endUserSessions(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "console sessions ended", "user", user.ID, "by", app.actor())
-	return answerNothing(c)
+	return respondNoContent(c)
 }

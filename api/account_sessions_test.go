@@ -24,7 +24,7 @@ import (
 	"countersign/test/kit"
 )
 
-func (c *client) me() *answer { c.t.Helper(); return c.get("/v1/console/me") }
+func (c *client) me() *response { c.t.Helper(); return c.get("/v1/console/me") }
 
 // again returns a client with another session of the same user.
 func (c *client) again() *client {
@@ -145,7 +145,10 @@ func TestChangePassword_Own(t *testing.T) {
 		c := s.person(t, models.RoleViewer)
 		other, email := c.again(), c.email()
 		long := strings.Repeat("страница ", 9) // 81 characters, but 153 bytes: longer than the bcrypt limit
-		errs := func(a *answer) object { t.Helper(); return a.rejected(400, "validation_error").body["errors"].(object) }
+		errs := func(a *response) object {
+			t.Helper()
+			return a.rejected(400, "validation_error").body["errors"].(object)
+		}
 		require.Contains(t, errs(c.post(change, object{"password": "not the password", "newPassword": long})), "password")
 		require.Contains(t, errs(c.post(change, object{"password": password, "newPassword": "short"})), "newPassword")
 		require.Contains(t, errs(c.post(change, object{"password": password, "newPassword": strings.Repeat("😀", 9)})), "newPassword") // 9 characters, but 36 bytes
@@ -244,7 +247,7 @@ func TestLargeBodiesOfOwnRoutes(t *testing.T) {
 }
 
 // list returns the items of a response. The response is an array, or an object with the array in the member "data".
-func list(a *answer) (out []any) {
+func list(a *response) (out []any) {
 	a.t.Helper()
 	if data, ok := a.body["data"].([]any); ok {
 		return data

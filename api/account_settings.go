@@ -46,7 +46,7 @@ func (s *settingsHandler) showSettings(c *gin.Context, app caller, tenant string
 		return err
 	}
 	effective = effective.WithDefaults(s.serviceDefaults(app))
-	return answer(c, http.StatusOK, gin.H{"tenantId": tenant, "own": viewSettings(own), "effective": viewSettings(effective)})
+	return respond(c, http.StatusOK, gin.H{"tenantId": tenant, "own": viewSettings(own), "effective": viewSettings(effective)})
 }
 
 // putSettings updates a tenant's settings. A missing member keeps its value, and null resets it to the app's default

@@ -82,7 +82,7 @@ func TestSettings_OfMails(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
-		put := func(v object) *answer {
+		put := func(v object) *response {
 			b, err := json.Marshal(v)
 			require.NoError(t, err)
 			return c.send(http.MethodPut, "/v1/console/settings?tenantId=acme", "application/json", b)

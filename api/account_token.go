@@ -51,7 +51,7 @@ func (s *appHandler) token(c *gin.Context) error {
 	}
 	s.logSecurityEvent(c, "access token issued", "app", app.ID)
 	c.Header("Pragma", "no-cache")
-	return answer(c, http.StatusOK, gin.H{
+	return respond(c, http.StatusOK, gin.H{
 		"access_token": access, "token_type": "Bearer", "expires_in": int(credential.AccessLifetime.Seconds()),
 	})
 }
@@ -75,7 +75,7 @@ func (s *appHandler) jwks(c *gin.Context) error {
 		out = append(out, jwk)
 	}
 	c.Header("Cache-Control", "public, max-age=300")
-	return answer(c, http.StatusOK, gin.H{"keys": out})
+	return respond(c, http.StatusOK, gin.H{"keys": out})
 }
 
 func jwkCoordinate(n *big.Int) string {

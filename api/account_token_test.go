@@ -15,7 +15,7 @@ func TestToken_FormOrBasic_IsAccepted(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	nobody := &client{t: t, s: s}
-	post := func(c *client, pairs ...string) *answer {
+	post := func(c *client, pairs ...string) *response {
 		return c.send("POST", "/oauth/token", "application/x-www-form-urlencoded", form(pairs...))
 	}
 	basic := func(user, pass string) *client {

@@ -26,7 +26,7 @@ func (s *userHandler) listUsers(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	return answerList(c, views(users, func(u *store.UserDetail) userDetailView {
+	return respondList(c, views(users, func(u *store.UserDetail) userDetailView {
 		return userDetailView{viewUser(&u.ConsoleUser), signInOf(&u.ConsoleUser), u.SecondFactor && !u.AtProvider(), utcPtr(u.SeenAt)}
 	}))
 }
@@ -67,7 +67,7 @@ func (s *userHandler) updateUser(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "console user changed", "user", user.ID, "role", changed.Role, "by", app.actor())
-	return answer(c, http.StatusOK, viewUser(changed))
+	return respond(c, http.StatusOK, viewUser(changed))
 }
 
 // setUserPassword sets a new password for a user who forgot it, and keeps the second factor. A user of the provider
@@ -133,5 +133,5 @@ func (s *userHandler) disableUser(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "console user disabled", "user", id, "by", app.actor())
-	return answerNothing(c)
+	return respondNoContent(c)
 }

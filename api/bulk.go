@@ -41,7 +41,7 @@ type bulkSendView struct {
 func viewBulkSend(b *store.BulkSendWithCounts) bulkSendView {
 	return bulkSendView{
 		ID: b.ID, TenantID: b.TenantID, TemplateID: b.TemplateID, TemplateVersion: b.TemplateVersion, Name: b.Name, Status: b.Status,
-		Total: b.Total, Counts: b.Counts, PerMinute: orNull(b.PerMinute), CreatedBy: b.CreatedBy, CreatedAt: b.CreatedAt.UTC(),
+		Total: b.Total, Counts: b.Counts, PerMinute: nilIfZero(b.PerMinute), CreatedBy: b.CreatedBy, CreatedAt: b.CreatedAt.UTC(),
 		CompletedAt: utcPtr(b.CompletedAt),
 	}
 }
@@ -101,7 +101,7 @@ func (s *bulkHandler) createBulkSend(c *gin.Context, app caller) error {
 		return err
 	}
 	if o.flag("dryRun", false) {
-		return answer(c, http.StatusOK, gin.H{"total": b.Total, "faults": []bulkFault{}})
+		return respond(c, http.StatusOK, gin.H{"total": b.Total, "faults": []bulkFault{}})
 	}
 	return command(s.subject, c, func(st bulkStore) (*models.BulkSend, error) {
 		return b, st.CreateBulkSend(c.Request.Context(), b, checked)
@@ -147,7 +147,7 @@ func bulkQuery(c *gin.Context) *object {
 		}
 	}
 	if text, given := c.GetQuery("dryRun"); given {
-		o.m["dryRun"] = truthOrText(text)
+		o.m["dryRun"] = boolOrText(text)
 	}
 	return o
 }
@@ -309,7 +309,7 @@ func (s *bulkHandler) getBulkSend(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, viewBulkSend(b))
+	return respond(c, http.StatusOK, viewBulkSend(b))
 }
 
 // changeBulkSend returns a handler that applies an action to a bulk send.

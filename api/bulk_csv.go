@@ -46,15 +46,15 @@ func setSigner(signer map[string]any, column, text string) {
 		}
 		host[map[string]string{"hostName": "name", "hostEmail": "email"}[column]] = text
 	case "notify", "allowDelegation":
-		signer[column] = truthOrText(text)
+		signer[column] = boolOrText(text)
 	default:
 		signer[column] = text
 	}
 }
 
-// truthOrText returns the Boolean that text represents, ignoring case because spreadsheets write TRUE and FALSE. It
+// boolOrText returns the Boolean that text represents, ignoring case because spreadsheets write TRUE and FALSE. It
 // returns any other text unchanged, which is rejected later if a Boolean is required.
-func truthOrText(text string) any {
+func boolOrText(text string) any {
 	switch strings.ToLower(text) {
 	case "true":
 		return true

@@ -19,7 +19,7 @@ func TestBulkSend_FromCSV(t *testing.T) {
 	s := onSQLite(t, nil)
 	c := s.client(t)
 	template := bulkTemplate(t, s, c, "acme")
-	post := func(query, body string) *answer {
+	post := func(query, body string) *response {
 		return c.send(http.MethodPost, "/v1/bulk-sends?templateId="+template+"&tenantId=acme"+query, "text/csv; charset=utf-8", []byte(body))
 	}
 	const head = "externalId,tenant.name,tenant.email,landlord.name,landlord.email,value.flat,variable.street\r\n"

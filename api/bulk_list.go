@@ -56,7 +56,7 @@ func (s *bulkHandler) listBulkSends(c *gin.Context, app caller) error {
 		return err
 	}
 	found, next := cutPage(found, size, app, list, func(b *store.BulkSendWithCounts) listPosition { return listPosition{ID: b.ID} })
-	return answerCursorList(c, viewEach(found, viewBulkSend), next)
+	return respondCursorList(c, viewEach(found, viewBulkSend), next)
 }
 
 // listBulkRows responds with a page of rows in their original order, or with all rows as CSV.
@@ -87,7 +87,7 @@ func (s *bulkHandler) listBulkRows(c *gin.Context, app caller) error {
 		return err
 	}
 	rows, next := cutPage(rows, size, app, list, func(r *models.BulkRow) listPosition { return listPosition{Number: int64(r.Row)} })
-	return answerCursorList(c, viewEach(rows, viewBulkRow), next)
+	return respondCursorList(c, viewEach(rows, viewBulkRow), next)
 }
 
 func writeBulkTable(c *gin.Context, rows []*models.BulkRow) error {

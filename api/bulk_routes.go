@@ -4,7 +4,7 @@ import "countersign/models"
 
 func (s *bulkHandler) routes() []route {
 	return []route{
-		withBodyOf(maxBulkBody, forConsole(sender, post, "/v1/bulk-sends", s.createBulkSend)),
+		withBodyLimit(maxBulkBody, forConsole(sender, post, "/v1/bulk-sends", s.createBulkSend)),
 		forConsole(viewer, get, "/v1/bulk-sends", s.listBulkSends),
 		forConsole(viewer, get, "/v1/bulk-sends/:id", s.getBulkSend),
 		forConsole(viewer, get, "/v1/bulk-sends/:id/rows", s.listBulkRows),

@@ -29,10 +29,10 @@ func TestBulkRecipients(t *testing.T) {
 			}}
 		}
 		const head = "tenant.name,tenant.email,tenant.language,tenant.notify,tenant.allowDelegation,tenant.hostName,tenant.hostEmail,landlord.name,landlord.email,witness.name,witness.email\n"
-		table := func(tenant string) *answer {
+		table := func(tenant string) *response {
 			return c.send(http.MethodPost, "/v1/bulk-sends?tenantId=acme&templateId="+template, "text/csv", []byte(head+tenant+",Lena,lena@example.com,Will,will@example.com\n"))
 		}
-		for what, accepted := range map[string]*answer{
+		for what, accepted := range map[string]*response{
 			"JSON": c.post("/v1/bulk-sends", bulkRequest(template, row(tenant))), "CSV": table("Ada,ada@example.com,de-AT,false,true,Hal,hal@example.com"),
 		} {
 			ada := s.envelopeOf(t, accepted).Signers[0]
@@ -86,7 +86,7 @@ func inPersonTemplate(c *client) string {
 }
 
 // envelopeOf returns the envelope created from the first row of an accepted bulk send.
-func (s *service) envelopeOf(t *testing.T, accepted *answer) *models.Envelope {
+func (s *service) envelopeOf(t *testing.T, accepted *response) *models.Envelope {
 	t.Helper()
 	work, err := s.store.BulkWork(t.Context(), s.app.ID, uuid.MustParse(accepted.want(http.StatusAccepted).str("id")), 1, 1)
 	require.NoError(t, err)

@@ -62,7 +62,7 @@ func bulkRequest(template string, rows ...object) object {
 }
 
 // faultsOf returns the faults listed in an error response, in the form "row column: message".
-func faultsOf(a *answer) (out []string) {
+func faultsOf(a *response) (out []string) {
 	var body struct {
 		Details struct {
 			Faults []struct {
@@ -219,7 +219,7 @@ func TestBulkSend_RejectsInvalidRows(t *testing.T) {
 		}
 		// A request with a misspelled dryRun is rejected, so it sends nothing.
 		for _, name := range []string{"dryrun", "dry_run", "", strings.Repeat("ä", 5000)} {
-			for _, r := range []*answer{
+			for _, r := range []*response{
 				c.post("/v1/bulk-sends", with(bulkRequest(template, good), name, true)), c.post("/v1/bulk-sends?"+url.QueryEscape(name)+"=true", bulkRequest(template, good)),
 			} {
 				r.rejected(http.StatusBadRequest, "validation_error")

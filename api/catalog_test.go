@@ -13,14 +13,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ofCommands contains the codes that only the command line or the worker returns.
-var ofCommands = map[string]bool{
+// commandOnlyCodes contains the codes that only the command line or the worker returns.
+var commandOnlyCodes = map[string]bool{
 	"envelope_not_sealing": true, "document_not_sealed": true, "document_replaced": true, "unknown_action": true,
 	"envelope_not_due": true, "retention_not_due": true, "envelope_not_stuck": true, "key_revoked": true, "key_not_revocable": true,
 }
 
-// codesOfSources returns every error code that appears in the packages whose errors the API returns.
-func codesOfSources(t *testing.T) map[string]bool {
+// sourceCodes returns every error code that appears in the packages whose errors the API returns.
+func sourceCodes(t *testing.T) map[string]bool {
 	t.Helper()
 	codes := make(map[string]bool)
 	written := []*regexp.Regexp{
@@ -48,7 +48,7 @@ func codesOfSources(t *testing.T) map[string]bool {
 		})
 		require.NoError(t, err)
 	}
-	for code := range ofCommands {
+	for code := range commandOnlyCodes {
 		require.True(t, codes[code], "%s is no code anymore", code)
 		delete(codes, code)
 	}
@@ -75,7 +75,7 @@ func TestCatalogHasEveryCode(t *testing.T) {
 	page := (&client{t: t, s: s}).get("/docs/errors").want(200)
 	require.Contains(t, page.header.Get("Content-Type"), "text/html")
 	require.NotContains(t, string(page.raw), "http://", "nothing is loaded from elsewhere")
-	missing, listed := codesOfSources(t), 0
+	missing, listed := sourceCodes(t), 0
 	for _, g := range groups {
 		for _, e := range g.Errors {
 			require.True(t, missing[e.Code], "%s is listed twice, or is no code", e.Code)
@@ -93,9 +93,9 @@ func TestCatalogHasEveryCode(t *testing.T) {
 	require.Equal(t, "https://sign.example.com/docs/errors#unauthorized", rejected.str("type"))
 }
 
-// ofNoOperation contains the codes that are returned before the operation is known, or for a page of an embedded
-// session.
-var ofNoOperation = map[string]bool{
+// codesOutsideOperations contains the codes that are returned before the operation is known, or for a page of an
+// embedded session.
+var codesOutsideOperations = map[string]bool{
 	"method_not_allowed": true, "bad_request": true, "request_timeout": true, "expectation_failed": true, "headers_too_large": true,
 	"unsupported_transfer_encoding": true, "unsupported_version": true, "origin_forbidden": true,
 }
@@ -111,7 +111,7 @@ func TestOperationsListTheirCodes(t *testing.T) {
 	rows, unused := make(map[string]catalogRow), make(map[string]bool)
 	for _, g := range groups {
 		for _, e := range g.Errors {
-			rows[e.Code], unused[e.Code] = e, !ofNoOperation[e.Code]
+			rows[e.Code], unused[e.Code] = e, !codesOutsideOperations[e.Code]
 		}
 	}
 	doc, err := contractDocument()

@@ -71,7 +71,7 @@ func (v strictEnvelope) check(t *testing.T) {
 	}
 }
 
-func strictly[T any](t *testing.T, a *answer) (out T) {
+func strictly[T any](t *testing.T, a *response) (out T) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal(a.raw, &out), "%s", a.raw)
 	return out
@@ -165,7 +165,7 @@ func TestStrictClientAmongOthers(t *testing.T) {
 			}
 			about[body.Data.EnvelopeID] = true
 		}
-		for _, other := range []*answer{e, typed, kinds} {
+		for _, other := range []*response{e, typed, kinds} {
 			require.True(t, about[other.str("id")])
 		}
 		require.True(t, slices.ContainsFunc(deliveries, func(d models.Delivery) bool { return d.Event == models.EventEnvelopeCompleted }))

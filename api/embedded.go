@@ -142,7 +142,7 @@ func (s *embeddedHandler) openSession(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, gin.H{
+	return respond(c, http.StatusOK, gin.H{
 		"envelopeId": session.EnvelopeID, "signerId": session.SignerID, "signingToken": token, "allowedOrigin": session.AllowedOrigin,
 		"returnUrl": session.ReturnURL, "theme": themeView{session.PrimaryColor, session.BorderRadius}, "expiresAt": session.ExpiresAt.UTC(),
 	})

@@ -112,7 +112,7 @@ func (s *embeddedHandler) openBuilderSession(c *gin.Context) error {
 		"expiresAt": session.ExpiresAt.UTC(),
 	}
 	maps.Copy(out, told)
-	return answer(c, http.StatusOK, out)
+	return respond(c, http.StatusOK, out)
 }
 
 // builderPage serves the page of a builder session. Only the session's origin may frame it.

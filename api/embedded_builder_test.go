@@ -14,7 +14,7 @@ import (
 )
 
 // builder creates a builder session for a draft. It returns the response and a client with the session's token.
-func (c *client) builder(e *answer, features object) (*answer, *client) {
+func (c *client) builder(e *response, features object) (*response, *client) {
 	c.t.Helper()
 	in := object{"tenantId": e.str("tenantId"), "envelopeId": e.str("id"), "allowedOrigin": "https://app.example.com", "features": features}
 	made := c.post("/v1/embedded/builder-sessions", in).want(201)
@@ -111,7 +111,7 @@ func TestBuilderSession_FeaturesAreEnforced(t *testing.T) {
 	at := "/v1/envelopes/" + e.str("id")
 	signer, document := e.signer(0)["id"].(string), e.body["documents"].([]any)[0].(object)["id"].(string)
 	_, page := c.builder(e, object{"recipients": false, "documents": false, "send": false, "fieldTypes": []string{"signature", "text"}})
-	for name, rejected := range map[string]*answer{
+	for name, rejected := range map[string]*response{
 		"add a signer":      page.post(at+"/signers", object{"name": "Bo", "email": "bo@example.com"}),
 		"edit a signer":     page.patch(at+"/signers/"+signer, object{"name": "Bo"}),
 		"remove a signer":   page.del(at + "/signers/" + signer),
@@ -179,7 +179,7 @@ func TestBuilderSession_HasNoOtherAccess(t *testing.T) {
 		if strings.Contains(path, "{token}") || !strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/v1/verify") || path == "/v1/console/login" || path == "/v1/console/sign-in" || path == beginPath || path == completePath || path == passkeysPath+"/challenge" {
 			continue // requires a different credential or none
 		}
-		with := func(envelope string) *answer {
+		with := func(envelope string) *response {
 			to := strings.NewReplacer("{id}", envelope).Replace(path)
 			for strings.Contains(to, "{") {
 				open, end := strings.Index(to, "{"), strings.Index(to, "}")
@@ -334,7 +334,7 @@ func TestTemplateBuilderSession_HasNoOtherAccess(t *testing.T) {
 		if strings.Contains(path, "{token}") || !strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/v1/verify") || path == "/v1/console/login" || path == "/v1/console/sign-in" || strings.HasPrefix(path, "/v1/console/provider/") || path == passkeysPath+"/challenge" {
 			continue // requires a different credential or none
 		}
-		with := func(id string) *answer {
+		with := func(id string) *response {
 			to := strings.NewReplacer("{id}", id).Replace(path)
 			for strings.Contains(to, "{") {
 				open, end := strings.Index(to, "{"), strings.Index(to, "}")
@@ -365,7 +365,7 @@ func TestTemplateDocuments_AreEdited(t *testing.T) {
 		c := s.client(t)
 		template := c.template(leaseTemplate())
 		at := "/v1/templates/" + template.str("id")
-		documents := func(a *answer) (out []object) {
+		documents := func(a *response) (out []object) {
 			for _, d := range a.body["documents"].([]any) {
 				out = append(out, d.(object))
 			}
@@ -401,7 +401,7 @@ func TestTemplateDocuments_AreEdited(t *testing.T) {
 
 // templateBuilder creates a builder session for a template. It returns the response and a client with the session's
 // token.
-func (c *client) templateBuilder(template *answer, features object) (*answer, *client) {
+func (c *client) templateBuilder(template *response, features object) (*response, *client) {
 	c.t.Helper()
 	made := c.post("/v1/embedded/builder-sessions", object{
 		"tenantId": template.body["tenantId"], "templateId": template.str("id"), "allowedOrigin": "https://app.example.com", "features": features,

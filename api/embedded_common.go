@@ -60,6 +60,6 @@ func (s *embeddedHandler) revokeEmbedded(revoke func(embeddedStore, context.Cont
 		if err := revoke(s.store, c.Request.Context(), app.App, checkedID(c, "id")); err != nil {
 			return err
 		}
-		return answerNothing(c)
+		return respondNoContent(c)
 	}
 }

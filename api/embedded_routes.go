@@ -6,9 +6,9 @@ func (s *embeddedHandler) routes() []route {
 		forApp(del, "/v1/embedded/signing-sessions/:id", s.revokeEmbedded(embeddedStore.RevokeEmbeddedSession)),
 		forApp(post, "/v1/embedded/builder-sessions", withBody(s.createBuilderSession)),
 		forApp(del, "/v1/embedded/builder-sessions/:id", s.revokeEmbedded(embeddedStore.RevokeBuilderSession)),
-		forAnyone(get, "/v1/embedded/builders/:token", s.openBuilderSession),
-		forAnyone(get, "/v1/embedded/sessions/:token", s.openSession),
-		forAnyone(get, "/embed/:token", s.embedPage),
-		forAnyone(get, "/embed/build/:token", s.builderPage),
+		forPublic(get, "/v1/embedded/builders/:token", s.openBuilderSession),
+		forPublic(get, "/v1/embedded/sessions/:token", s.openSession),
+		forPublic(get, "/embed/:token", s.embedPage),
+		forPublic(get, "/embed/build/:token", s.builderPage),
 	}
 }

@@ -160,7 +160,7 @@ func TestEmbeddedSession_Limits(t *testing.T) {
 	s := onSQLite(t, nil)
 	c := s.client(t)
 	e, _ := c.sent(contract())
-	ask := func(name string, value any) *answer {
+	ask := func(name string, value any) *response {
 		in := object{"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com"}
 		if name != "" {
 			in[name] = value

@@ -44,7 +44,7 @@ func (s *envelopeHandler) getEnvelope(c *gin.Context, app caller) error {
 	showValues(&v, e, values)
 	showFieldWarnings(&v, e, s.coveringFields(c.Request.Context(), e))
 	c.Header("ETag", etag(e))
-	return answer(c, http.StatusOK, v)
+	return respond(c, http.StatusOK, v)
 }
 
 func (s *envelopeHandler) sendEnvelope(c *gin.Context, app caller, o *object) error {
@@ -53,7 +53,7 @@ func (s *envelopeHandler) sendEnvelope(c *gin.Context, app caller, o *object) er
 		return err
 	}
 	links := app.builder == nil // an embedded page receives no signing links
-	return s.changeWhole(c, app, links, func(e *models.Envelope, act models.ActionContext) error { return e.Send(act, message) })
+	return s.changeAndReturnEnvelope(c, app, links, func(e *models.Envelope, act models.ActionContext) error { return e.Send(act, message) })
 }
 
 // showLinks adds the signing links of awaited signers to the response to a send request.
@@ -76,7 +76,7 @@ func (s *envelopeHandler) voidEnvelope(c *gin.Context, app caller, o *object) er
 	if err := o.err(); err != nil {
 		return err
 	}
-	return s.changeWhole(c, app, false, func(e *models.Envelope, act models.ActionContext) error { return e.Void(act, reason) })
+	return s.changeAndReturnEnvelope(c, app, false, func(e *models.Envelope, act models.ActionContext) error { return e.Void(act, reason) })
 }
 
 func (s *envelopeHandler) addSigner(c *gin.Context, app caller, o *object) error {
@@ -195,7 +195,7 @@ func (s *envelopeHandler) progress(c *gin.Context, _ caller, e *models.Envelope)
 	if s.workflowsURL != "" {
 		out.WorkflowURL = new(s.workflowsURL + "/" + url.PathEscape(temporal.EnvelopeWorkflowID(e.ID)))
 	}
-	return answer(c, http.StatusOK, out)
+	return respond(c, http.StatusOK, out)
 }
 
 // recordedProgress responds with the progress according to the database.
@@ -210,7 +210,7 @@ func (s *envelopeHandler) recordedProgress(c *gin.Context, e *models.Envelope) e
 		return err
 	}
 	next := e.NextReminder(mails, e.ReminderInterval(settings.ReminderInterval(s.settings.reminderInterval)))
-	return answer(c, http.StatusOK, progressView{Progress: temporal.ProgressOf(e, next), AnsweredBy: "database"})
+	return respond(c, http.StatusOK, progressView{Progress: temporal.ProgressOf(e, next), AnsweredBy: "database"})
 }
 
 // callerEnvelope returns the envelope whose ID is in the path, if it belongs to the caller.
@@ -218,8 +218,8 @@ func (s *envelopeHandler) callerEnvelope(c *gin.Context, app caller) (*models.En
 	return s.callerEnvelopeByID(c, app, checkedID(c, "id"))
 }
 
-// ofEnvelope returns a handler that loads the caller's envelope and passes it to h.
-func (s *envelopeHandler) ofEnvelope(h func(*gin.Context, caller, *models.Envelope) error) func(*gin.Context, caller) error {
+// withCallerEnvelope returns a handler that loads the caller's envelope and passes it to h.
+func (s *envelopeHandler) withCallerEnvelope(h func(*gin.Context, caller, *models.Envelope) error) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		e, err := s.callerEnvelope(c, app)
 		if err != nil {

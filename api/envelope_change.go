@@ -42,9 +42,9 @@ func withETag(r *store.StoredResponse, e *models.Envelope) *store.StoredResponse
 	return r
 }
 
-// changeWhole is like change, but responds with the complete envelope. If links is set, the response contains the links
-// of awaited signers.
-func (s *envelopeHandler) changeWhole(c *gin.Context, app caller, links bool, do func(*models.Envelope, models.ActionContext) error) error {
+// changeAndReturnEnvelope is like change, but responds with the complete envelope. If links is set, the response
+// contains the links of awaited signers.
+func (s *envelopeHandler) changeAndReturnEnvelope(c *gin.Context, app caller, links bool, do func(*models.Envelope, models.ActionContext) error) error {
 	return command(s.subject, c, func(st envelopeStore) (*store.EnvelopeWithEvents, error) {
 		return st.ChangeWithEvents(c.Request.Context(), app.ID, checkedID(c, "id"), s.checkedChange(c, app, nil, do))
 	}, func(e *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
@@ -52,13 +52,13 @@ func (s *envelopeHandler) changeWhole(c *gin.Context, app caller, links bool, do
 		if app.builder != nil {
 			log = nil // the embedded page must not see the audit trail
 		}
-		return s.wholeEnvelope(http.StatusOK, e.Envelope, log, links)
+		return s.envelopeResponse(http.StatusOK, e.Envelope, log, links)
 	})
 }
 
-// wholeEnvelope returns a response that contains an envelope. If links is set, it contains the links of awaited
+// envelopeResponse returns a response that contains an envelope. If links is set, it contains the links of awaited
 // signers.
-func (s *envelopeHandler) wholeEnvelope(status int, e *models.Envelope, log []models.Event, links bool) (*store.StoredResponse, error) {
+func (s *envelopeHandler) envelopeResponse(status int, e *models.Envelope, log []models.Event, links bool) (*store.StoredResponse, error) {
 	v := viewEnvelope(e, log)
 	showFieldWarnings(&v, e, nil) // files must not be read in a transaction
 	if links {

@@ -33,7 +33,7 @@ func (s *envelopeHandler) searchEnvelopes(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	found, next := cutPage(found, f.Size, app, list, placeOfEnvelope(f))
+	found, next := cutPage(found, f.Size, app, list, envelopePosition(f))
 	ids := viewEach(found, func(e *models.Envelope) uuid.UUID { return e.ID })
 	undelivered, err1 := s.store.Undelivered(c.Request.Context(), ids)
 	last, err2 := s.store.LastEvents(c.Request.Context(), ids)
@@ -56,7 +56,7 @@ func (s *envelopeHandler) searchEnvelopes(c *gin.Context, app caller) error {
 		row.OwnerID, row.Users = e.OwnerID, viewUsers(names, appendUsers(nil, e, models.Deref(last[e.ID], models.Event{})))
 		return row
 	})
-	return answerCursorList(c, data, next)
+	return respondCursorList(c, data, next)
 }
 
 // consoleRow represents an envelope in the console's list.
@@ -151,7 +151,7 @@ func (s *envelopeHandler) inspectEnvelope(c *gin.Context, app caller, e *models.
 	}
 	view := viewEnvelope(e, log)
 	showFieldWarnings(&view, e, s.coveringFields(ctx, e))
-	return answer(c, http.StatusOK, struct {
+	return respond(c, http.StatusOK, struct {
 		envelopeView
 		ownerView
 

@@ -205,7 +205,7 @@ func TestConsoleEnvelope_Details(t *testing.T) {
 		hook := c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{
 			"envelope.completed", "envelope.voided", "signer.declined", "signer.signed",
 		}, "secret": "long enough"}).want(201)
-		settle := func(event string, o models.DeliveryOutcome, status int) *answer {
+		settle := func(event string, o models.DeliveryOutcome, status int) *response {
 			list := c.get("/v1/console/webhook-deliveries?status=pending&event=" + event).want(200)
 			id := list.body["data"].([]any)[0].(object)["id"].(string)
 			o.WebhookID = uuid.MustParse(hook.str("id"))
@@ -215,7 +215,7 @@ func TestConsoleEnvelope_Details(t *testing.T) {
 			require.NoError(t, err)
 			return c.get("/v1/console/webhook-deliveries/" + id).want(200)
 		}
-		notice := func(a *answer) object { return a.body["payload"].(object)["data"].(object) }
+		notice := func(a *response) object { return a.body["payload"].(object)["data"].(object) }
 
 		voided := c.draft(contract())
 		c.post("/v1/envelopes/"+voided.str("id")+"/void", object{"reason": "typo"}).want(200)

@@ -24,7 +24,7 @@ func (s *envelopeHandler) replacementInput(o *object) models.Replacement {
 }
 
 func (s *envelopeHandler) replaceSigner(c *gin.Context, app caller) error {
-	o, id, err := s.partEdit(c, app, "signerId")
+	o, id, err := s.readPartEdit(c, app, "signerId")
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func tokenOf(link any) string {
 }
 
 // linkOf requests the signing link of an envelope's signer and returns its token.
-func (c *client) linkOf(e *answer, i int) string {
+func (c *client) linkOf(e *response, i int) string {
 	c.t.Helper()
 	return tokenOf(c.post("/v1/envelopes/"+e.str("id")+"/signers/"+e.signer(i)["id"].(string)+"/signing-link", nil).want(200).body["signingUrl"])
 }
@@ -37,7 +37,7 @@ func TestReplaceSigner_EndsTheFormerLink(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}
 		hook := c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{"signer.replaced"}}).want(201)
-		data := twoOfAll()
+		data := twoSignerRequest()
 		data["signers"].([]object)[1]["routingOrder"] = 2
 		e, token := c.sent(data)
 		at := "/v1/envelopes/" + e.str("id") + "/signers/"
@@ -118,7 +118,7 @@ func TestResendInvitation_IsLimited(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}
-	e, token := c.sent(twoOfAll())
+	e, token := c.sent(twoSignerRequest())
 	at := "/v1/envelopes/" + e.str("id") + "/signers/" + e.signer(0)["id"].(string) + "/resend"
 	for range models.ResendLimit {
 		c.post(at, nil).want(202)
@@ -143,7 +143,7 @@ func TestSigningLinks(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}
-	data := twoOfAll()
+	data := twoSignerRequest()
 	data["signers"].([]object)[1]["routingOrder"], data["expiresInDays"] = 2, nil
 	e, token := c.sent(data)
 	at := "/v1/envelopes/" + e.str("id") + "/signers/" + e.signer(0)["id"].(string) + "/signing-link"
@@ -231,7 +231,7 @@ func TestExtendWhileExpiring(t *testing.T) {
 			at := "/v1/envelopes/" + e.str("id")
 			c.patch(at, object{"expiresAt": s.clock.now().Add(time.Second).Format(time.RFC3339Nano)}).want(200)
 			s.clock.advance(2 * time.Second)
-			var extended *answer
+			var extended *response
 			var expired error
 			var wg sync.WaitGroup
 			wg.Go(func() {
@@ -265,7 +265,7 @@ func TestReplaceSigner_WhileSigning(t *testing.T) {
 			at := "/v1/envelopes/" + e.str("id")
 			nobody.get("/v1/signing/" + token).want(200)
 			nobody.post("/v1/signing/"+token+"/consent", nil).want(200)
-			var signed, replaced *answer
+			var signed, replaced *response
 			var wg sync.WaitGroup
 			wg.Go(func() {
 				signed = nobody.post("/v1/signing/"+token+"/sign", object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}})
@@ -292,7 +292,7 @@ func TestDelegation(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}
-		data := twoOfAll()
+		data := twoSignerRequest()
 		data["signers"] = []object{{"name": "Ada", "email": "ada@example.com", "allowDelegation": true}, {"name": "Bob", "email": "bob@example.com", "authMethod": "none"}}
 		e, token := c.sent(data)
 		require.Equal(t, true, e.signer(0)["allowDelegation"])
@@ -337,7 +337,7 @@ func TestDelegate_WhileVoiding(t *testing.T) {
 		data["signers"] = []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none", "allowDelegation": true}}
 		for range 6 {
 			e, token := c.sent(data)
-			var delegated, voided *answer
+			var delegated, voided *response
 			var wg sync.WaitGroup
 			wg.Go(func() {
 				delegated = nobody.post("/v1/signing/"+token+"/delegate", object{"name": "Grace", "email": "grace@example.com"})

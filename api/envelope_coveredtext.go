@@ -30,8 +30,8 @@ const (
 	maxCovers = 10_000
 	// maxCoverFields is the maximum number of fields that are checked in one draft.
 	maxCoverFields = 200
-	// coverTime is the time limit for finding covered text during one request.
-	coverTime = 2 * time.Second
+	// coverTimeout is the time limit for finding covered text during one request.
+	coverTimeout = 2 * time.Second
 )
 
 func (c *coverCache) get(k placementKey) (covers, known bool) {
@@ -56,7 +56,7 @@ func (s *envelopeHandler) coveringFields(ctx context.Context, e *models.Envelope
 	if e.Status != models.StatusDraft {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, coverTime)
+	ctx, cancel := context.WithTimeout(ctx, coverTimeout)
 	defer cancel()
 	covering := make(map[uuid.UUID]bool)
 	asked := make(map[*models.Document]map[prepare.Position]bool)
@@ -76,7 +76,7 @@ func (s *envelopeHandler) coveringFields(ctx context.Context, e *models.Envelope
 		}
 	}
 	for d, places := range asked {
-		if err := s.findCovered(ctx, e, d, places); err != nil {
+		if err := s.findCoveredText(ctx, e, d, places); err != nil {
 			s.log.WarnContext(ctx, "could not determine which fields cover text", "document", d.ID, "error", err)
 		}
 	}
@@ -86,8 +86,8 @@ func (s *envelopeHandler) coveringFields(ctx context.Context, e *models.Envelope
 	return covering
 }
 
-// findCovered determines which areas in a document cover text, subject to the concurrency limit of examinations.
-func (s *envelopeHandler) findCovered(ctx context.Context, e *models.Envelope, d *models.Document, wanted map[prepare.Position]bool) error {
+// findCoveredText determines which areas in a document cover text, subject to the concurrency limit of examinations.
+func (s *envelopeHandler) findCoveredText(ctx context.Context, e *models.Envelope, d *models.Document, wanted map[prepare.Position]bool) error {
 	content, err := s.openFile(ctx, e, d.Presented())
 	if err != nil {
 		return err

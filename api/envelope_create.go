@@ -142,7 +142,7 @@ func (s *envelopeHandler) createDraft(c *gin.Context, app caller, o *object, fil
 // signers.
 func (s *envelopeHandler) viewCreated(sent bool) func(*store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 	return func(made *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
-		r, err := s.wholeEnvelope(http.StatusCreated, made.Envelope, made.Log, sent)
+		r, err := s.envelopeResponse(http.StatusCreated, made.Envelope, made.Log, sent)
 		return s.withLocation(r, "/v1/envelopes/"+made.ID.String()), err
 	}
 }
@@ -244,7 +244,7 @@ func (s *envelopeHandler) buildDraft(c *gin.Context, app caller, in models.Envel
 		if err := addFoundFields(app, e, act, d, file); err != nil {
 			return nil, err
 		}
-		if err := s.uploads.keepUpload(c, file); err != nil {
+		if err := s.uploads.storeUpload(c, file); err != nil {
 			return nil, err
 		}
 	}

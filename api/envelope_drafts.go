@@ -79,7 +79,7 @@ func (s *envelopeHandler) patchEnvelope(c *gin.Context, app caller, o *object) e
 		Metadata: changed(o, "metadata", o.metadata), Labels: changed(o, "labels", o.labels), ExpiresAt: changed(o, "expiresAt", o.optTime),
 	}
 	invalid := o.err()
-	return s.changeWhole(c, app, false, func(e *models.Envelope, act models.ActionContext) error {
+	return s.changeAndReturnEnvelope(c, app, false, func(e *models.Envelope, act models.ActionContext) error {
 		if e.Status == models.StatusDraft {
 			if err := app.require(models.RoleSender); err != nil {
 				return err
@@ -145,7 +145,7 @@ func mergePatch(target, patch any) any {
 }
 
 func (s *envelopeHandler) patchSigner(c *gin.Context, app caller) error {
-	edit, id, err := s.partEdit(c, app, "signerId")
+	edit, id, err := s.readPartEdit(c, app, "signerId")
 	if err != nil {
 		return err
 	}
@@ -169,9 +169,9 @@ func (s *envelopeHandler) patchSigner(c *gin.Context, app caller) error {
 	}, asJSON(http.StatusOK, viewSigner))
 }
 
-// partEdit reads the edit of a recipient, field or document, whose ID is in the path. If the object does not exist,
-// partEdit returns a not-found error without reading the body.
-func (s *envelopeHandler) partEdit(c *gin.Context, app caller, param string) (*object, uuid.UUID, error) {
+// readPartEdit reads the edit of a recipient, field or document, whose ID is in the path. If the object does not exist,
+// readPartEdit returns a not-found error without reading the body.
+func (s *envelopeHandler) readPartEdit(c *gin.Context, app caller, param string) (*object, uuid.UUID, error) {
 	id := checkedID(c, param)
 	e, err := s.callerEnvelope(c, app)
 	if err != nil {
@@ -198,7 +198,7 @@ func (s *envelopeHandler) deleteSigner(c *gin.Context, app caller) error {
 // patchField edits a field. A new y is measured from the new origin or, if the edit contains none, from the envelope's
 // origin. If y does not change, the field keeps its displayed position.
 func (s *envelopeHandler) patchField(c *gin.Context, app caller) error {
-	edit, id, err := s.partEdit(c, app, "fieldId")
+	edit, id, err := s.readPartEdit(c, app, "fieldId")
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (s *envelopeHandler) deleteField(c *gin.Context, app caller) error {
 }
 
 func (s *documentHandler) patchDocument(c *gin.Context, app caller) error {
-	o, id, err := s.envelopes.partEdit(c, app, "documentId")
+	o, id, err := s.envelopes.readPartEdit(c, app, "documentId")
 	if err != nil {
 		return err
 	}

@@ -19,22 +19,22 @@ import (
 	"countersign/test/kit"
 )
 
-func (c *client) patch(path string, body any) *answer {
+func (c *client) patch(path string, body any) *response {
 	c.t.Helper()
 	return c.call(http.MethodPatch, path, body)
 }
 
-func (a *answer) original(i int) object { return a.body["documents"].([]any)[i].(object) }
+func (a *response) original(i int) object { return a.body["documents"].([]any)[i].(object) }
 
-func (a *answer) eventNames() (out []string) {
+func (a *response) eventNames() (out []string) {
 	for _, ev := range a.body["auditLog"].([]any) {
 		out = append(out, ev.(object)["event"].(string))
 	}
 	return out
 }
 
-// twoOfAll returns a request to create an envelope with two signers and a field for each.
-func twoOfAll() object {
+// twoSignerRequest returns a request to create an envelope with two signers and a field for each.
+func twoSignerRequest() object {
 	return object{
 		"tenantId": "acme",
 		"signers":  []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none"}, {"name": "Bob", "email": "bob@example.com", "authMethod": "none"}},
@@ -51,7 +51,7 @@ func TestEditDraft_MergePatch(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
-		data := twoOfAll()
+		data := twoSignerRequest()
 		data["metadata"], data["message"], data["reminderHours"], data["subject"] = object{"deal": "7"}, "Please sign", 5, "First"
 		e := c.draft(data)
 		at := "/v1/envelopes/" + e.str("id")
@@ -128,7 +128,7 @@ func TestEditDraft_MergePatch(t *testing.T) {
 }
 
 // fieldsDigest computes the digest of an envelope's fields as specified in the documentation.
-func fieldsDigest(t *testing.T, e *answer) string {
+func fieldsDigest(t *testing.T, e *response) string {
 	t.Helper()
 	var fields []object
 	for _, f := range e.body["fields"].([]any) {
@@ -273,12 +273,12 @@ func TestIfMatch(t *testing.T) {
 		require.Equal(t, "One", c.get(at).want(200).str("subject"))
 		c.with("If-Match", `"x", `+next).patch(at, object{"subject": "Three"}).want(200)
 		c.with("If-Match", "*").patch(at+doc, object{"name": "x"}).want(200)
-		for _, upload := range []func(*client) *answer{
-			func(c *client) *answer {
+		for _, upload := range []func(*client) *response{
+			func(c *client) *response {
 				return c.send(http.MethodPost, at+"/document", "application/pdf", kit.OnePage()).want(200)
 			},
-			func(c *client) *answer { return c.send(http.MethodPost, console, kind, body).want(201) },
-			func(c *client) *answer { return c.post(at+doc+"/prepare", nil).want(200) },
+			func(c *client) *response { return c.send(http.MethodPost, console, kind, body).want(201) },
+			func(c *client) *response { return c.post(at+doc+"/prepare", nil).want(200) },
 		} {
 			was := c.get(at).want(200).header.Get("ETag")
 			answered := upload(c.with("If-Match", was)).header.Get("ETag")
@@ -311,7 +311,7 @@ func TestEditWhileSending(t *testing.T) {
 		c := s.client(t)
 		for range 8 {
 			at := "/v1/envelopes/" + c.draft(contract()).str("id")
-			var edited, sent *answer
+			var edited, sent *response
 			var wg sync.WaitGroup
 			wg.Go(func() { edited = c.patch(at, object{"subject": "Edited"}) })
 			wg.Go(func() { sent = c.post(at+"/send", nil) })

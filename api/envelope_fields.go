@@ -175,7 +175,7 @@ type fieldView struct {
 	DocumentID uuid.UUID        `json:"documentId"`
 	SignerID   uuid.UUID        `json:"signerId"`
 	Type       models.FieldType `json:"type"`
-	placeView
+	positionView
 	Required bool          `json:"required"`
 	Origin   models.Origin `json:"origin"`
 	// Value appears only in the response to a GET request for a single envelope, where it may be null.
@@ -187,7 +187,7 @@ type fieldView struct {
 // API.
 func viewField(f *models.Field, extended bool) fieldView {
 	v := fieldView{
-		ID: f.ID, DocumentID: f.DocumentID, SignerID: f.SignerID, Type: f.Type, placeView: placeOf(f), Required: f.Required, Origin: f.Origin,
+		ID: f.ID, DocumentID: f.DocumentID, SignerID: f.SignerID, Type: f.Type, positionView: viewPosition(f), Required: f.Required, Origin: f.Origin,
 	}
 	if extended {
 		v.fieldExtras = viewExtras(f)
@@ -198,7 +198,7 @@ func viewField(f *models.Field, extended bool) fieldView {
 // viewOneField is like viewField, but for a response that contains only one field of the envelope.
 func viewOneField(f *models.Field) fieldView { return viewField(f, f.Extended()) }
 
-func placeOf(f *models.Field) placeView { return placeView{f.Page, f.X, f.Y, f.W, f.H} }
+func viewPosition(f *models.Field) positionView { return positionView{f.Page, f.X, f.Y, f.W, f.H} }
 
 // fitText reports whether the seal can draw the text in the field at a legible size. If not, it also returns the number
 // of characters that fit. Text that cannot be drawn at all is considered to fit, because other checks reject it.

@@ -199,7 +199,7 @@ func TestAnchors_PlaceFields(t *testing.T) {
 		data["fields"] = fields
 		return data
 	}
-	create := func(data object) *answer {
+	create := func(data object) *response {
 		b, err := json.Marshal(data)
 		require.NoError(t, err)
 		ct, body := multipartBody(t, map[string]string{"data": string(b)}, kit.OnePage())
@@ -253,7 +253,7 @@ func TestAnchors_PlaceFields(t *testing.T) {
 	c.post(path+"/fields", at(object{"text": "t", "match": "all"}, nil)).rejected(400, "validation_error")
 
 	// A field in a list can become several fields or none. Errors contain the index in the request.
-	added := func(fields ...object) *answer { return c.post(path+"/fields", fields) }
+	added := func(fields ...object) *response { return c.post(path+"/fields", fields) }
 	several := list(added(
 		at(object{"text": "Nowhere", "ifMissing": "skip"}, object{"name": "nothing"}),
 		at(object{"text": "t", "match": "all", "at": "below"}, object{"name": "each", "type": "initial"}),

@@ -37,7 +37,7 @@ func TestSignersOfRoles(t *testing.T) {
 		{[]string{"Tenant", "Tenant"}, "tenant@example.com", ""},
 		{[]string{"Tenant"}, "nobody@example.com", ""},
 	} {
-		e, _ := foundIn(c.roles...)
+		e, _ := draftWithRoles(c.roles...)
 		got, ok := signerOfRole(e, c.role)
 		if i := slices.IndexFunc(e.Signers, func(s *models.Signer) bool { return s.ID.String() == got }); i >= 0 {
 			got = strconv.Itoa(i)
@@ -101,7 +101,7 @@ func TestFieldsOfWidgets(t *testing.T) {
 // TestFoundFields checks that visible fields are found with the correct page and signer.
 func TestFoundFields(t *testing.T) {
 	t.Parallel()
-	e, d := foundIn("A", "B")
+	e, d := draftWithRoles("A", "B")
 	none, err := foundFields(e, d, nil, prepare.Options{})
 	require.NoError(t, err)
 	require.Empty(t, none)
@@ -148,9 +148,9 @@ func TestFoundFields(t *testing.T) {
 	require.ErrorContains(t, err, "defaultValue")
 }
 
-// foundIn returns a draft that has one page of 600 × 800 points, and signers with the given roles. The email address of
-// each signer is its role at example.com.
-func foundIn(roles ...string) (*models.Envelope, *models.Document) {
+// draftWithRoles returns a draft that has one page of 600 × 800 points, and signers with the given roles. The email
+// address of each signer is its role at example.com.
+func draftWithRoles(roles ...string) (*models.Envelope, *models.Document) {
 	d := &models.Document{ID: uuid.New(), PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 600, Height: 800}}}
 	e := &models.Envelope{Documents: []*models.Document{d}, FirstDocumentID: d.ID}
 	for _, role := range roles {

@@ -12,7 +12,7 @@ import (
 func TestTextTags_CreateFields(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
-	tagged := func(tag string) *answer {
+	tagged := func(tag string) *response {
 		data := object{
 			"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com", "role": "Landlord"}, {"name": "B", "email": "b@example.com", "role": "Tenant"}},
 			"documentOptions": object{"tags": "detect"},

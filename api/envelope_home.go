@@ -43,5 +43,5 @@ func (s *envelopeHandler) getHome(c *gin.Context, app caller) error {
 			return err
 		}
 	}
-	return answer(c, http.StatusOK, homeView{counts, append([]string{}, tenants...)})
+	return respond(c, http.StatusOK, homeView{counts, append([]string{}, tenants...)})
 }

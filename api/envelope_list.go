@@ -40,8 +40,8 @@ func (s *envelopeHandler) listEnvelopes(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	found, next := cutPage(found, f.Size, app, list, placeOfEnvelope(f))
-	return answerPage(c, viewEach(found, listedEnvelope), total, f.Page, f.Size, next)
+	found, next := cutPage(found, f.Size, app, list, envelopePosition(f))
+	return respondPage(c, viewEach(found, listedEnvelope), total, f.Page, f.Size, next)
 }
 
 // listedEnvelope returns the view of an envelope in a list, which omits the audit trail.
@@ -58,8 +58,8 @@ func envelopeListOf(f store.EnvelopeFilter) string {
 	return "envelopes"
 }
 
-// placeOfEnvelope returns a function that determines an envelope's position in the list selected by a filter.
-func placeOfEnvelope(f store.EnvelopeFilter) func(*models.Envelope) listPosition {
+// envelopePosition returns a function that determines an envelope's position in the list selected by a filter.
+func envelopePosition(f store.EnvelopeFilter) func(*models.Envelope) listPosition {
 	return func(e *models.Envelope) listPosition {
 		switch {
 		case f.ByUpdate:

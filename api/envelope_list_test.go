@@ -88,7 +88,7 @@ func TestListEnvelopes_FiltersAndCursors(t *testing.T) {
 				"signers": []object{{"name": fmt.Sprintf("Person %d", i), "email": fmt.Sprintf("p%d@corp%d.example", i, i%2)}},
 			}).want(201).str("id"))
 		}
-		get := func(q string) (found []string, a *answer) {
+		get := func(q string) (found []string, a *response) {
 			a = c.get("/v1/envelopes?tenantId=acme" + q).want(200)
 			for _, x := range a.body["data"].([]any) {
 				found = append(found, x.(object)["id"].(string))
@@ -178,7 +178,7 @@ func TestListEnvelopes_TenantRestriction(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
-		var foreign *answer
+		var foreign *response
 		for _, tenant := range []string{"globex", "acme", "globex", "initech"} {
 			data := contract()
 			data["tenantId"] = tenant

@@ -33,8 +33,8 @@ type pageFiles struct {
 
 	renderer      PageRenderer
 	readingCopies *limit.Limit       // limits concurrent reading copies
-	making        singleflight.Group // keyed by the file's storage key
-	ahead         sync.Mutex         // held while a page is rendered before it is requested
+	renders       singleflight.Group // keyed by the file's storage key
+	prerender     sync.Mutex         // held while a page is rendered before it is requested
 }
 
 type pageStore interface {
@@ -104,7 +104,7 @@ func (s *pageFiles) send(c *gin.Context, r pageRequest, delivered func() error) 
 func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), pageLimit)
 	defer cancel()
-	release, err := s.takeWork(ctx, appearance.Memory(appearance.MaxPixels/4))
+	release, err := s.acquireWorkMemory(ctx, appearance.Memory(appearance.MaxPixels/4))
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
 	defer func() { _ = f.Close() }() // opened only for reading
 	lines, err := s.renderer.Lines(ctx, f, f.Size(), r.page)
 	if err != nil {
-		return pageFails(r, err)
+		return pageError(r, err)
 	}
 	c.Header("Cache-Control", "private, max-age=31536000, immutable")
 	c.JSON(http.StatusOK, lines)
@@ -128,11 +128,11 @@ func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
 // no errors, because the later request for the page reports them.
 func (s *pageFiles) renderFirstPage(ctx context.Context, e *models.Envelope) {
 	originals := e.Originals()
-	if len(originals) == 0 || !s.ahead.TryLock() {
+	if len(originals) == 0 || !s.prerender.TryLock() {
 		return
 	}
 	go func() {
-		defer s.ahead.Unlock()
+		defer s.prerender.Unlock()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageLimit)
 		defer cancel()
 		for _, level := range []int{2, 1, models.TextLevel} { // level 2 first, because the page requests level 1 only on a slow network, and therefore later
@@ -160,7 +160,7 @@ func (s *pageFiles) pageFile(ctx context.Context, r pageRequest) (*store.PageFil
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrModified) || errors.Is(err, blob.ErrDamaged):
 			s.log.WarnContext(ctx, "rendering page again: the stored file does not match its record", "envelope", r.envelope.ID, "key", p.Key(), "error", err)
 		default:
-			return nil, nil, s.fileStoreFails(ctx, r.envelope.ID, err)
+			return nil, nil, s.fileStoreError(ctx, r.envelope.ID, err)
 		}
 	}
 	made, err := s.makePage(ctx, r)
@@ -169,7 +169,7 @@ func (s *pageFiles) pageFile(ctx context.Context, r pageRequest) (*store.PageFil
 	}
 	content, err := s.files.Open(ctx, made.Record())
 	if err != nil {
-		return nil, nil, s.fileStoreFails(ctx, r.envelope.ID, err)
+		return nil, nil, s.fileStoreError(ctx, r.envelope.ID, err)
 	}
 	return made, content, nil
 }
@@ -177,7 +177,7 @@ func (s *pageFiles) pageFile(ctx context.Context, r pageRequest) (*store.PageFil
 // makePage renders and stores a page. Concurrent requests for the same page share one rendering process.
 func (s *pageFiles) makePage(ctx context.Context, r pageRequest) (*store.PageFile, error) {
 	wanted := store.PageFile{BlobKey: r.document.BlobKey, Profile: r.profile, Page: r.page, Level: r.level}
-	made := s.making.DoChan(wanted.Key(), func() (any, error) {
+	made := s.renders.DoChan(wanted.Key(), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageLimit) // other requests may wait for the same rendering
 		defer cancel()
 		return s.renderPage(ctx, r, wanted)
@@ -195,7 +195,7 @@ func (s *pageFiles) renderPage(ctx context.Context, r pageRequest, p store.PageF
 	if r.profile != appearance.Current().Number {
 		return nil, errOtherProfile
 	}
-	release, err := s.takeWork(ctx, appearance.Memory(r.pixels()))
+	release, err := s.acquireWorkMemory(ctx, appearance.Memory(r.pixels()))
 	if err != nil {
 		return nil, err
 	}
@@ -212,9 +212,9 @@ func (s *pageFiles) renderPage(ctx context.Context, r pageRequest, p store.PageF
 		content, err = s.pagePicture(ctx, f, &p)
 	}
 	if err != nil {
-		return nil, pageFails(r, err)
+		return nil, pageError(r, err)
 	}
-	return s.keepPage(ctx, r, p, content)
+	return s.storePage(ctx, r, p, content)
 }
 
 func (s *pageFiles) pagePicture(ctx context.Context, f *blob.Content, p *store.PageFile) ([]byte, error) {
@@ -236,8 +236,8 @@ func (s *pageFiles) pageText(ctx context.Context, f *blob.Content, p *store.Page
 	return content, err
 }
 
-// pageFails returns the client error for a page that could not be rendered.
-func pageFails(r pageRequest, err error) error {
+// pageError returns the client error for a page that could not be rendered.
+func pageError(r pageRequest, err error) error {
 	if rejected, ok := errors.AsType[*rejection.Error](err); ok {
 		return models.Reject(models.KindUnprocessable, rejected.Code, "%s", rejected.Message)
 	}
@@ -247,21 +247,21 @@ func pageFails(r pageRequest, err error) error {
 	return fmt.Errorf("render page %d of document %s, level %d: %w", r.page, r.document.ID, r.level, err)
 }
 
-// keepPage stores the file of a page and its record. It returns an error if the appearance differs from the recorded
+// storePage stores the file of a page and its record. It returns an error if the appearance differs from the recorded
 // one.
-func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFile, content []byte) (*store.PageFile, error) {
+func (s *pageFiles) storePage(ctx context.Context, r pageRequest, p store.PageFile, content []byte) (*store.PageFile, error) {
 	sum := sha256.Sum256(content)
 	p.SHA256, p.Encrypted = hex.EncodeToString(sum[:]), blob.Encrypts(s.blobs)
 	temp, err := s.blobs.Temp()
 	if err != nil {
-		return nil, s.fileStoreFails(ctx, r.envelope.ID, err)
+		return nil, s.fileStoreError(ctx, r.envelope.ID, err)
 	}
 	defer blob.Discard(temp)
 	if _, err = io.Copy(temp, bytes.NewReader(content)); err == nil {
-		err = s.blobs.Keep(ctx, temp, p.Key())
+		err = s.blobs.Put(ctx, temp, p.Key())
 	}
 	if err != nil {
-		return nil, s.fileStoreFails(ctx, r.envelope.ID, err)
+		return nil, s.fileStoreError(ctx, r.envelope.ID, err)
 	}
 	recorded, err := s.store.AddPageFile(ctx, p)
 	if err != nil {

@@ -105,7 +105,7 @@ func (s *pageFiles) renderReading(ctx context.Context, r pageRequest, job seal.R
 	}
 	ctx, cancel := context.WithTimeout(ctx, pageLimit)
 	defer cancel()
-	release, err := s.takeWork(ctx, appearance.Memory(r.pixels()))
+	release, err := s.acquireWorkMemory(ctx, appearance.Memory(r.pixels()))
 	if err != nil {
 		return nil, err
 	}
@@ -118,11 +118,11 @@ func (s *pageFiles) renderReading(ctx context.Context, r pageRequest, job seal.R
 	job.Original, job.Size = f, f.Size()
 	copied, err := s.readingCopy(ctx, job)
 	if err != nil {
-		return nil, pageFails(r, err)
+		return nil, pageError(r, err)
 	}
 	picture, err := s.renderer.Page(ctx, copied, copied.Size(), r.page, appearance.Level(r.level))
 	if err != nil {
-		return nil, pageFails(r, err)
+		return nil, pageError(r, err)
 	}
 	return picture, nil
 }

@@ -65,11 +65,11 @@ func (s *documentHandler) prepareDocument(c *gin.Context, app caller, o *object)
 	if u.IsPrepared() {
 		u.PreparedKey = preparedKey(e, s.newID())
 	}
-	if err := s.uploads.keepPrepared(c, u); err != nil {
+	if err := s.uploads.storePrepared(c, u); err != nil {
 		return err
 	}
 	before := ""
-	err = s.envelopes.changeWhole(c, app, false, func(e *models.Envelope, act models.ActionContext) error {
+	err = s.envelopes.changeAndReturnEnvelope(c, app, false, func(e *models.Envelope, act models.ActionContext) error {
 		if was := e.Document(d.ID); was != nil {
 			before = was.PreparedKey
 		}
@@ -93,11 +93,11 @@ type suggestionView struct {
 	Type   string             `json:"type"`
 	Name   *string            `json:"name"`
 	Role   *string            `json:"role"`
-	placeView
+	positionView
 }
 
 func newSuggestion(source models.FieldSource, kind, name, role string, at prepare.Position) suggestionView {
-	return suggestionView{source, kind, orNull(name), orNull(role), placeView{at.Page, at.X, at.Y, at.W, at.H}}
+	return suggestionView{source, kind, nilIfZero(name), nilIfZero(role), positionView{at.Page, at.X, at.Y, at.W, at.H}}
 }
 
 // suggestions lists the fields described by the tags and the form in an original.
@@ -130,5 +130,5 @@ func (s *uploads) writeSuggestions(c *gin.Context, e *models.Envelope, d *models
 			out = append(out, newSuggestion(models.SourceForm, f.Type, names[i], f.Role(), f.Place))
 		}
 	}
-	return answer(c, http.StatusOK, gin.H{"data": out})
+	return respond(c, http.StatusOK, gin.H{"data": out})
 }

@@ -167,19 +167,19 @@ func preparedKey(e *models.Envelope, id uuid.UUID) string {
 	return fmt.Sprintf("envelopes/%s/prepared/%s.pdf", e.ID, id)
 }
 
-func (s *uploads) keepUpload(c *gin.Context, u *upload) error {
-	if err := s.blobs.Keep(c.Request.Context(), u.file, u.BlobKey); err != nil {
+func (s *uploads) storeUpload(c *gin.Context, u *upload) error {
+	if err := s.blobs.Put(c.Request.Context(), u.file, u.BlobKey); err != nil {
 		return err
 	}
-	return s.keepPrepared(c, u)
+	return s.storePrepared(c, u)
 }
 
-// keepPrepared stores the prepared file of an upload, if there is one.
-func (s *uploads) keepPrepared(c *gin.Context, u *upload) error {
+// storePrepared stores the prepared file of an upload, if there is one.
+func (s *uploads) storePrepared(c *gin.Context, u *upload) error {
 	if !u.IsPrepared() {
 		return nil
 	}
-	return s.blobs.Keep(c.Request.Context(), u.prepared, u.PreparedKey)
+	return s.blobs.Put(c.Request.Context(), u.prepared, u.PreparedKey)
 }
 
 // discardUpload removes the files of an upload that was not added to an envelope.
@@ -217,7 +217,7 @@ func viewPrepared(d *models.Document) *json.RawMessage {
 // viewChanges returns the differences between the prepared file and the upload.
 func viewChanges(d *models.Document) (out []changeView) {
 	for _, c := range d.PreparedChanges {
-		out = append(out, changeView{c.Kind, orNull(c.Page), c.Count, orNull(c.Detail)})
+		out = append(out, changeView{c.Kind, nilIfZero(c.Page), c.Count, nilIfZero(c.Detail)})
 	}
 	return out
 }

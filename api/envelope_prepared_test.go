@@ -51,10 +51,10 @@ func pairOfSigners() object {
 	return object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com", "authMethod": "none"}, {"name": "B", "email": "b@example.com"}}}
 }
 
-func (a *answer) document(i int) object { return a.body["documents"].([]any)[i].(object) }
+func (a *response) document(i int) object { return a.body["documents"].([]any)[i].(object) }
 
 // events returns the details of all events of an envelope that have the given name.
-func (a *answer) events(name string) []object {
+func (a *response) events(name string) []object {
 	var out []object
 	for _, v := range a.body["auditLog"].([]any) {
 		if ev := v.(object); ev["event"] == name {
@@ -64,7 +64,7 @@ func (a *answer) events(name string) []object {
 	return out
 }
 
-func eachField(a *answer) []string {
+func eachField(a *response) []string {
 	var out []string
 	for i := range a.body["fields"].([]any) {
 		f := a.field(i)
@@ -80,7 +80,7 @@ func TestDocumentOptions(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s *service) {
 		app := s.client(t)
 		file := preparable("Sign {{signature;role=signer2}} and {{*When_es_:signer1:date}}", script, "/Annots[6 0 R]", widget)
-		check := func(t *testing.T, e *answer) {
+		check := func(t *testing.T, e *response) {
 			t.Helper()
 			e = app.get("/v1/envelopes/" + e.str("id")).want(200)
 			d := e.document(0)
@@ -250,7 +250,7 @@ func TestPrepareAgain_ReplacesFoundFields(t *testing.T) {
 	})
 }
 
-func (c *client) draftOf(data object, file []byte) *answer {
+func (c *client) draftOf(data object, file []byte) *response {
 	c.t.Helper()
 	b, err := json.Marshal(data)
 	require.NoError(c.t, err)
@@ -273,7 +273,7 @@ func TestDocumentPassword_IsNotStored(t *testing.T) {
 	file, err := os.ReadFile(out)
 	require.NoError(t, err)
 
-	check := func(e *answer) {
+	check := func(e *response) {
 		t.Helper()
 		e = app.get("/v1/envelopes/" + e.str("id")).want(200)
 		prepared := e.document(0)["prepared"].(object)

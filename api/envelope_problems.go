@@ -88,7 +88,7 @@ func (s *envelopeHandler) listProblems(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, gin.H{"envelopes": envelopes, "mails": views(mails, viewMailProblem), "deliveries": deliveries})
+	return respond(c, http.StatusOK, gin.H{"envelopes": envelopes, "mails": views(mails, viewMailProblem), "deliveries": deliveries})
 }
 
 // envelopeProblems lists stuck envelopes, and recent open envelopes that have no workflow.

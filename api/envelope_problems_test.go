@@ -47,7 +47,7 @@ func TestProblems(t *testing.T) {
 				cfg.Workflows, cfg.WorkflowsURL = workflows, "https://temporal.example.com/workflows"
 			})
 			c := s.client(t)
-			sent := func(change object) (id string, e *answer, token string) {
+			sent := func(change object) (id string, e *response, token string) {
 				data := contract()
 				for k, v := range change {
 					data[k] = v
@@ -75,12 +75,12 @@ func TestProblems(t *testing.T) {
 			s.clock.advance(25 * time.Hour)
 			found := problems(s.client(t), "envelopes", "envelopeId")
 			require.ElementsMatch(t, []string{lost, overdue, sealing, broken}, keys(found))
-			require.Equal(t, []any{"lost", "missing", nil, "Lost"}, values(&answer{body: found[lost]}, "problem", "workflow", "since", "subject"))
-			require.Equal(t, []any{"overdue", "running", "sent"}, values(&answer{body: found[overdue]}, "problem", "workflow", "status"))
+			require.Equal(t, []any{"lost", "missing", nil, "Lost"}, values(&response{body: found[lost]}, "problem", "workflow", "since", "subject"))
+			require.Equal(t, []any{"overdue", "running", "sent"}, values(&response{body: found[overdue]}, "problem", "workflow", "status"))
 			require.Equal(t, "https://temporal.example.com/workflows/envelope%2F"+overdue, found[overdue]["workflowUrl"])
 			require.Nil(t, found[lost]["workflowUrl"], "there is no workflow to link to")
-			require.Equal(t, []any{"sealing", "running", "in_progress"}, values(&answer{body: found[sealing]}, "problem", "workflow", "status"))
-			require.Equal(t, []any{"sealing_failed", "missing", "original_missing", "An uploaded document is missing from the file store."}, values(&answer{body: found[broken]}, "problem", "workflow", "code", "detail"))
+			require.Equal(t, []any{"sealing", "running", "in_progress"}, values(&response{body: found[sealing]}, "problem", "workflow", "status"))
+			require.Equal(t, []any{"sealing_failed", "missing", "original_missing", "An uploaded document is missing from the file store."}, values(&response{body: found[broken]}, "problem", "workflow", "code", "detail"))
 			require.Nil(t, found[sealing]["code"], "the cause is not known")
 
 			workflows.fail = errors.New("down")
@@ -131,7 +131,7 @@ func TestProblems_Mails(t *testing.T) {
 		require.Empty(t, problems(c, "mails", "envelopeId"))
 		require.NoError(t, s.store.MailDelayed(t.Context(), "first", "451 try later", true))
 		found := problems(c, "mails", "envelopeId")[e.str("id")]
-		require.Equal(t, []any{"451 try later", nil, signer.String(), e.signer(0)["name"]}, values(&answer{body: found}, "error", "failedAt", "signerId", "signerName"))
+		require.Equal(t, []any{"451 try later", nil, signer.String(), e.signer(0)["name"]}, values(&response{body: found}, "error", "failedAt", "signerId", "signerName"))
 		require.NoError(t, s.store.MailFailed(t.Context(), "first", "550 no such mailbox"))
 		require.NotNil(t, problems(c, "mails", "envelopeId")[e.str("id")]["failedAt"])
 		s.clock.advance(time.Minute)
@@ -167,8 +167,8 @@ func TestProblems_Deliveries(t *testing.T) {
 		}
 		attempt(0, false)
 		d := problems(c, "deliveries", "id")[id]
-		require.Equal(t, []any{"pending", "https://example.com/hook", e.str("id")}, values(&answer{body: d}, "status", "webhookUrl", "envelopeId"))
-		require.Equal(t, []any{503.0, "closed for lunch", 1.0}, values(&answer{body: d["lastAttempt"].(object)}, "status", "body", "number"))
+		require.Equal(t, []any{"pending", "https://example.com/hook", e.str("id")}, values(&response{body: d}, "status", "webhookUrl", "envelopeId"))
+		require.Equal(t, []any{503.0, "closed for lunch", 1.0}, values(&response{body: d["lastAttempt"].(object)}, "status", "body", "number"))
 		at, err := time.Parse(time.RFC3339, d["lastAttempt"].(object)["at"].(string))
 		require.NoError(t, err)
 		next, err := time.Parse(time.RFC3339, d["nextAttemptAt"].(string))
@@ -176,7 +176,7 @@ func TestProblems_Deliveries(t *testing.T) {
 		require.Equal(t, time.Hour, next.Sub(at), "not by the schedule: the endpoint asked for a later time")
 		attempt(0, true)
 		d = problems(c, "deliveries", "id")[id]
-		require.Equal(t, []any{"failed", nil}, values(&answer{body: d}, "status", "nextAttemptAt"))
+		require.Equal(t, []any{"failed", nil}, values(&response{body: d}, "status", "nextAttemptAt"))
 		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).want(202)
 		require.Equal(t, "pending", problems(c, "deliveries", "id")[id]["status"], "Retry now: it waits for an attempt")
 	})
@@ -196,7 +196,7 @@ func TestProblems_AreScopedToTenants(t *testing.T) {
 	theirs, _ := c.sent(data)
 	e, _ := c.sent(contract())
 	own := e.str("id")
-	for _, of := range []*answer{theirs, e} {
+	for _, of := range []*response{theirs, e} {
 		_, err := s.store.BeginMail(t.Context(), models.Mail{ID: of.str("id"), EnvelopeID: uuid.MustParse(of.str("id")), SignerID: uuid.MustParse(of.signer(0)["id"].(string)), Kind: models.MailInvitation})
 		require.NoError(t, err)
 		require.NoError(t, s.store.MailFailed(t.Context(), of.str("id"), "550 no such mailbox"))

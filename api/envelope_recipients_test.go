@@ -33,7 +33,7 @@ func everyKind() object {
 	}
 }
 
-func (c *client) create(data object) *answer {
+func (c *client) create(data object) *response {
 	c.t.Helper()
 	b, err := json.Marshal(data)
 	require.NoError(c.t, err)
@@ -41,11 +41,11 @@ func (c *client) create(data object) *answer {
 	return c.send("POST", "/v1/envelopes", ct, body)
 }
 
-func (a *answer) copies() []any { c, _ := a.body["copies"].([]any); return c }
+func (a *response) copies() []any { c, _ := a.body["copies"].([]any); return c }
 
 // finishes performs the actions of the recipient of a link: consent, and then signing, approval or confirmation of
 // reading.
-func (c *client) finishes(at string, fields ...object) *answer {
+func (c *client) finishes(at string, fields ...object) *response {
 	c.t.Helper()
 	c.get(at).want(200)
 	c.post(at+"/consent", nil).want(200)
@@ -323,7 +323,7 @@ func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 			successor.post(link+"/sign", object{"fields": []object{{"fieldId": required, "attachmentId": waiting[0]}}}).rejected(401, "consent_required")
 			successor.post(link+"/consent", nil).want(200)
 			successor.del(link+"/attachments/"+waiting[1]).rejected(404, "not_found")
-			sign := func(id string) *answer {
+			sign := func(id string) *response {
 				return successor.post(link+"/sign", object{"fields": []object{{"fieldId": required, "attachmentId": id}}})
 			}
 			require.Contains(t, sign(waiting[0]).rejected(400, "validation_error").body["errors"], "fields[0].attachmentId")

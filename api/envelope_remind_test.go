@@ -23,7 +23,7 @@ func TestRemindSigner_OncePerHour(t *testing.T) {
 			{"name": "Cleo", "email": "cleo@example.com", "authMethod": "none", "routingOrder": 2},
 		}
 		draft := c.draft(data)
-		remind := func(e *answer, i int) string {
+		remind := func(e *response, i int) string {
 			return "/v1/envelopes/" + e.str("id") + "/signers/" + e.signer(i)["id"].(string) + "/remind"
 		}
 		c.post(remind(draft, 0), nil).rejected(409, "envelope_draft")

@@ -70,7 +70,7 @@ func TestArchivedEnvelope_ResponsesAreUnchanged(t *testing.T) {
 					out = append(out, said{path, a.status, head, string(a.raw)})
 				}
 			}
-			for _, of := range []*answer{e, voided} {
+			for _, of := range []*response{e, voided} {
 				at := "/v1/envelopes/" + of.str("id")
 				ask(c, at, at+"/values", at+"/document", at+"/document?kind=sealed", at+"/documents.zip")
 				ask(c.with("Accept", "text/csv"), at+"/values")

@@ -72,7 +72,7 @@ func (s *uploads) convertPicture(ctx context.Context, u *upload) error {
 		return err
 	}
 	defer done()
-	release, err := s.takeWork(ctx, memoryPerByte*u.Size)
+	release, err := s.acquireWorkMemory(ctx, memoryPerByte*u.Size)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s *uploads) admitPrepared(ctx context.Context, u *upload) (info admission.
 	defer done()
 	in := admission.Upload{
 		File: u.file, Size: u.Size, SHA256: [sha256.Size]byte(hash), Password: u.preparing.password, Repair: u.preparing.repair,
-		Reserve: func(ctx context.Context) (func(), error) { return s.takeWork(ctx, memoryPerByte*u.Size) },
+		Reserve: func(ctx context.Context) (func(), error) { return s.acquireWorkMemory(ctx, memoryPerByte*u.Size) },
 	}
 	info, u.revision, err = admission.AdmitUpload(ctx, in, s.admission, u.preparing.Options)
 	return info, err
@@ -163,7 +163,7 @@ func (s *documentHandler) addDocument(c *gin.Context, app caller, u *upload, sta
 		return err
 	}
 	s.uploads.nameUpload(e, u)
-	if err := s.uploads.keepUpload(c, u); err != nil {
+	if err := s.uploads.storeUpload(c, u); err != nil {
 		return err
 	}
 	limits := s.store.PlanLimits(app.Plan)

@@ -17,16 +17,16 @@ func TestScan_CanceledRequestIsNoScannerFailure(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	ctx, leave := context.WithCancel(t.Context())
-	s := &uploads{subject[uploadStore]{shared: &shared{log: slog.New(slog.NewTextHandler(&log, nil))}}, goneScanner{leave}}
+	s := &uploads{subject[uploadStore]{shared: &shared{log: slog.New(slog.NewTextHandler(&log, nil))}}, disconnectingScanner{leave}}
 	err := s.scan(ctx, strings.NewReader("x"), 1)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, log.String())
 }
 
-// goneScanner cancels the request during the scan.
-type goneScanner struct{ leave context.CancelFunc }
+// disconnectingScanner cancels the request during the scan.
+type disconnectingScanner struct{ leave context.CancelFunc }
 
-func (g goneScanner) Scan(ctx context.Context, _ io.Reader) (string, error) {
+func (g disconnectingScanner) Scan(ctx context.Context, _ io.Reader) (string, error) {
 	g.leave()
 	return "", ctx.Err()
 }

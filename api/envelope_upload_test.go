@@ -74,10 +74,10 @@ func TestUpload_IsScanned(t *testing.T) {
 }
 
 // countingScanner counts its scans and never finds malware.
-type countingScanner struct{ asked atomic.Int32 }
+type countingScanner struct{ calls atomic.Int32 }
 
 func (s *countingScanner) Scan(context.Context, io.Reader) (string, error) {
-	s.asked.Add(1)
+	s.calls.Add(1)
 	return "", nil
 }
 
@@ -114,11 +114,11 @@ func TestUpload_FileIsExaminedLast(t *testing.T) {
 		code := c.send(http.MethodPost, "/v1/envelopes", ct, body).want(400).str("error")
 		require.Contains(t, []string{"validation_error", "invalid_json"}, code, name)
 	}
-	require.Zero(t, scanner.asked.Load())
+	require.Zero(t, scanner.calls.Load())
 	ct, body := multipartBody(t, map[string]string{"data": `{"tenantId":"acme","signers":[{"name":"A","email":"a@example.com"}],
 		"fields":[{"signerId":"0","type":"text","page":2,"x":1,"y":1,"w":1,"h":1}]}`}, kit.OnePage())
 	require.Contains(t, c.send(http.MethodPost, "/v1/envelopes", ct, body).rejected(400, "validation_error").body["errors"], "fields[0].page")
-	require.EqualValues(t, 1, scanner.asked.Load())
+	require.EqualValues(t, 1, scanner.calls.Load())
 }
 
 // TestUpload_StoresFacts checks that the examination results needed for sealing are stored with the document.

@@ -26,7 +26,7 @@ func (s *envelopeHandler) getValues(c *gin.Context, _ caller, e *models.Envelope
 	}
 	named := e.NamedValues(values)
 	if !prefersCSV(c) {
-		return answer(c, http.StatusOK, named)
+		return respond(c, http.StatusOK, named)
 	}
 	rows := [][]string{{"name", "value"}}
 	for _, v := range named {

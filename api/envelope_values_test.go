@@ -37,7 +37,7 @@ func TestWebhookValues(t *testing.T) {
 		}
 		require.Equal(t, []any{"values"}, c.patch(at, object{"url": "https://example.com/other"}).want(200).body["include"], "what is absent stays")
 
-		e, token := c.sent(twoOfAll())
+		e, token := c.sent(twoSignerRequest())
 		sign := func(token, text string) {
 			link, i := "/v1/signing/"+token, 0
 			if token == tokenOf(e.signer(1)["signingUrl"]) {
@@ -49,7 +49,7 @@ func TestWebhookValues(t *testing.T) {
 		}
 		sign(token, secret)
 		shown := c.get("/v1/envelopes/" + e.str("id") + "/values").want(200)
-		delivered := func(hook *answer, event string) (out []object) {
+		delivered := func(hook *response, event string) (out []object) {
 			t.Helper()
 			for _, d := range c.get("/v1/console/webhook-deliveries?event=" + event + "&webhookId=" + hook.str("id")).want(200).body["data"].([]any) {
 				id := d.(object)["id"].(string)

@@ -133,7 +133,7 @@ func viewSigner(s *models.Signer) signerView {
 
 func viewPrevious(s *models.Signer) (out []previousView) {
 	for _, p := range s.Previous() {
-		out = append(out, previousView{p.Name, p.Email, p.Until.UTC(), orNull(p.Reason)})
+		out = append(out, previousView{p.Name, p.Email, p.Until.UTC(), nilIfZero(p.Reason)})
 	}
 	return out
 }
@@ -159,8 +159,8 @@ func viewEvent(e *models.Event) eventView {
 	}
 }
 
-// placeView is a position and size on a page.
-type placeView struct {
+// positionView is a position and size on a page.
+type positionView struct {
 	Page int     `json:"page"`
 	X    float64 `json:"x"`
 	Y    float64 `json:"y"`

@@ -36,7 +36,7 @@ func named(t *testing.T, items []any, member string, value any) object {
 }
 
 // rowsOf returns the items in one page of a list.
-func rowsOf(a *answer) []any { return a.body["data"].([]any) }
+func rowsOf(a *response) []any { return a.body["data"].([]any) }
 
 type part struct{ name, file, kind, content string }
 
@@ -89,7 +89,7 @@ func contract() object {
 	}
 }
 
-func (c *client) draft(data object) *answer {
+func (c *client) draft(data object) *response {
 	c.t.Helper()
 	b, err := json.Marshal(data)
 	require.NoError(c.t, err)
@@ -98,7 +98,7 @@ func (c *client) draft(data object) *answer {
 }
 
 // sent creates and sends an envelope. It returns the envelope and the first signer's token.
-func (c *client) sent(data object) (*answer, string) {
+func (c *client) sent(data object) (*response, string) {
 	c.t.Helper()
 	e := c.draft(data)
 	out := c.post("/v1/envelopes/"+e.str("id")+"/send", nil).want(http.StatusOK)
@@ -106,12 +106,12 @@ func (c *client) sent(data object) (*answer, string) {
 	return out, strings.TrimPrefix(signer["signingUrl"].(string), "https://sign.example.com/sign/")
 }
 
-func (a *answer) signer(i int) object { return a.body["signers"].([]any)[i].(object) }
+func (a *response) signer(i int) object { return a.body["signers"].([]any)[i].(object) }
 
-func (a *answer) field(i int) object { return a.body["fields"].([]any)[i].(object) }
+func (a *response) field(i int) object { return a.body["fields"].([]any)[i].(object) }
 
 // signs submits the signature of the signer with the given token. It returns the receipt token.
-func (c *client) signs(e *answer, token string) (receipt string) {
+func (c *client) signs(e *response, token string) (receipt string) {
 	c.t.Helper()
 	at := "/v1/signing/" + token
 	c.get(at).want(http.StatusOK)
@@ -134,7 +134,7 @@ func (s *service) completesWith(t *testing.T, envelope string, retentionDays int
 	_, err = f.Write(content)
 	require.NoError(t, err)
 	sum := sha256.Sum256(content)
-	require.NoError(t, s.cfg.Blobs.Keep(t.Context(), f, "envelopes/"+envelope+"/sealed/x.pdf"))
+	require.NoError(t, s.cfg.Blobs.Put(t.Context(), f, "envelopes/"+envelope+"/sealed/x.pdf"))
 	e, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(envelope), func(e *models.Envelope) error {
 		var files []models.SealedFile
 		for _, d := range e.Originals() {
@@ -166,7 +166,7 @@ func form(values ...string) []byte {
 	return []byte(v.Encode())
 }
 
-func values(a *answer, names ...string) (out []any) {
+func values(a *response, names ...string) (out []any) {
 	for _, name := range names {
 		out = append(out, a.body[name])
 	}

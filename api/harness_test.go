@@ -238,7 +238,7 @@ func (c client) with(name, value string) *client {
 	return &c
 }
 
-type answer struct {
+type response struct {
 	status int
 	header http.Header
 	raw    []byte
@@ -246,25 +246,25 @@ type answer struct {
 	t      *testing.T
 }
 
-func (a *answer) want(status int) *answer {
+func (a *response) want(status int) *response {
 	a.t.Helper()
 	require.Equal(a.t, status, a.status, "%s", a.raw)
 	return a
 }
 
-func (a *answer) rejected(status int, code string) *answer {
+func (a *response) rejected(status int, code string) *response {
 	a.t.Helper()
 	a.want(status)
 	require.Equal(a.t, code, a.body["error"], "%s", a.raw)
 	return a
 }
 
-func (a *answer) str(name string) string {
+func (a *response) str(name string) string {
 	v, _ := a.body[name].(string)
 	return v
 }
 
-func (c *client) send(method, path, contentType string, body []byte) *answer {
+func (c *client) send(method, path, contentType string, body []byte) *response {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), method, c.s.URL+path, bytes.NewReader(body))
 	require.NoError(c.t, err)
@@ -280,7 +280,7 @@ func (c *client) send(method, path, contentType string, body []byte) *answer {
 	res, err := c.s.Client().Transport.RoundTrip(req)
 	require.NoError(c.t, err)
 	defer func() { _ = res.Body.Close() }()
-	a := &answer{status: res.StatusCode, header: res.Header, t: c.t}
+	a := &response{status: res.StatusCode, header: res.Header, t: c.t}
 	a.raw, err = io.ReadAll(res.Body)
 	require.NoError(c.t, err)
 	_ = json.Unmarshal(a.raw, &a.body)
@@ -288,7 +288,7 @@ func (c *client) send(method, path, contentType string, body []byte) *answer {
 	return a
 }
 
-func (c *client) call(method, path string, body any) *answer {
+func (c *client) call(method, path string, body any) *response {
 	c.t.Helper()
 	if body == nil {
 		return c.send(method, path, "", nil)
@@ -298,10 +298,13 @@ func (c *client) call(method, path string, body any) *answer {
 	return c.send(method, path, "application/json", b)
 }
 
-func (c *client) get(path string) *answer { c.t.Helper(); return c.call(http.MethodGet, path, nil) }
-func (c *client) post(path string, body any) *answer {
+func (c *client) get(path string) *response { c.t.Helper(); return c.call(http.MethodGet, path, nil) }
+func (c *client) post(path string, body any) *response {
 	c.t.Helper()
 	return c.call(http.MethodPost, path, body)
 }
 
-func (c *client) del(path string) *answer { c.t.Helper(); return c.call(http.MethodDelete, path, nil) }
+func (c *client) del(path string) *response {
+	c.t.Helper()
+	return c.call(http.MethodDelete, path, nil)
+}

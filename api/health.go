@@ -9,7 +9,7 @@ import (
 )
 
 func (s *Server) healthz(c *gin.Context) error {
-	return answer(c, http.StatusOK, gin.H{"status": "ok", "version": s.version})
+	return respond(c, http.StatusOK, gin.H{"status": "ok", "version": s.version})
 }
 
 // readyz responds with 200 if all dependencies of the service respond. With for=requests, only the database counts.
@@ -27,5 +27,5 @@ func (s *Server) readyz(c *gin.Context) error {
 		delete(parts, "temporal")
 	}
 	status, result := parts.Report(c.Request.Context(), s.log, required...)
-	return answer(c, status, result)
+	return respond(c, status, result)
 }

@@ -78,7 +78,7 @@ func (s *portalHandler) download(c *gin.Context) error {
 	if b := signingBranding(chosen); b != nil {
 		view["branding"] = b
 	}
-	return answer(c, http.StatusOK, view)
+	return respond(c, http.StatusOK, view)
 }
 
 func (s *portalHandler) downloadDocument(c *gin.Context) error {

@@ -107,7 +107,7 @@ func TestDownload_RangesAndConditions(t *testing.T) {
 	c.call(http.MethodPut, "/v1/tenants/acme/branding", object{"logo": testLogo}).want(200)
 	e, token := c.sent(attaching())
 	at, link := "/v1/envelopes/"+e.str("id"), "/v1/signing/"+token
-	attach := func(e *answer, token string) string {
+	attach := func(e *response, token string) string {
 		nobody.get("/v1/signing/" + token).want(200)
 		nobody.post("/v1/signing/"+token+"/consent", nil).want(200)
 		return nobody.attach(token, e.field(0)["id"], "a.pdf", kit.OnePage()).want(201).str("attachmentId")
@@ -151,7 +151,7 @@ func TestDownload_RangesAndConditions(t *testing.T) {
 		require.Equal(t, whole.raw[:4], part.raw, path)
 		require.Equal(t, fmt.Sprintf("bytes 0-3/%d", len(whole.raw)), part.header.Get("Content-Range"))
 		require.Empty(t, by.with("If-None-Match", etag).get(path).want(304).raw, path)
-		for a, code := range map[*answer]string{
+		for a, code := range map[*response]string{
 			by.with("Range", "bytes=9000000-").get(path).want(416): "range_not_satisfiable", by.with("If-Match", `"another"`).get(path).want(412): "precondition_failed",
 		} {
 			require.Equal(t, code, a.body["error"], path)

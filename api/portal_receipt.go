@@ -42,5 +42,5 @@ func (s *portalHandler) receipt(c *gin.Context) error {
 		}
 		docs = append(docs, receiptDocument{Name: e.DocumentName(d), Size: d.Size, SHA256: d.SHA256, DownloadURL: s.baseURL + "/download/" + link})
 	}
-	return answer(c, http.StatusOK, gin.H{"envelopeId": e.ID, "envelopeStatus": e.Status.Public(), "completedAt": utcPtr(e.CompletedAt), "documents": docs})
+	return respond(c, http.StatusOK, gin.H{"envelopeId": e.ID, "envelopeStatus": e.Status.Public(), "completedAt": utcPtr(e.CompletedAt), "documents": docs})
 }

@@ -87,7 +87,7 @@ func TestReceipt_RequiresASignature(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}
-	receipt := func(e *answer) string {
+	receipt := func(e *response) string {
 		token, err := s.cfg.Tokens.IssueReceipt(signerLinkOf(s, e))
 		require.NoError(t, err)
 		return "/v1/receipts/" + token
@@ -106,6 +106,6 @@ func TestReceipt_RequiresASignature(t *testing.T) {
 }
 
 // signerLinkOf returns the signing link of an envelope's first signer.
-func signerLinkOf(s *service, e *answer) credential.SigningLink {
+func signerLinkOf(s *service, e *response) credential.SigningLink {
 	return credential.SigningLink{App: s.app.ID, Link: models.Link{EnvelopeID: id(e), SignerID: uuid.MustParse(e.signer(0)["id"].(string))}}
 }

@@ -56,7 +56,7 @@ func (s *shared) tooMany(again time.Time, message string) error {
 	return e
 }
 
-const tooManyTries = "Too many attempts; please wait."
+const tooManyAttempts = "Too many attempts; please wait."
 
 // withAttemptLimit calls the function try, which checks a credential of an account, or returns an error if there were
 // too many failed attempts. It counts the attempt before the call, so that concurrent attempts cannot exceed the limit.
@@ -79,7 +79,7 @@ func withAttemptLimit[T any](c *gin.Context, s *shared, what, account string, tr
 		limits = []attempts{s.newAttempts(known, rateWindow, maxWrongPerKnownAddress)}
 	}
 	for _, k := range limits {
-		if err := k.count(c, tooManyTries); err != nil {
+		if err := k.count(c, tooManyAttempts); err != nil {
 			return none, err
 		}
 	}

@@ -91,7 +91,7 @@ func TestRateLimit_GuessesDoNotLockOut(t *testing.T) {
 		_, err = s.store.CreateUser(t.Context(), s.app.ID, "ada@example.com", "Ada", password, models.RoleViewer)
 		require.NoError(t, err)
 		s.pass = password
-		from := func(ip, secret string) *answer {
+		from := func(ip, secret string) *response {
 			return (&client{t: t, s: s}).with("X-Forwarded-For", ip).post("/v1/console/login", object{"email": "ada@example.com", "password": secret})
 		}
 		s.clock.nextMinute()

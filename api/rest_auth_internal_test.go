@@ -66,13 +66,13 @@ func TestAppCache_LastsASecond(t *testing.T) {
 
 // fakeQuotas grants reservations from a fixed quota and records them.
 type fakeQuotas struct {
-	left  int
-	err   error
-	asked []int
+	left     int
+	err      error
+	reserved []int
 }
 
 func (q *fakeQuotas) ReserveQuota(_ context.Context, _ string, _ time.Time, _ time.Duration, n, _ int) (taken, left int, err error) {
-	q.asked = append(q.asked, n)
+	q.reserved = append(q.reserved, n)
 	taken = min(n, q.left)
 	q.left -= taken
 	return taken, q.left, q.err

@@ -184,7 +184,7 @@ func TestKeyRotation(t *testing.T) {
 func TestClientSecretRotation_BothAreValid(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
-	login := func(secret string) *answer {
+	login := func(secret string) *response {
 		return (&client{t: t, s: s}).send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded",
 			form("grant_type", "client_credentials", "client_id", s.id, "client_secret", secret))
 	}
@@ -370,7 +370,7 @@ func TestTokenEndpoint_IsThrottled(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s *service) {
 		s.clock.nextMinute()
 		c := &client{t: t, s: s}
-		try := func(secret string) *answer {
+		try := func(secret string) *response {
 			return c.send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form("grant_type", "client_credentials", "client_id", s.id, "client_secret", secret))
 		}
 		for range 20 {

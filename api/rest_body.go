@@ -18,15 +18,15 @@ import (
 
 // The limits of request bodies.
 const (
-	maxJSON    = 1 << 20 // bytes of a JSON body or text part
-	maxParts   = 20
-	maxPairs   = 50      // name=value pairs in a form or a query string
-	maxHeaders = 8 << 10 // bytes in the headers of one part, or in the preamble
-	besideFile = 1 << 20 // bytes in a multipart body in addition to the file
-	// besideOriginal is the number of bytes by which a sealed document may exceed its original. It allows 32 MB for the
+	maxJSON           = 1 << 20 // bytes of a JSON body or text part
+	maxParts          = 20
+	maxPairs          = 50      // name=value pairs in a form or a query string
+	maxHeaders        = 8 << 10 // bytes in the headers of one part, or in the preamble
+	multipartOverhead = 1 << 20 // bytes in a multipart body in addition to the file
+	// maxSealOverhead is the number of bytes by which a sealed document may exceed its original. It allows 32 MB for the
 	// seal, and 60 MB plus a quarter for the signers' encoded attachments. The rest is for time-stamps added over the
 	// years.
-	besideOriginal = 115 << 20
+	maxSealOverhead = 115 << 20
 )
 
 // limitBody limits the number of bytes that can be read from the request body.
@@ -134,7 +134,7 @@ type receivedPart struct {
 // readParts reads a multipart body as a stream. Its file may have at most limit bytes. The caller must discard the
 // file.
 func (s *shared) readParts(c *gin.Context, limit int64) (*parts, error) {
-	limitBody(c, limit+besideFile)
+	limitBody(c, limit+multipartOverhead)
 	t, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	if err != nil || t != "multipart/form-data" || params["boundary"] == "" {
 		return nil, models.Reject(models.KindInvalid, "content_type", "The body must be multipart/form-data with a boundary.")
@@ -150,7 +150,7 @@ func (s *shared) readParts(c *gin.Context, limit int64) (*parts, error) {
 
 func (s *shared) receiveParts(c *gin.Context, out *parts, mr *multipartReader, limit int64) error {
 	var texts []receivedPart
-	room := int64(besideFile)
+	room := int64(multipartOverhead)
 	for n := 0; ; n++ {
 		part, err := mr.next()
 		if errors.Is(err, io.EOF) {
@@ -185,7 +185,7 @@ func (s *shared) receiveParts(c *gin.Context, out *parts, mr *multipartReader, l
 			return err
 		}
 		if room -= counted.n; room < 0 {
-			return models.Reject(models.KindTooLarge, "request_too_large", "The parts other than the file are larger than %d bytes.", besideFile)
+			return models.Reject(models.KindTooLarge, "request_too_large", "The parts other than the file are larger than %d bytes.", multipartOverhead)
 		}
 		texts = append(texts, receivedPart{name, body})
 	}
@@ -216,7 +216,7 @@ func (p *parts) load(c *gin.Context, texts []receivedPart) error {
 		sizes[i] = n.bytes
 		memory += n.memory()
 	}
-	if err := bodyOf(c).take(c, memory); err != nil {
+	if err := bodyOf(c).acquireMemory(c, memory); err != nil {
 		return err
 	}
 	for i, part := range texts {

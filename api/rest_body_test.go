@@ -22,7 +22,7 @@ func TestRepeatedFormFields(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
-	send := func(fields ...string) *answer {
+	send := func(fields ...string) *response {
 		var b bytes.Buffer
 		w := multipart.NewWriter(&b)
 		for i := 0; i < len(fields); i += 2 {
@@ -138,7 +138,7 @@ func TestBadParts(t *testing.T) {
 	require.NoError(t, err)
 	type part struct{ name, file, text string }
 	pdf := part{"file", "contract.pdf", string(kit.OnePage())}
-	post := func(path string, parts ...part) *answer {
+	post := func(path string, parts ...part) *response {
 		var b bytes.Buffer
 		w := multipart.NewWriter(&b)
 		for _, p := range parts {
@@ -154,7 +154,7 @@ func TestBadParts(t *testing.T) {
 		require.NoError(t, w.Close())
 		return c.send(http.MethodPost, path, w.FormDataContentType(), b.Bytes())
 	}
-	named := func(a *answer, field string) {
+	named := func(a *response, field string) {
 		t.Helper()
 		require.Contains(t, a.rejected(400, "validation_error").body["errors"], field)
 	}

@@ -88,8 +88,8 @@ func (s *shared) withLocation(r *store.StoredResponse, path string) *store.Store
 	return r
 }
 
-// answer writes a JSON response for a handler that is not a command.
-func answer(c *gin.Context, status int, v any) error {
+// respond writes a JSON response for a handler that is not a command.
+func respond(c *gin.Context, status int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("render a response: %w", err)
@@ -98,7 +98,7 @@ func answer(c *gin.Context, status int, v any) error {
 	return nil
 }
 
-func answerNothing(c *gin.Context) error {
+func respondNoContent(c *gin.Context) error {
 	return render(c, &store.StoredResponse{Status: http.StatusNoContent})
 }
 

@@ -23,18 +23,18 @@ type ProblemConn struct {
 	Now       func() time.Time
 }
 
-// ownResponse matches a complete response that net/http sends in one write without calling a handler.
-var ownResponse = regexp.MustCompile(`(?s)\AHTTP/1\.1 ([45][0-9][0-9]) [^\r\n]*\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n[^\r\n]*\z`)
+// serverResponse matches a complete response that net/http sends in one write without calling a handler.
+var serverResponse = regexp.MustCompile(`(?s)\AHTTP/1\.1 ([45][0-9][0-9]) [^\r\n]*\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n[^\r\n]*\z`)
 
-// maxOwnResponse is the maximum size of a response that net/http sends without a handler, in bytes.
-const maxOwnResponse = 512
+// maxServerResponse is the maximum size of a response that net/http sends without a handler, in bytes.
+const maxServerResponse = 512
 
 // Write implements net.Conn.
 func (c ProblemConn) Write(b []byte) (int, error) {
-	if len(b) > maxOwnResponse {
+	if len(b) > maxServerResponse {
 		return c.TCPConn.Write(b)
 	}
-	m := ownResponse.FindSubmatch(b)
+	m := serverResponse.FindSubmatch(b)
 	if m == nil {
 		return c.TCPConn.Write(b)
 	}

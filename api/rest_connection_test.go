@@ -28,8 +28,8 @@ func connected(t *testing.T) (server *net.TCPConn, client net.Conn) {
 	return accepted.(*net.TCPConn), client
 }
 
-// ownResponseOf returns a response that net/http writes without calling a handler.
-func ownResponseOf(status, text string) string {
+// serverResponseOf returns a response that net/http writes without calling a handler.
+func serverResponseOf(status, text string) string {
 	return "HTTP/1.1 " + status + "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" + text
 }
 
@@ -39,7 +39,7 @@ func TestProblemConn_ResponseWithoutAHandler_BecomesAProblem(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	long := func(n int) string {
-		begin := ownResponseOf("400 Bad Request", "")
+		begin := serverResponseOf("400 Bad Request", "")
 		return begin + strings.Repeat("x", n-len(begin))
 	}
 	for name, c := range map[string]struct {
@@ -48,13 +48,13 @@ func TestProblemConn_ResponseWithoutAHandler_BecomesAProblem(t *testing.T) {
 		status  int
 		code    string
 	}{
-		"bad request":         {60, ownResponseOf("400 Bad Request", "400 Bad Request"), 400, "bad_request"},
-		"timeout":             {0, ownResponseOf("408 Request Timeout", "408 Request Timeout"), 408, "request_timeout"},
-		"headers":             {60, ownResponseOf("431 Request Header Fields Too Large", ""), 431, "headers_too_large"},
-		"encoding":            {0, ownResponseOf("501 Not Implemented", "Unsupported transfer encoding"), 501, "unsupported_transfer_encoding"},
-		"version":             {0, ownResponseOf("505 HTTP Version Not Supported", "unsupported protocol version"), 505, "unsupported_version"},
-		"another status":      {0, ownResponseOf("421 Misdirected Request", ""), 421, "bad_request"},
-		"as long as accepted": {0, long(maxOwnResponse), 400, "bad_request"},
+		"bad request":         {60, serverResponseOf("400 Bad Request", "400 Bad Request"), 400, "bad_request"},
+		"timeout":             {0, serverResponseOf("408 Request Timeout", "408 Request Timeout"), 408, "request_timeout"},
+		"headers":             {60, serverResponseOf("431 Request Header Fields Too Large", ""), 431, "headers_too_large"},
+		"encoding":            {0, serverResponseOf("501 Not Implemented", "Unsupported transfer encoding"), 501, "unsupported_transfer_encoding"},
+		"version":             {0, serverResponseOf("505 HTTP Version Not Supported", "unsupported protocol version"), 505, "unsupported_version"},
+		"another status":      {0, serverResponseOf("421 Misdirected Request", ""), 421, "bad_request"},
+		"as long as accepted": {0, long(maxServerResponse), 400, "bad_request"},
 	} {
 		server, client := connected(t)
 		conn := ProblemConn{TCPConn: server, RateLimit: c.limit, Now: func() time.Time { return at }}
@@ -83,8 +83,8 @@ func TestProblemConn_ResponseWithoutAHandler_BecomesAProblem(t *testing.T) {
 		require.Equal(t, want, []string{got.Header.Get("X-RateLimit-Limit"), got.Header.Get("X-RateLimit-Remaining"), got.Header.Get("X-RateLimit-Reset")}, name)
 	}
 	for name, written := range map[string]string{
-		"a handler's": "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n{}", "success": ownResponseOf("200 OK", ""),
-		"more lines": ownResponseOf("400 Bad Request", "a\nb"), "too long": long(maxOwnResponse + 1),
+		"a handler's": "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n{}", "success": serverResponseOf("200 OK", ""),
+		"more lines": serverResponseOf("400 Bad Request", "a\nb"), "too long": long(maxServerResponse + 1),
 	} {
 		server, client := connected(t)
 		n, err := ProblemConn{TCPConn: server, Now: time.Now}.Write([]byte(written))
@@ -97,6 +97,6 @@ func TestProblemConn_ResponseWithoutAHandler_BecomesAProblem(t *testing.T) {
 	}
 	server, _ := connected(t)
 	require.NoError(t, server.Close())
-	_, err := ProblemConn{TCPConn: server, Now: time.Now}.Write([]byte(ownResponseOf("400 Bad Request", "")))
+	_, err := ProblemConn{TCPConn: server, Now: time.Now}.Write([]byte(serverResponseOf("400 Bad Request", "")))
 	require.ErrorIs(t, err, net.ErrClosed)
 }

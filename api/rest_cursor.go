@@ -68,14 +68,14 @@ func cutPage[T any](rows []T, size int, app caller, list string, place func(T) l
 	return rows[:size], new(cursorOf(place(rows[size-1]), app, list))
 }
 
-// answerCursorList responds with one page of a list that supports only cursors.
-func answerCursorList[V any](c *gin.Context, data []V, next *string) error {
-	return answer(c, http.StatusOK, gin.H{"data": data, "nextCursor": next})
+// respondCursorList responds with one page of a list that supports only cursors.
+func respondCursorList[V any](c *gin.Context, data []V, next *string) error {
+	return respond(c, http.StatusOK, gin.H{"data": data, "nextCursor": next})
 }
 
-// answerPage responds with one page of a list that supports both page numbers and cursors.
-func answerPage[V any](c *gin.Context, data []V, total int64, number, size int, next *string) error {
-	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": number, "pageSize": size, "nextCursor": next})
+// respondPage responds with one page of a list that supports both page numbers and cursors.
+func respondPage[V any](c *gin.Context, data []V, total int64, number, size int, next *string) error {
+	return respond(c, http.StatusOK, gin.H{"data": data, "total": total, "page": number, "pageSize": size, "nextCursor": next})
 }
 
 // pageQuery reads the page number and the page size of a list that supports both page numbers and cursors.

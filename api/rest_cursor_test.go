@@ -55,7 +55,7 @@ func TestCursorLists_WalkWhileRowsAreAdded(t *testing.T) {
 			{"/v1/console/webhook-deliveries?", "deliveries"},
 			{"/v1/console/webhook-deliveries?status=pending", "deliveries"},
 		}
-		ids := func(a *answer) (out []any) {
+		ids := func(a *response) (out []any) {
 			for _, v := range rowsOf(a) {
 				id, ok := v.(object)["id"]
 				if !ok {

@@ -84,7 +84,7 @@ func (s *shared) rejectFile(ctx context.Context, err error, what string, envelop
 		s.countMissing()
 		return models.Reject(models.KindUnavailable, "document_unavailable", "The %s's file is unavailable: it does not match its record.", kind)
 	}
-	return s.fileStoreFails(ctx, envelope, fmt.Errorf("%s %s: %w", kind, id, err))
+	return s.fileStoreError(ctx, envelope, fmt.Errorf("%s %s: %w", kind, id, err))
 }
 
 // countMissing counts a file that is missing or differs from its record.
@@ -101,8 +101,8 @@ var (
 	archiveBrokenError = models.Reject(models.KindUnavailable, "file_missing", "A part of this envelope cannot be read at the moment. The operator has been notified.")
 )
 
-// fileStoreFails logs a failure of the file store. It logs nothing if the read failed because the client disconnected.
-func (s *shared) fileStoreFails(ctx context.Context, envelope uuid.UUID, err error) error {
+// fileStoreError logs a failure of the file store. It logs nothing if the read failed because the client disconnected.
+func (s *shared) fileStoreError(ctx context.Context, envelope uuid.UUID, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
@@ -110,8 +110,8 @@ func (s *shared) fileStoreFails(ctx context.Context, envelope uuid.UUID, err err
 	return filesUnavailableError
 }
 
-// archiveFails logs an archive error and returns the corresponding client error. It returns any other error unchanged.
-func (s *shared) archiveFails(c *gin.Context, err error) error {
+// archiveError logs an archive error and returns the corresponding client error. It returns any other error unchanged.
+func (s *shared) archiveError(c *gin.Context, err error) error {
 	ctx := c.Request.Context()
 	broken, ok := errors.AsType[*store.ArchiveError](err)
 	switch {

@@ -213,7 +213,7 @@ func TestAlteredFile_IsNotDelivered(t *testing.T) {
 				defer blob.Discard(f)
 				_, err = f.Write(content)
 				require.NoError(t, err)
-				require.NoError(t, to.Keep(t.Context(), f, key))
+				require.NoError(t, to.Put(t.Context(), f, key))
 			}
 			stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
 			require.NoError(t, err)
@@ -284,7 +284,7 @@ func TestDamagedArchive_Is503(t *testing.T) {
 			before := c.get(at).want(200)
 			require.NoError(t, s.store.Archive(t.Context(), store.EnvelopeRef{ID: id(e), AppID: s.app.ID}))
 
-			needing := func() (out []*answer) {
+			needing := func() (out []*response) {
 				for _, path := range []string{at, at + "/values"} {
 					out = append(out, c.get(path))
 				}
@@ -313,7 +313,7 @@ func TestDamagedArchive_Is503(t *testing.T) {
 			}
 			for problem, breaks := range map[string]func(){
 				"is missing":                         func() { require.NoError(t, s.cfg.Blobs.Delete(t.Context(), keys[0])) },
-				"does not match its recorded hash":   func() { s.keepFile(t, keys[0], altered) },
+				"does not match its recorded hash":   func() { s.storeFile(t, keys[0], altered) },
 				"has a key that cannot be decrypted": func() { keepKey(damaged) },
 			} {
 				breaks()
@@ -325,7 +325,7 @@ func TestDamagedArchive_Is503(t *testing.T) {
 				require.Equal(t, told+int64(len(answers)), missing.Load())
 				require.Contains(t, log.String(), problem)
 				others()
-				s.keepFile(t, keys[0], file)
+				s.storeFile(t, keys[0], file)
 				keepKey(key)
 				require.Equal(t, string(before.raw), string(c.get(at).want(200).raw))
 			}
@@ -358,12 +358,12 @@ func (s *service) file(t *testing.T, key string) []byte {
 	return content
 }
 
-func (s *service) keepFile(t *testing.T, key string, content []byte) {
+func (s *service) storeFile(t *testing.T, key string, content []byte) {
 	t.Helper()
 	f, err := s.cfg.Blobs.Temp()
 	require.NoError(t, err)
 	defer blob.Discard(f)
 	_, err = f.Write(content)
 	require.NoError(t, err)
-	require.NoError(t, s.cfg.Blobs.Keep(t.Context(), f, key))
+	require.NoError(t, s.cfg.Blobs.Put(t.Context(), f, key))
 }

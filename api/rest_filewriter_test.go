@@ -24,8 +24,8 @@ import (
 // patience is the time limit for operations that other clients must not delay.
 const patience = 20 * time.Second
 
-// narrow serves the API with small socket buffers, so that writes block when the client does not read.
-func (s *service) narrow(t *testing.T) (address string) {
+// serveWithSmallBuffers serves the API with small socket buffers, so that writes block when the client does not read.
+func (s *service) serveWithSmallBuffers(t *testing.T) (address string) {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(s.api)
 	srv.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
@@ -74,7 +74,7 @@ func TestDownload_StalledClientIsDisconnected(t *testing.T) {
 	content := bytes.Repeat([]byte("0123456789abcdef"), 128<<10) // 2 MB, which exceeds all buffers
 	at := "/v1/envelopes/" + e.str("id")
 	download := "/v1/download/" + s.completesWith(t, e.str("id"), 0, content) + "/document"
-	address := s.narrow(t)
+	address := s.serveWithSmallBuffers(t)
 	ends := func(route string) {
 		t.Helper()
 		for late := time.After(patience); ; {
@@ -125,7 +125,7 @@ func TestReadingCopies_SlowClientsDoNotBlock(t *testing.T) {
 	e := c.draftOf(contract(), large).want(201)
 	sent := c.post("/v1/envelopes/"+e.str("id")+"/send", nil).want(200)
 	path := s.link(t, sent, 0) + "/document?entries=true"
-	address := s.narrow(t)
+	address := s.serveWithSmallBuffers(t)
 	for range 5 {
 		nobody.begin(address, "GET "+path)
 	}
@@ -173,7 +173,7 @@ func TestConcurrencyLimit_RejectsAfterWaiting(t *testing.T) {
 	c, nobody := s.client(t), &client{t: t, s: s}
 	e, token := c.sent(contract())
 	require.True(t, s.api.AcquireAllLimits())
-	for _, a := range []*answer{
+	for _, a := range []*response{
 		nobody.get("/v1/signing/" + token + "/document?entries=true"),
 		nobody.get("/v1/signing/" + token + "/documents/" + e.document(0)["id"].(string) + "?entries=true"),
 		nobody.send(http.MethodPost, "/v1/verify", "application/pdf", kit.OnePage()),

@@ -128,18 +128,18 @@ func TestStoredResponse_OmitsRequestHeaders(t *testing.T) {
 		require.NotContains(t, publicScope(c), "Basic")
 	}
 	require.Len(t, scopes, 4)
-	require.Equal(t, []time.Duration{24 * time.Hour, tokenResponseLifetime, 0}, []time.Duration{replayResponse.lifetime(), replayBriefly.lifetime(), neverReplay.lifetime()})
+	require.Equal(t, []time.Duration{24 * time.Hour, tokenResponseLifetime, 0}, []time.Duration{replayResponse.lifetime(), replayBriefly.lifetime(), replayNever.lifetime()})
 }
 
 // releases records the arguments with which keys were released.
 type releases struct {
 	requestStore
 
-	anyway []bool
+	force []bool
 }
 
-func (r *releases) ReleaseKey(_ context.Context, _ uuid.UUID, anyway bool) error {
-	r.anyway = append(r.anyway, anyway)
+func (r *releases) ReleaseKey(_ context.Context, _ uuid.UUID, force bool) error {
+	r.force = append(r.force, force)
 	return nil
 }
 
@@ -162,6 +162,6 @@ func TestExecuteFirst_UnknownOutcome_KeepsCommittedKeys(t *testing.T) {
 		c, w := request(http.MethodPost, "/", "", "")
 		require.NoError(t, s.executeFirst(c, uuid.New(), time.Hour, func() error { return tt.err }))
 		require.Equal(t, tt.status, w.Code, name)
-		require.Equal(t, []bool{tt.anyway}, requests.anyway, name)
+		require.Equal(t, []bool{tt.anyway}, requests.force, name)
 	}
 }

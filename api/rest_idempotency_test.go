@@ -101,7 +101,7 @@ func TestIdempotencyRules(t *testing.T) {
 
 		// Raw bodies are compared by digest.
 		e := c.post("/v1/envelopes", object{"tenantId": "raw", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(201)
-		up := func(body []byte) *answer {
+		up := func(body []byte) *response {
 			return c.with("Idempotency-Key", "up").send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/octet-stream", body)
 		}
 		doc := up(kit.OnePage()).want(200)
@@ -132,7 +132,7 @@ func TestIdempotencyForSignersAndTokens(t *testing.T) {
 	nobody.post("/v1/signing/"+token+"/page-view", view).want(204)
 	require.Equal(t, "true", nobody.post("/v1/signing/"+token+"/page-view", view).want(204).header.Get("Idempotency-Replayed"))
 
-	login := func(secret string) *answer {
+	login := func(secret string) *response {
 		return nobody.send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded",
 			form("grant_type", "client_credentials", "client_id", s.id, "client_secret", secret))
 	}
@@ -320,7 +320,7 @@ func TestIdempotency_SameRequest(t *testing.T) {
 	c := s.client(t).with("Idempotency-Key", "one")
 	data := part{"data", "", "application/json", `{"tenantId":"acme","signers":[{"name":"A","email":"a@example.com"}]}`}
 	file := part{"file", "a.pdf", "application/pdf", string(kit.OnePage())}
-	send := func(boundary string, parts ...part) *answer {
+	send := func(boundary string, parts ...part) *response {
 		ct, body := partsBody(t, boundary, parts...)
 		return c.send(http.MethodPost, "/v1/envelopes", ct, body)
 	}
@@ -353,7 +353,7 @@ func TestIdempotency_SameRequest(t *testing.T) {
 func TestIdempotency_InvalidKeys(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
-	at := places(t, s)
+	at := pathReplacer(t, s)
 	tried := 0
 	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
 		if !slices.ContainsFunc(op.Parameters, func(r *openapi3.ParameterRef) bool { return r.Value.Name == "Idempotency-Key" }) {

@@ -39,9 +39,9 @@ func (n jsonCount) memory() int64 {
 func (n jsonCount) check(name string) error {
 	switch {
 	case n.depth > maxDepth:
-		return models.Reject(models.KindInvalid, "invalid_json", "%s is nested more than %d levels deep.", pathOrBody(name), maxDepth)
+		return models.Reject(models.KindInvalid, "invalid_json", "%s is nested more than %d levels deep.", partName(name), maxDepth)
 	case n.values > maxValues:
-		return models.Reject(models.KindInvalid, "invalid_json", "%s contains more than %d values and names.", pathOrBody(name), maxValues)
+		return models.Reject(models.KindInvalid, "invalid_json", "%s contains more than %d values and names.", partName(name), maxValues)
 	}
 	return nil
 }

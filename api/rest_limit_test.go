@@ -86,7 +86,7 @@ func TestCalls_AreBounded(t *testing.T) {
 	e, _ := c.sent(twoSigners())
 	signed, token := c.sent(contract())
 	c.signs(signed, token)
-	pageOf := func(e *answer) string {
+	pageOf := func(e *response) string {
 		return "/v1/envelopes/" + e.str("id") + "/documents/" + e.document(0)["id"].(string) + "/pages/1"
 	}
 	page := pageOf(e)

@@ -9,12 +9,12 @@ import (
 	"countersign/models"
 )
 
-// answerArray responds with a complete list as a JSON array. Only the oldest lists of the API have this format.
-func answerArray[V any](c *gin.Context, data []V) error { return answer(c, http.StatusOK, data) }
+// respondArray responds with a complete list as a JSON array. Only the oldest lists of the API have this format.
+func respondArray[V any](c *gin.Context, data []V) error { return respond(c, http.StatusOK, data) }
 
-// answerList responds with a complete list in the format of a last page.
-func answerList[V any](c *gin.Context, data []V) error {
-	return answerCursorList(c, data, nil)
+// respondList responds with a complete list in the format of a last page.
+func respondList[V any](c *gin.Context, data []V) error {
+	return respondCursorList(c, data, nil)
 }
 
 // checkTenantQuery returns the problems found in the query string, or an error if the caller must not access the
@@ -57,8 +57,8 @@ func viewEach[T, V any](rows []*T, view func(*T) V) []V {
 	return out
 }
 
-// orNull returns a pointer to v, or nil if v is the zero value. Nil becomes null in a response.
-func orNull[T comparable](v T) *T {
+// nilIfZero returns a pointer to v, or nil if v is the zero value. Nil becomes null in a response.
+func nilIfZero[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil
 	}

@@ -34,9 +34,9 @@ func newBodyMemory(wait time.Duration) *bodyMemory {
 	return &bodyMemory{limit.New(smallBodiesMemory), limit.New(largeBodiesMemory), cmp.Or(wait, memoryWait)}
 }
 
-// take acquires the memory for one body. A body that needs all of the memory waits until no other body is being
+// acquire acquires the memory for one body. A body that needs all of the memory waits until no other body is being
 // processed.
-func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err error) {
+func (m *bodyMemory) acquire(ctx context.Context, size int64) (release func(), err error) {
 	pool := m.small
 	if size > smallBody {
 		pool = m.large
@@ -47,9 +47,9 @@ func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err 
 // workMemory is the maximum memory that this process uses at a time to decode images and decrypt PDFs, in bytes.
 const workMemory = 64 << 20
 
-// takeWork acquires working memory, in bytes. It must be the last limit that a request acquires, so that no request
-// waits for another limit while holding working memory.
-func (s *shared) takeWork(ctx context.Context, size int64) (release func(), err error) {
+// acquireWorkMemory acquires working memory, in bytes. It must be the last limit that a request acquires, so that no
+// request waits for another limit while holding working memory.
+func (s *shared) acquireWorkMemory(ctx context.Context, size int64) (release func(), err error) {
 	return acquire(ctx, s.work, size, s.bodyMemory.wait, "Too many files are being read")
 }
 
@@ -71,8 +71,8 @@ type requestBody struct {
 
 const requestBodyKey = "countersign/body"
 
-// holdBody limits the size of a request body according to its route. The caller must call release.
-func (s *shared) holdBody(c *gin.Context, r route) *requestBody {
+// newRequestBody limits the size of a request body according to its route. The caller must call release.
+func (s *shared) newRequestBody(c *gin.Context, r route) *requestBody {
 	limitBody(c, r.maxBody())
 	b := &requestBody{shared: s, maxJSON: r.maxBody()}
 	if r.body.file > 0 {
@@ -104,10 +104,10 @@ func (b *requestBody) receive(r io.Reader) (io.ReadSeeker, error) {
 	return body, nil
 }
 
-// take acquires the memory for the parsed body. A request must call it only once. Otherwise, two requests that each
+// acquire acquires the memory for the parsed body. A request must call it only once. Otherwise, two requests that each
 // hold some memory and wait for more would deadlock.
-func (b *requestBody) take(c *gin.Context, size int64) error {
-	release, err := b.shared.bodyMemory.take(c.Request.Context(), size)
+func (b *requestBody) acquireMemory(c *gin.Context, size int64) error {
+	release, err := b.shared.bodyMemory.acquire(c.Request.Context(), size)
 	if err == nil {
 		b.cleanup = append(b.cleanup, release)
 	}
@@ -157,7 +157,7 @@ func readJSON(c *gin.Context) ([]byte, error) {
 	if err := n.check(""); err != nil {
 		return nil, err
 	}
-	if err := b.take(c, n.memory()); err != nil {
+	if err := b.acquireMemory(c, n.memory()); err != nil {
 		return nil, err
 	}
 	return load(body, n.bytes)

@@ -81,14 +81,14 @@ func parseObject(body []byte, name string) (*object, error) {
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, models.Reject(models.KindInvalid, "invalid_json", "%s must be a JSON object.", pathOrBody(name))
+		return nil, models.Reject(models.KindInvalid, "invalid_json", "%s must be a JSON object.", partName(name))
 	}
 	return &object{m: m, p: models.Problems{}}, nil
 }
 
 func parseJSON(body []byte, name string) (any, error) {
 	if !utf8.Valid(body) {
-		return nil, models.Reject(models.KindInvalid, "invalid_json", "%s is not valid UTF-8.", pathOrBody(name))
+		return nil, models.Reject(models.KindInvalid, "invalid_json", "%s is not valid UTF-8.", partName(name))
 	}
 	var n jsonScanner
 	n.scan(body)
@@ -103,15 +103,15 @@ func parseJSON(body []byte, name string) (any, error) {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			at = syntax.Offset
 		}
-		return nil, models.Reject(models.KindInvalid, "invalid_json", "%s is not valid JSON (at byte %d).", pathOrBody(name), at)
+		return nil, models.Reject(models.KindInvalid, "invalid_json", "%s is not valid JSON (at byte %d).", partName(name), at)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, models.Reject(models.KindInvalid, "invalid_json", "%s contains more than one JSON value.", pathOrBody(name))
+		return nil, models.Reject(models.KindInvalid, "invalid_json", "%s contains more than one JSON value.", partName(name))
 	}
 	return v, nil
 }
 
-func pathOrBody(name string) string {
+func partName(name string) string {
 	if name == "" {
 		return "The body"
 	}

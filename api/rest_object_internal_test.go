@@ -97,7 +97,7 @@ func TestReadingBodies(t *testing.T) {
 	} {
 		c, _ := request(http.MethodPost, "/", tt.contentType, tt.body)
 		server := &shared{blobs: blobs, bodyMemory: newBodyMemory(0)}
-		held := server.holdBody(c, route{body: bodyLimit{all: 100}})
+		held := server.newRequestBody(c, route{body: bodyLimit{all: 100}})
 		o, err := readObject(c, tt.optional)
 		held.release()
 		if tt.code == "" {

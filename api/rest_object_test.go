@@ -329,7 +329,7 @@ func names(errors object, path string) bool {
 }
 
 // raw sends a body that need not be valid JSON.
-func (c *client) raw(method, path string, body []byte) *answer {
+func (c *client) raw(method, path string, body []byte) *response {
 	c.t.Helper()
 	return c.send(method, path, "application/json", body)
 }
@@ -361,7 +361,7 @@ func fieldMutations(schema *openapi3.Schema, base object, prefix string, at []an
 		if slices.Contains(schema.Required, name) {
 			out = append(out, mutation{name: "missing", path: path, invalid: true, body: func(o object) []byte { return edited(o, keys, nil, true) }})
 		}
-		for what, v := range wrongs(field) {
+		for what, v := range invalidValues(field) {
 			out = append(out, mutation{
 				name: what, path: path, body: func(o object) []byte { return edited(o, keys, v, false) }, invalid: ref.Value.VisitJSON(asJSON(v), openapi3.EnableJSONSchema2020()) != nil,
 			})
@@ -379,7 +379,7 @@ func fieldMutations(schema *openapi3.Schema, base object, prefix string, at []an
 			if item := plain(field.Items.Value); len(v) > 0 && item.Type.Is("object") {
 				out = append(out, fieldMutations(item, v[0].(object), path+"[0].", append(keys, 0))...)
 			} else if len(v) > 0 {
-				for what, w := range wrongs(item) {
+				for what, w := range invalidValues(item) {
 					out = append(out, mutation{
 						name: what, path: path + "[0]", body: func(o object) []byte { return edited(o, append(slices.Clone(keys), 0), w, false) },
 						invalid: item.VisitJSON(asJSON(w), openapi3.EnableJSONSchema2020()) != nil,
@@ -401,8 +401,8 @@ func plain(s *openapi3.Schema) *openapi3.Schema {
 	return s
 }
 
-// wrongs returns values of every type, and boundary values for the schema.
-func wrongs(s *openapi3.Schema) map[string]any {
+// invalidValues returns values of every type, and boundary values for the schema.
+func invalidValues(s *openapi3.Schema) map[string]any {
 	out := map[string]any{
 		"null": nil, "boolean": true, "number": 7.5, "huge number": 1e300, "negative": -1, "zero": 0, "text": "\u00fcnknown value", "empty text": "", "blank": "   ",
 		"array": []any{}, "array of null": []any{nil}, "object": object{}, "NUL": "a\x00b", "control": "a\x1bb", "line break": "a\r\nBcc: x@example.com", "override": "a\u202eb",

@@ -59,7 +59,7 @@ func (s *shared) fail(c *gin.Context, err error) {
 		c.Abort() // the client has disconnected
 		return
 	default:
-		rejected, _ = errors.AsType[*models.Error](s.archiveFails(c, err))
+		rejected, _ = errors.AsType[*models.Error](s.archiveError(c, err))
 	}
 	if rejected == nil && (store.Unavailable(err) || errors.Is(err, appearance.ErrNotReady)) {
 		s.log.WarnContext(c.Request.Context(), "request failed temporarily", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(envelopeKey), "error", err)

@@ -35,9 +35,9 @@ func TestFailures_AreLogged(t *testing.T) {
 func TestDatabaseFailure_HasNoDetails(t *testing.T) {
 	t.Parallel()
 	s, _, _ := withProvider(t, databases["sqlite"](t))
-	each := requestOfEach(t, s)
+	each := requestEachOperation(t, s)
 	require.NoError(t, s.store.Close())
-	each(func(name string, a *answer) {
+	each(func(name string, a *response) {
 		a.rejected(500, "internal_error")
 		require.Empty(t, a.body["errors"], name)
 		require.Nil(t, a.body["details"], name)
@@ -52,19 +52,19 @@ func TestUnresponsiveDatabase_Is503(t *testing.T) {
 	t.Parallel()
 	address, cut := proxied(t, databases["postgres"](t))
 	s, _, _ := withProvider(t, address)
-	each := requestOfEach(t, s)
+	each := requestEachOperation(t, s)
 	cut()
-	each(func(name string, a *answer) {
+	each(func(name string, a *response) {
 		a.rejected(503, "unavailable")
 		require.NotEmpty(t, a.header.Get("Retry-After"), name)
 	})
 }
 
-// requestOfEach prepares a request for every operation. The returned function sends these requests. For operations that
-// need the database, it passes the response to the function check.
-func requestOfEach(t *testing.T, s *service) (each func(check func(name string, a *answer))) {
+// requestEachOperation prepares a request for every operation. The returned function sends these requests. For
+// operations that need the database, it passes the response to the function check.
+func requestEachOperation(t *testing.T, s *service) (each func(check func(name string, a *response))) {
 	t.Helper()
-	at := places(t, s)
+	at := pathReplacer(t, s)
 	known := operations()
 	type request struct {
 		c    *client
@@ -84,7 +84,7 @@ func requestOfEach(t *testing.T, s *service) (each func(check func(name string, 
 		ready[method+" "+path] = r
 	})
 	s.clock.advance(2 * time.Second) // expires the caches
-	return func(check func(name string, a *answer)) {
+	return func(check func(name string, a *response)) {
 		for name, r := range ready {
 			method, path, _ := strings.Cut(name, " ")
 			switch {

@@ -18,9 +18,9 @@ import (
 	"countersign/models"
 )
 
-// places returns a replacer that replaces the parameters in the contract's paths with the IDs of existing objects. A
-// request then has only the fault that the test introduces.
-func places(t *testing.T, s *service) *strings.Replacer {
+// pathReplacer returns a replacer that replaces the parameters in the contract's paths with the IDs of existing
+// objects. A request then has only the fault that the test introduces.
+func pathReplacer(t *testing.T, s *service) *strings.Replacer {
 	t.Helper()
 	c := s.client(t)
 	hook := c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{"envelope.sent"}}).want(201)
@@ -84,7 +84,7 @@ func eachOperation(t *testing.T, s *service, test func(c *client, method, path s
 func TestBadQueries(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
-		at := places(t, s)
+		at := pathReplacer(t, s)
 		tried := 0
 		user := s.person(t, models.RoleAdmin)
 		eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
@@ -97,7 +97,7 @@ func TestBadQueries(t *testing.T) {
 					required.Set(p.Name, "acme")
 				}
 			}
-			ask := func(query string) *answer { return c.call(method, at.Replace(path)+"?"+query, nil) }
+			ask := func(query string) *response { return c.call(method, at.Replace(path)+"?"+query, nil) }
 			for _, ref := range op.Parameters {
 				p := ref.Value
 				if p.In != "query" {
@@ -174,7 +174,7 @@ func allowed(schema *openapi3.Schema, text string) bool {
 func TestBadPaths(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
-	at := places(t, s)
+	at := pathReplacer(t, s)
 	person := s.person(t, models.RoleAdmin)
 	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
 		if isOwn(op) {

@@ -73,10 +73,10 @@ func (l *limiter) reservation(key string) (*reservation, time.Time) {
 	return a, l.start
 }
 
-// take counts one request for the given key. It returns the remaining quota, which is negative if the request exceeds
+// acquire counts one request for the given key. It returns the remaining quota, which is negative if the request exceeds
 // it, and the end of the window. If the database does not respond, the process counts independently, because a request
 // that needs the database then fails anyway.
-func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Time) {
+func (l *limiter) consume(ctx context.Context, key string) (left int, reset time.Time) {
 	a, start := l.reservation(key)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,7 +141,7 @@ func callerNetwork(c *gin.Context) string {
 }
 
 func (s *shared) limit(c *gin.Context, key string) error {
-	left, reset := s.limits.take(c.Request.Context(), key)
+	left, reset := s.limits.consume(c.Request.Context(), key)
 	s.rateHeaders(c, left, reset)
 	if left < 0 {
 		return s.tooMany(reset, fmt.Sprintf("Too many requests; the limit is %d per minute.", s.limits.limit))

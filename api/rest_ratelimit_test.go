@@ -17,34 +17,34 @@ func TestLimiter_AllowsExactly(t *testing.T) {
 	clock := func() time.Time { return now }
 	l := newLimiter(3, clock, nil)
 	for _, want := range []int{2, 1, 0, -1, -1} {
-		left, reset := l.take(t.Context(), "a")
+		left, reset := l.consume(t.Context(), "a")
 		require.Equal(t, want, left)
 		require.Equal(t, now.Truncate(time.Minute).Add(time.Minute), reset)
 	}
-	left, _ := l.take(t.Context(), "b")
+	left, _ := l.consume(t.Context(), "b")
 	require.Equal(t, 2, left, "others have their own")
 	now = now.Add(54 * time.Second)
-	left, _ = l.take(t.Context(), "a")
+	left, _ = l.consume(t.Context(), "a")
 	require.Equal(t, -1, left, "the minute is not over")
 	now = now.Add(time.Second)
-	left, _ = l.take(t.Context(), "a")
+	left, _ = l.consume(t.Context(), "a")
 	require.Equal(t, 2, left)
 
 	shared := &fakeQuotas{left: 64}
 	l = newLimiter(64, clock, shared)
 	taken := 0
 	for {
-		if left, _ := l.take(t.Context(), "a"); left < 0 {
+		if left, _ := l.consume(t.Context(), "a"); left < 0 {
 			break
 		}
 		taken++
 	}
 	require.Equal(t, 64, taken)
-	require.Equal(t, 4, shared.asked[0], "a sixteenth of what is left")
-	require.Equal(t, 1, shared.asked[len(shared.asked)-1])
+	require.Equal(t, 4, shared.reserved[0], "a sixteenth of what is left")
+	require.Equal(t, 1, shared.reserved[len(shared.reserved)-1])
 	broken := newLimiter(2, clock, &fakeQuotas{err: errors.New("down")})
 	for _, want := range []int{1, 0, -1} {
-		left, _ := broken.take(t.Context(), "a")
+		left, _ := broken.consume(t.Context(), "a")
 		require.Equal(t, want, left, "it counts alone")
 	}
 	full := newLimiter(1, clock, nil)
@@ -52,9 +52,9 @@ func TestLimiter_AllowsExactly(t *testing.T) {
 	for len(full.reservations) < maxKeys {
 		full.reservations[uuid.NewString()] = &reservation{left: 1}
 	}
-	left, _ = full.take(t.Context(), "new")
+	left, _ = full.consume(t.Context(), "new")
 	require.Equal(t, 0, left)
-	left, _ = full.take(t.Context(), "another")
+	left, _ = full.consume(t.Context(), "another")
 	require.Equal(t, -1, left, "new keys share one count")
 	require.Len(t, full.reservations, maxKeys+1)
 }

@@ -26,14 +26,14 @@ type replayPolicy int
 const (
 	replayResponse replayPolicy = iota // the same response, for 24 hours
 	replayBriefly                      // the same response, for half the lifetime of an access token
-	neverReplay                        // none: the request runs again, because its response contains a one-time secret or because it changes nothing
+	replayNever                        // none: the request runs again, because its response contains a one-time secret or because it changes nothing
 )
 
 func (r replayPolicy) lifetime() time.Duration {
 	switch r {
 	case replayBriefly:
 		return tokenResponseLifetime
-	case neverReplay:
+	case replayNever:
 		return 0
 	case replayResponse:
 	}
@@ -89,7 +89,7 @@ const (
 	viewer, support, sender, admin = models.RoleViewer, models.RoleSupport, models.RoleSender, models.RoleAdmin
 )
 
-func forAnyone(method, path string, h func(*gin.Context) error) route {
+func forPublic(method, path string, h func(*gin.Context) error) route {
 	return route{method: method, path: path, access: public, public: h}
 }
 
@@ -119,15 +119,15 @@ func forSigner(method, path string, h func(*gin.Context, signerLink) error) rout
 	return route{method: method, path: path, access: signing, signer: h}
 }
 
-// withBodyOf sets the maximum size of the body.
-func withBodyOf(limit int64, r route) route {
+// withBodyLimit sets the maximum size of the body.
+func withBodyLimit(limit int64, r route) route {
 	r.body.all = limit
 	return r
 }
 
 // withFile sets the maximum size of a file in the body.
 func withFile(limit int64, r route) route {
-	r.body = bodyLimit{limit + besideFile, limit}
+	r.body = bodyLimit{limit + multipartOverhead, limit}
 	return r
 }
 
@@ -137,12 +137,12 @@ func beforeBody(before func(*gin.Context) error, r route) route {
 	return r
 }
 
-func neverReplayed(r route) route {
-	r.replay = neverReplay
+func withoutReplay(r route) route {
+	r.replay = replayNever
 	return r
 }
 
-func replayedBriefly(r route) route {
+func withBriefReplay(r route) route {
 	r.replay = replayBriefly
 	return r
 }
@@ -159,8 +159,8 @@ func afterExpiry(r route) route {
 	return r
 }
 
-// builderMay makes the route also accept a builder session that has the feature.
-func builderMay(f models.BuilderFeature, r route) route {
+// withBuilderFeature makes the route also accept a builder session that has the feature.
+func withBuilderFeature(f models.BuilderFeature, r route) route {
 	r.builder = f
 	return r
 }

@@ -25,7 +25,7 @@ type repeatableRequest struct {
 	contentType string // empty for JSON
 	body        []byte // nil if there is no body
 	bad         []byte // an invalid body, or nil if the operation accepts any body
-	anew        bool   // whether a retry runs the request again
+	uniqueBody  bool   // whether a retry runs the request again
 }
 
 // repeatableRequests returns a request for every POST in the contract.
@@ -85,7 +85,7 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 	}
 	own := func(tail string, body object, anew bool) func() repeatableRequest {
 		return func() repeatableRequest {
-			r := repeatableRequest{c: s.person(t, models.RoleAdmin), path: "/v1/console" + tail, anew: anew, bad: broken}
+			r := repeatableRequest{c: s.person(t, models.RoleAdmin), path: "/v1/console" + tail, uniqueBody: anew, bad: broken}
 			switch tail {
 			case "/totp/confirm":
 				body = object{"code": s.code(t, r.c.post("/v1/console/totp", object{"password": password}).want(201).str("secret"))}
@@ -174,25 +174,25 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 		"/v1/webhooks": app("/v1/webhooks", object{"url": "https://example.com/1", "events": []string{"envelope.created"}}),
 		"/v1/console/login": func() repeatableRequest {
 			return repeatableRequest{
-				c: nobody, path: "/v1/console/login", anew: true, body: asJSON(object{"email": s.person(t, models.RoleViewer).email(), "password": password}),
+				c: nobody, path: "/v1/console/login", uniqueBody: true, body: asJSON(object{"email": s.person(t, models.RoleViewer).email(), "password": password}),
 				bad: asJSON(object{"email": "nobody@example.com", "password": password}),
 			}
 		},
 		"/v1/console/passkeys/challenge": func() repeatableRequest {
 			person := s.person(t, models.RoleViewer)
 			person.registers(newAuthenticator(t), "Key", object{"password": password}).want(201)
-			return repeatableRequest{c: nobody, path: passkeysPath + "/challenge", anew: true, body: asJSON(object{"email": person.email(), "password": password}), bad: broken}
+			return repeatableRequest{c: nobody, path: passkeysPath + "/challenge", uniqueBody: true, body: asJSON(object{"email": person.email(), "password": password}), bad: broken}
 		},
 		"/v1/console/passkeys/proof": func() repeatableRequest {
 			person := s.person(t, models.RoleViewer)
 			person.registers(newAuthenticator(t), "Key", object{"password": password}).want(201)
-			return repeatableRequest{c: person, path: passkeysPath + "/proof", anew: true}
+			return repeatableRequest{c: person, path: passkeysPath + "/proof", uniqueBody: true}
 		},
 		"/v1/console/passkeys/begin": own("/passkeys/begin", object{"password": password}, true),
 		"/v1/console/passkeys": func() repeatableRequest {
 			person, key := s.person(t, models.RoleViewer), newAuthenticator(t)
 			options := person.post(passkeysPath+"/begin", object{"password": password}).want(200)
-			return repeatableRequest{c: person, path: passkeysPath, anew: true, body: asJSON(object{"ceremony": options.str("ceremony"), "name": "Key", "credential": key.creates(options.body)}), bad: broken}
+			return repeatableRequest{c: person, path: passkeysPath, uniqueBody: true, body: asJSON(object{"ceremony": options.str("ceremony"), "name": "Key", "credential": key.creates(options.body)}), bad: broken}
 		},
 		"/v1/console/passkeys/{id}/remove": func() repeatableRequest {
 			person := s.person(t, models.RoleViewer)
@@ -203,12 +203,12 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 			}
 		},
 		"/v1/console/provider/begin": func() repeatableRequest {
-			return repeatableRequest{c: nobody, path: beginPath, anew: true, body: asJSON(object{}), bad: broken}
+			return repeatableRequest{c: nobody, path: beginPath, uniqueBody: true, body: asJSON(object{}), bad: broken}
 		},
 		"/v1/console/provider/connect": own("/provider/connect", object{"password": password}, true),
 		"/v1/console/provider/complete": func() repeatableRequest {
 			browser, address := s.begin(t, object{})
-			return repeatableRequest{c: browser, path: completePath, anew: true, body: asJSON(p.authorize(address)), bad: asJSON(object{"code": "x", "state": "y"})}
+			return repeatableRequest{c: browser, path: completePath, uniqueBody: true, body: asJSON(p.authorize(address)), bad: asJSON(object{"code": "x", "state": "y"})}
 		},
 		"/unsubscribe/{token}": func() repeatableRequest {
 			person := s.person(t, models.RoleViewer)
@@ -216,7 +216,7 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 			require.NoError(t, err)
 			token, err := s.cfg.Tokens.IssueUnsubscribe(user, s.cfg.Now())
 			require.NoError(t, err)
-			return repeatableRequest{c: nobody, path: "/unsubscribe/" + token, anew: true}
+			return repeatableRequest{c: nobody, path: "/unsubscribe/" + token, uniqueBody: true}
 		},
 		"/v1/console/logout":              own("/logout", nil, false),
 		"/v1/console/sessions/end":        own("/sessions/end", object{"password": password}, false),
@@ -287,7 +287,7 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 			return r
 		},
 		"/v1/verify": func() repeatableRequest {
-			return repeatableRequest{c: nobody, path: "/v1/verify", contentType: "application/pdf", body: kit.OnePage(), anew: true}
+			return repeatableRequest{c: nobody, path: "/v1/verify", contentType: "application/pdf", body: kit.OnePage(), uniqueBody: true}
 		},
 		"/v1/signing/{token}/otp/request": signer("/otp/request"),
 		"/v1/signing/{token}/otp/verify":  signer("/otp/verify"),
@@ -301,7 +301,7 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 			at := "/v1/signing/" + token
 			nobody.post(at+"/consent", nil).want(200)
 			return repeatableRequest{
-				c: nobody, path: at + "/documents/" + e.document(0)["id"].(string) + "/pages/1/finished", anew: true,
+				c: nobody, path: at + "/documents/" + e.document(0)["id"].(string) + "/pages/1/finished", uniqueBody: true,
 				body: asJSON(object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}), bad: broken,
 			}
 		},
@@ -342,7 +342,7 @@ func TestPost_CanBeRepeated(t *testing.T) {
 			r := prepare()
 			caller := *r.c
 			caller.t = t
-			do := func(key string, body []byte) *answer {
+			do := func(key string, body []byte) *response {
 				t.Helper()
 				contentType := r.contentType
 				if contentType == "" && body != nil {
@@ -360,7 +360,7 @@ func TestPost_CanBeRepeated(t *testing.T) {
 			require.Empty(t, first.header.Get("Idempotency-Replayed"), "a refusal frees the key")
 			again := do("k", r.body)
 			switch {
-			case r.anew:
+			case r.uniqueBody:
 				require.Empty(t, again.header.Get("Idempotency-Replayed"))
 				var kept int
 				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM idempotency_keys WHERE path = ? AND status <> 0", r.path).Scan(&kept))
@@ -397,7 +397,7 @@ func TestPost_CanBeRepeated(t *testing.T) {
 				exec("UPDATE idempotency_keys SET status = 0")
 				do("k", r.body).rejected(409, "idempotency_in_flight")
 			}
-			if r.anew { // simulate that the first request is still running
+			if r.uniqueBody { // simulate that the first request is still running
 				exec("CREATE TRIGGER stays BEFORE DELETE ON idempotency_keys BEGIN SELECT RAISE(IGNORE); END")
 				defer exec("DROP TRIGGER stays")
 				do("busy", r.body)

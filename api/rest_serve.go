@@ -19,7 +19,7 @@ func (s *shared) handle(r route) gin.HandlerFunc {
 
 func (s *shared) serve(c *gin.Context, r route) error {
 	path := c.Request.URL.Path
-	defer s.holdBody(c, r).release()
+	defer s.newRequestBody(c, r).release()
 	switch r.access {
 	case bearer, console, consoleUser:
 		var app caller

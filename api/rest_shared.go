@@ -68,7 +68,7 @@ type requestStore interface {
 	Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error)
 	EnvelopeTenant(ctx context.Context, app, id uuid.UUID) (string, error)
 	LinkByShortForm(ctx context.Context, short string) (app uuid.UUID, l models.Link, err error)
-	ReleaseKey(ctx context.Context, id uuid.UUID, anyway bool) error
+	ReleaseKey(ctx context.Context, id uuid.UUID, force bool) error
 	RememberCaller(ctx context.Context, key string, until time.Time) error
 	ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error)
 	StoreResponse(ctx context.Context, id uuid.UUID, a store.StoredResponse) error

@@ -8,11 +8,11 @@ import (
 // ownRoutes returns the routes that belong to no subject.
 func (s *Server) ownRoutes() []route {
 	return []route{
-		forAnyone(get, "/healthz", s.healthz),
-		forAnyone(get, "/readyz", s.readyz),
-		forAnyone(get, "/openapi.yaml", serveContract(contract)),
-		forAnyone(get, "/console.yaml", serveContract(consoleContract)),
-		forAnyone(get, catalogPath, s.errorsPage),
+		forPublic(get, "/healthz", s.healthz),
+		forPublic(get, "/readyz", s.readyz),
+		forPublic(get, "/openapi.yaml", serveContract(contract)),
+		forPublic(get, "/console.yaml", serveContract(consoleContract)),
+		forPublic(get, catalogPath, s.errorsPage),
 	}
 }
 

@@ -30,7 +30,7 @@ func isOwn(op *openapi3.Operation) bool {
 func TestOperations_RequireCredentialAndRole(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
-	at := places(t, s)
+	at := pathReplacer(t, s)
 	viewer := s.signIn(t, models.RoleViewer)
 	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
 		if c.token == "" {
@@ -67,7 +67,7 @@ func TestOperations_RequireCredentialAndRole(t *testing.T) {
 func TestOperations_AreRateLimited(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
-	at := places(t, s)
+	at := pathReplacer(t, s)
 	app := s.client(t)
 	edit := s.cfg
 	edit.RateLimit = 1
@@ -202,7 +202,7 @@ func TestEnvelopes_Roles(t *testing.T) {
 func TestOperations_RequireSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.ConsoleTOTP = models.SecondFactorAdmins })
-	at := places(t, s)
+	at := pathReplacer(t, s)
 	admin := s.person(t, models.RoleAdmin)
 	rejected := 0
 	eachOperation(t, s, func(_ *client, method, path string, op *openapi3.Operation) {
@@ -219,7 +219,7 @@ func TestOperations_RequireSecondFactor(t *testing.T) {
 func TestOperations_BodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.UploadLimit = 64 << 10 })
-	at := places(t, s)
+	at := pathReplacer(t, s)
 	large := bytes.Repeat([]byte(" "), 2<<20)
 	tried := 0
 	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {

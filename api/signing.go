@@ -48,15 +48,15 @@ func (s *signingHandler) consent(c *gin.Context, l signerLink, o *object) error 
 // The limits on a sign request, in bytes, for the complete body, for everything except the fields, and for each field.
 // A field contains either text, which may be escaped, or an image in base64.
 const (
-	maxSign        = 12 << 20
-	besideFields   = 64 << 10
-	maxSignText    = 26 << 10
-	maxSignPicture = picture.MaxBytes/3*4 + 1<<10
+	maxSign          = 12 << 20
+	signBodyOverhead = 64 << 10
+	maxSignText      = 26 << 10
+	maxSignPicture   = picture.MaxBytes/3*4 + 1<<10
 )
 
 // signLimit returns the maximum size of the body of a sign request, based on the signer's fields.
 func signLimit(mine map[uuid.UUID]models.FieldType) int64 {
-	limit := int64(besideFields)
+	limit := int64(signBodyOverhead)
 	for _, t := range mine {
 		if t.Image() {
 			limit += maxSignPicture
@@ -184,7 +184,7 @@ func (p *pictureChecker) check(b []byte) (picture.Picture, error) {
 	if p.err != nil {
 		return picture.Picture{}, p.err
 	}
-	release, err := p.shared.takeWork(p.ctx, picture.Memory(b))
+	release, err := p.shared.acquireWorkMemory(p.ctx, picture.Memory(b))
 	if err != nil {
 		p.err = err
 		return picture.Picture{}, err

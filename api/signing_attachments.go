@@ -77,7 +77,7 @@ func (s *signingHandler) attach(c *gin.Context, l signerLink) error {
 		return err
 	}
 	given.BlobKey = fmt.Sprintf("envelopes/%s/attachments/%s", e.ID, given.ID)
-	if err := s.blobs.Keep(ctx, in.file.file, given.BlobKey); err != nil {
+	if err := s.blobs.Put(ctx, in.file.file, given.BlobKey); err != nil {
 		return err
 	}
 	err = command(s.subject, c, func(st signingStore) (made *models.Attachment, err error) {
@@ -153,7 +153,7 @@ func (s *signingHandler) reencode(ctx context.Context, u *upload) error {
 		return err
 	}
 	defer done()
-	release, err := s.takeWork(ctx, memoryPerByte*models.MaxAttachmentSize)
+	release, err := s.acquireWorkMemory(ctx, memoryPerByte*models.MaxAttachmentSize)
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (s *signingHandler) detach(c *gin.Context, l signerLink) error {
 		return models.ErrNotFound
 	}
 	s.uploads.discardBlob(c, a.BlobKey)
-	return answerNothing(c)
+	return respondNoContent(c)
 }
 
 // signingAttachment sends an attached file to a signer. The file must be one of the signer's own files or part of a

@@ -46,7 +46,7 @@ func attaching() object {
 	}
 }
 
-func (c *client) attach(token string, field any, name string, file []byte) *answer {
+func (c *client) attach(token string, field any, name string, file []byte) *response {
 	c.t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -174,7 +174,7 @@ func TestAttachments(t *testing.T) {
 
 		owner := "/v1/envelopes/" + e.str("id") + "/attachments/"
 		c.get(owner+pdf.str("attachmentId")).rejected(404, "not_found")
-		sign := func(fields ...object) *answer { return c.post(at+"/sign", object{"fields": fields}) }
+		sign := func(fields ...object) *response { return c.post(at+"/sign", object{"fields": fields}) }
 		sign(object{"fieldId": optional, "attachmentId": pic.str("attachmentId")}).rejected(400, "validation_error")
 		sign(object{"fieldId": required, "attachmentId": pic.str("attachmentId")}).rejected(400, "validation_error")
 		sign(object{"fieldId": required, "attachmentId": newID().String()}).rejected(400, "validation_error")
@@ -311,13 +311,13 @@ func TestRemoveAttachment_WhileSigning(t *testing.T) {
 		}
 	}
 	at, id, _, blobs := prepared()
-	s.during(t, "UPDATE attachments SET used = true WHERE id = $1", id, "DELETE%attachments%", func() {
+	s.whileLocked(t, "UPDATE attachments SET used = true WHERE id = $1", id, "DELETE%attachments%", func() {
 		c.del(at+"/attachments/"+id).rejected(404, "not_found")
 	})
 	require.Len(t, blobs(), 1, "it was signed with")
 
 	at, id, field, _ := prepared()
-	s.during(t, "DELETE FROM attachments WHERE id = $1", id, "%FROM attachments%UPDATE%", func() {
+	s.whileLocked(t, "DELETE FROM attachments WHERE id = $1", id, "%FROM attachments%UPDATE%", func() {
 		rejected := c.post(at+"/sign", object{"fields": []object{{"fieldId": field, "attachmentId": id}}}).rejected(400, "validation_error")
 		require.Contains(t, rejected.body["errors"], "fields[0].attachmentId")
 	})
@@ -325,9 +325,9 @@ func TestRemoveAttachment_WhileSigning(t *testing.T) {
 	c.post(at+"/sign", object{"fields": []object{again}}).want(200)
 }
 
-// during changes a row in a transaction, and commits the transaction as soon as a statement of the request waits for
-// it. The function requires PostgreSQL.
-func (s *service) during(t *testing.T, change, id, waiting string, request func()) {
+// whileLocked changes a row in a transaction, and commits the transaction as soon as a statement of the request waits
+// for it. The function requires PostgreSQL.
+func (s *service) whileLocked(t *testing.T, change, id, waiting string, request func()) {
 	t.Helper()
 	ctx := t.Context()
 	db, err := sql.Open("pgx", s.url)

@@ -48,7 +48,7 @@ func (s *signingHandler) requestCode(c *gin.Context, l signerLink) error {
 	if signer.AuthMethod.ByPhone() {
 		out["maskedPhone"] = signer.MaskedPhone()
 	}
-	return answer(c, http.StatusOK, out)
+	return respond(c, http.StatusOK, out)
 }
 
 func (s *signingHandler) sendCode(ctx context.Context, e *models.Envelope, signer *models.Signer, code string) error {
@@ -66,12 +66,12 @@ func (s *signingHandler) sendCode(ctx context.Context, e *models.Envelope, signe
 			return err
 		}
 	}
-	look, err := templates.LookOf(chosen.PrimaryColor, chosen.Footer, chosen.SupportURL, logo)
+	branding, err := templates.NewBranding(chosen.PrimaryColor, chosen.Footer, chosen.SupportURL, logo)
 	if err != nil {
 		return err
 	}
 	msg := templates.Code{
-		Language: cmp.Or(signer.Language, chosen.LanguageOrDefault()), Look: look, RecipientName: signer.Name, SenderName: chosen.SenderOrDefault(app.Name), Subject: e.Title(),
+		Language: cmp.Or(signer.Language, chosen.LanguageOrDefault()), Branding: branding, RecipientName: signer.Name, SenderName: chosen.SenderOrDefault(app.Name), Subject: e.Title(),
 		Request: templates.Request(e.OwnAction(signer)), Code: code, ValidFor: models.OTPLifetime,
 	}
 	if signer.AuthMethod.ByPhone() {
@@ -138,7 +138,7 @@ func (s *signingHandler) verifyCode(c *gin.Context, l signerLink, o *object) err
 	if bind {
 		until := signer.SessionExpiry(act.At)
 		s.setSessionCookie(c, l, token, until)
-		return answer(c, http.StatusOK, gin.H{
+		return respond(c, http.StatusOK, gin.H{
 			"verified": true, "sessionToken": token, "sessionExpiresAt": utcPtr(&until), "draftKey": s.codes.DraftKey(l.Link),
 		})
 	}

@@ -52,14 +52,14 @@ type laterView struct {
 	SignerName string           `json:"signerName"`
 	DocumentID uuid.UUID        `json:"documentId"`
 	Type       models.FieldType `json:"type"`
-	placeView
+	positionView
 }
 
 // laterFields returns the fields of all other signers who have not acted yet, in the order of the envelope's fields.
 func laterFields(e *models.Envelope, signer *models.Signer) (out []laterView) {
 	for _, f := range e.Fields {
 		if other := e.Signer(f.SignerID); other != nil && other != signer && !other.HasActed() {
-			out = append(out, laterView{FieldID: f.ID, SignerName: other.Name, DocumentID: f.DocumentID, Type: f.Type, placeView: placeOf(f)})
+			out = append(out, laterView{FieldID: f.ID, SignerName: other.Name, DocumentID: f.DocumentID, Type: f.Type, positionView: viewPosition(f)})
 		}
 	}
 	return out
@@ -151,7 +151,7 @@ func (s *signingHandler) signingContext(c *gin.Context, l signerLink) error {
 			v.SavedSignatureB64, v.SavedSignatureFontLabel = &b64, saved.FontLabel
 		}
 	}
-	return answer(c, http.StatusOK, v)
+	return respond(c, http.StatusOK, v)
 }
 
 // viewContext returns the data for a signer's signing page. It contains values only if the client is confirmed.

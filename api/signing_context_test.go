@@ -20,7 +20,7 @@ func TestSavedSignature_RequiresCode(t *testing.T) {
 		data := contract()
 		data["signers"] = []object{{"name": "Ada", "email": "ada@example.com", "phone": "+442079460958", "authMethod": "sms_otp"}}
 		data["fields"] = []object{{"signerId": "0", "type": "signature", "page": 1, "x": 1, "y": 1, "w": 90, "h": 30}}
-		verified := func() (*answer, string) {
+		verified := func() (*response, string) {
 			e := c.draft(data)
 			e = c.post("/v1/envelopes/"+e.str("id")+"/send", object{"message": "Please sign."}).want(200)
 			at := "/v1/signing/" + strings.TrimPrefix(e.signer(0)["signingUrl"].(string), "https://sign.example.com/sign/")

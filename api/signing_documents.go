@@ -56,7 +56,7 @@ func (s *signingHandler) signingDocuments(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, contextDocs(e))
+	return respond(c, http.StatusOK, contextDocs(e))
 }
 
 func (s *signingHandler) signingDocumentByID(c *gin.Context, l signerLink) error {

@@ -58,7 +58,7 @@ func TestLinkWithoutCode_HasNoAccess(t *testing.T) {
 		other["tenantId"], other["subject"] = "another", "subject-in-private"
 		foreign, _ := c.sent(other)
 		secrets := []string{"in-private", "442079460958", "2025550143"}
-		silent := func(a *answer, what string) {
+		silent := func(a *response, what string) {
 			t.Helper()
 			// By design, the response contains the email address of the link's own signer.
 			body := strings.ReplaceAll(string(a.raw), `"signerEmail":"grace-in-private@example.com"`, "")

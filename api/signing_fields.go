@@ -11,7 +11,7 @@ type contextField struct {
 	ID         uuid.UUID        `json:"id"`
 	DocumentID uuid.UUID        `json:"documentId"`
 	Type       models.FieldType `json:"type"`
-	placeView
+	positionView
 	Required bool `json:"required"`
 	fieldExtras
 }
@@ -24,7 +24,7 @@ func (s *signingHandler) contextFields(c *gin.Context, v *contextView, e *models
 		if f.SignerID != signer.ID {
 			continue
 		}
-		field := contextField{ID: f.ID, DocumentID: f.DocumentID, Type: f.Type, placeView: placeOf(f), Required: f.Required}
+		field := contextField{ID: f.ID, DocumentID: f.DocumentID, Type: f.Type, positionView: viewPosition(f), Required: f.Required}
 		if extended {
 			field.fieldExtras = viewExtras(f)
 			field.DefaultValue = ""

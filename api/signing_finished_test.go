@@ -11,7 +11,7 @@ import (
 )
 
 // signedEvent returns the details of the signer.signed event of a signer.
-func signedEvent(c *client, e *answer, signer string) object {
+func signedEvent(c *client, e *response, signer string) object {
 	c.t.Helper()
 	for _, ev := range c.get("/v1/envelopes/" + e.str("id")).want(200).body["auditLog"].([]any) {
 		ev := ev.(object)
@@ -123,7 +123,7 @@ func TestSealedPages_AreShownToSenderAndRecipients(t *testing.T) {
 	})
 }
 
-func countEvents(c *client, e *answer, name string) int {
+func countEvents(c *client, e *response, name string) int {
 	c.t.Helper()
 	n := 0
 	for _, ev := range c.get("/v1/envelopes/" + e.str("id")).want(200).body["auditLog"].([]any) {

@@ -48,5 +48,5 @@ func (s *signingHandler) checkFit(c *gin.Context, l signerLink, o *object) error
 			out = append(out, misfit{f.ID, length})
 		}
 	}
-	return answer(c, http.StatusOK, gin.H{"misfits": out})
+	return respond(c, http.StatusOK, gin.H{"misfits": out})
 }

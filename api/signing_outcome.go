@@ -68,5 +68,5 @@ func (s *signingHandler) outcome(c *gin.Context, l signerLink) error {
 			v.ReceiptToken = &token
 		}
 	}
-	return answer(c, http.StatusOK, v)
+	return respond(c, http.StatusOK, v)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func id(e *answer) uuid.UUID { return uuid.MustParse(e.str("id")) }
+func id(e *response) uuid.UUID { return uuid.MustParse(e.str("id")) }
 
 // TestOutcome_OfLinks checks that the holder of a link can get the outcome, and that the receipt is returned again only
 // after a signature.

@@ -174,7 +174,7 @@ func TestSigningContext_OfTheSigningPage_RendersTheFirstPage(t *testing.T) {
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}
 	page := &client{t: t, s: s, head: http.Header{"Sec-Fetch-Site": {"same-origin"}}}
-	rendered := func(e *answer) (levels []int) {
+	rendered := func(e *response) (levels []int) {
 		stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
 		require.NoError(t, err)
 		for _, level := range []int{models.TextLevel, 1, 2, 4} {
@@ -251,7 +251,7 @@ func (s *service) overwrite(t *testing.T, key, content string) {
 	defer blob.Discard(f)
 	_, err = io.WriteString(f, content)
 	require.NoError(t, err)
-	require.NoError(t, s.cfg.Blobs.Keep(t.Context(), f, key))
+	require.NoError(t, s.cfg.Blobs.Put(t.Context(), f, key))
 }
 
 // TestPages_OfDeletedDraft_AreRemoved checks that the rendered pages of a document are deleted together with it.

@@ -30,5 +30,5 @@ func (s *signingHandler) preview(c *gin.Context, app caller, e *models.Envelope)
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, v)
+	return respond(c, http.StatusOK, v)
 }

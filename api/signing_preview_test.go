@@ -30,7 +30,7 @@ func TestSigningPreview(t *testing.T) {
 		e := c.draft(data)
 		at := "/v1/console/envelopes/" + e.str("id")
 		of := func(i int) string { return at + "/signers/" + e.signer(i)["id"].(string) + "/preview" }
-		stored := func() *answer { return c.get(at).want(200) }
+		stored := func() *response { return c.get(at).want(200) }
 		before := stored()
 
 		reader := s.person(t, models.RoleViewer)

@@ -20,7 +20,7 @@ type enteredValueView struct {
 	SignerName string           `json:"signerName"`
 	DocumentID uuid.UUID        `json:"documentId"`
 	Type       models.FieldType `json:"type"`
-	placeView
+	positionView
 	Value      *string         `json:"value"`   // null if it is an image
 	Picture    *string         `json:"picture"` // SHA-256 of the image; null if the value is text
 	SignedAt   *time.Time      `json:"signedAt"`
@@ -68,7 +68,7 @@ func (s *signingHandler) enteredValues(ctx context.Context, e *models.Envelope) 
 				continue
 			}
 			entry := enteredValueView{
-				FieldID: f.ID, SignerID: g.ID, SignerName: g.Name, DocumentID: f.DocumentID, Type: f.Type, placeView: placeOf(f),
+				FieldID: f.ID, SignerID: g.ID, SignerName: g.Name, DocumentID: f.DocumentID, Type: f.Type, positionView: viewPosition(f),
 				SignedAt: utcPtr(g.SignedAt),
 			}
 			if a := f.Attributes; extended {
@@ -111,9 +111,9 @@ func (s *signingHandler) changedValues(c *gin.Context, l signerLink) error {
 	return &rejected
 }
 
-// shown responds with the digest of the current values, a cheap way for a client to detect that another signer has
-// signed.
-func (s *signingHandler) shown(c *gin.Context, l signerLink) error {
+// displayedValuesDigest responds with the digest of the current values, a cheap way for a client to detect that another
+// signer has signed.
+func (s *signingHandler) displayedValuesDigest(c *gin.Context, l signerLink) error {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
 		return err
@@ -124,13 +124,13 @@ func (s *signingHandler) shown(c *gin.Context, l signerLink) error {
 		return err
 	}
 	if !signer.Confirmed(act) {
-		return answer(c, http.StatusOK, gin.H{"shown": nil})
+		return respond(c, http.StatusOK, gin.H{"shown": nil})
 	}
 	now, err := e.Shown()
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, gin.H{"shown": now.Digest})
+	return respond(c, http.StatusOK, gin.H{"shown": now.Digest})
 }
 
 // signingPicture sends an image that is part of a signature.

@@ -37,7 +37,7 @@ func twoSigners() object {
 }
 
 // link returns the path of a signer's current signing link.
-func (s *service) link(t *testing.T, envelope *answer, i int) string {
+func (s *service) link(t *testing.T, envelope *response, i int) string {
 	t.Helper()
 	e, err := s.store.Envelope(t.Context(), s.app.ID, id(envelope))
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func (c *client) binds(at string) *client {
 	return c.with("X-Signer-Session", a.str("sessionToken"))
 }
 
-func entry(e *answer, i int, text string) object {
+func entry(e *response, i int, text string) object {
 	return object{"fieldId": e.field(i)["id"], "textValue": text}
 }
 

@@ -10,16 +10,16 @@ import (
 	"countersign/store"
 )
 
-// seesTemplate reports whether the caller may read and use a template. A template for all tenants is visible to every
+// canSeeTemplate reports whether the caller may read and use a template. A template for all tenants is visible to every
 // tenant.
-func (c caller) seesTemplate(t *models.Template) bool {
+func (c caller) canSeeTemplate(t *models.Template) bool {
 	return t.TenantID == "" || c.CheckTenant(t.TenantID) == nil
 }
 
 // checkTemplate returns an error if the caller must not change a template, or if the template has changed since the
 // caller read it.
 func checkTemplate(c *gin.Context, app caller, t *models.Template) error {
-	if !app.seesTemplate(t) {
+	if !app.canSeeTemplate(t) {
 		return models.ErrNotFound
 	}
 	if err := app.CheckTenant(t.TenantID); err != nil {
@@ -31,7 +31,7 @@ func checkTemplate(c *gin.Context, app caller, t *models.Template) error {
 // callerTemplate returns a version of the template whose ID is in the path. Version 0 selects the newest one.
 func (s *templateHandler) callerTemplate(c *gin.Context, app caller, version int) (*models.LoadedTemplate, error) {
 	t, err := s.store.Template(c.Request.Context(), app.ID, checkedID(c, "id"), version)
-	if err == nil && !app.seesTemplate(&t.Template) {
+	if err == nil && !app.canSeeTemplate(&t.Template) {
 		return nil, models.ErrNotFound
 	}
 	return t, err
@@ -53,7 +53,7 @@ func (s *templateHandler) getTemplate(c *gin.Context, app caller) error {
 		return err
 	}
 	c.Header("ETag", templateTag(&t.Template))
-	return answer(c, http.StatusOK, viewTemplateVersion(t))
+	return respond(c, http.StatusOK, viewTemplateVersion(t))
 }
 
 // listTemplates responds with a page of templates, newest first.
@@ -77,7 +77,7 @@ func (s *templateHandler) listTemplates(c *gin.Context, app caller) error {
 		return err
 	}
 	found, next := cutPage(found, size, app, list, func(t *models.Template) listPosition { return listPosition{ID: t.ID} })
-	return answerCursorList(c, viewEach(found, viewTemplate), next)
+	return respondCursorList(c, viewEach(found, viewTemplate), next)
 }
 
 // templateDocument streams a document of a template version. It sends the first document, or the one selected by

@@ -17,7 +17,7 @@ func TestTemplateSuggestions(t *testing.T) {
 	var files blob.Store
 	s := onSQLite(t, func(cfg *api.Config) { files = cfg.Blobs })
 	c := s.client(t)
-	of := func(file []byte) (*answer, string) {
+	of := func(file []byte) (*response, string) {
 		data := leaseTemplate()
 		data["fields"] = nil
 		made := c.upload(http.MethodPost, "/v1/templates", data, file).want(201)

@@ -31,7 +31,7 @@ func leaseTemplate() object {
 }
 
 // leaseUse returns a request to create an envelope from leaseTemplate.
-func leaseUse(template *answer) object {
+func leaseUse(template *response) object {
 	return object{
 		"tenantId": "acme", "templateId": template.str("id"), "variables": object{"place": "the mill", "name": "Ada"},
 		"signers": []object{{"role": "landlord", "name": "Bob", "email": "bob@example.com"}, {"role": "tenant", "name": "Ada", "email": "ada@example.com"}},
@@ -39,7 +39,7 @@ func leaseUse(template *answer) object {
 }
 
 // upload sends data and a file in a multipart body.
-func (c *client) upload(method, path string, data object, file []byte) *answer {
+func (c *client) upload(method, path string, data object, file []byte) *response {
 	c.t.Helper()
 	b, err := json.Marshal(data)
 	require.NoError(c.t, err)
@@ -47,7 +47,7 @@ func (c *client) upload(method, path string, data object, file []byte) *answer {
 	return c.send(method, path, ct, body)
 }
 
-func (c *client) template(data object) *answer {
+func (c *client) template(data object) *response {
 	c.t.Helper()
 	return c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).want(201)
 }
@@ -64,7 +64,7 @@ func (s *service) files(t *testing.T) (keys []string) {
 }
 
 // faults returns the sorted JSON paths in an error response.
-func (a *answer) faults() []string {
+func (a *response) faults() []string {
 	var out []string
 	for path := range a.body["errors"].(object) {
 		out = append(out, path)
@@ -140,7 +140,7 @@ func TestTemplate_FromEnvelope(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
-		data := twoOfAll()
+		data := twoSignerRequest()
 		data["subject"] = "First"
 		data["signers"].([]object)[1]["role"] = "signer1"
 		e := c.draft(data)

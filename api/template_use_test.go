@@ -112,7 +112,7 @@ func TestPurge_KeepsFilesOfTemplate(t *testing.T) {
 		require.Len(t, s.files(t), 2)
 		data := leaseUse(template)
 		data["send"] = true
-		signed := func() *answer {
+		signed := func() *response {
 			t.Helper()
 			e := c.post("/v1/envelopes", data).want(201)
 			for i := range 2 {
@@ -134,7 +134,7 @@ func TestPurge_KeepsFilesOfTemplate(t *testing.T) {
 			return nil
 		})
 		require.NoError(t, err)
-		purge := func(e *answer) {
+		purge := func(e *response) {
 			t.Helper()
 			require.NoError(t, worker.Purge(t.Context(), temporal.EnvelopeInput{AppID: s.app.ID, EnvelopeID: id(e)}))
 		}

@@ -62,7 +62,7 @@ type templateFieldView struct {
 	DocumentID *uuid.UUID       `json:"documentId"` // null for the envelope's first document
 	Role       string           `json:"role"`
 	Type       models.FieldType `json:"type"`
-	placeView
+	positionView
 	Required bool `json:"required"`
 	fieldExtras
 }
@@ -80,7 +80,7 @@ type templateDocumentView struct {
 
 func viewTemplate(t *models.Template) templateView {
 	return templateView{
-		ID: t.ID, TenantID: orNull(t.TenantID), ExternalID: t.ExternalID, Name: t.Name, Labels: append([]string{}, t.Labels...), Version: t.Version, CreatedBy: t.CreatedBy,
+		ID: t.ID, TenantID: nilIfZero(t.TenantID), ExternalID: t.ExternalID, Name: t.Name, Labels: append([]string{}, t.Labels...), Version: t.Version, CreatedBy: t.CreatedBy,
 		CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(), ArchivedAt: utcPtr(t.ArchivedAt),
 	}
 }
@@ -97,11 +97,11 @@ func viewTemplateVersion(t *models.LoadedTemplate) templateVersionView {
 		v.Metadata = map[string]string{}
 	}
 	if days := content.ExpiresInDays; days != nil {
-		v.ExpiresInDays = new(orNull(*days))
+		v.ExpiresInDays = new(nilIfZero(*days))
 	}
 	for _, f := range content.Fields {
 		field := templateFieldView{
-			Role: f.Role, Type: f.Type, placeView: placeView{f.Page, f.X, f.Y, f.W, f.H}, Required: f.Required,
+			Role: f.Role, Type: f.Type, positionView: positionView{f.Page, f.X, f.Y, f.W, f.H}, Required: f.Required,
 			fieldExtras: viewExtras(&models.Field{Type: f.Type, Name: f.Name, DefaultValue: f.DefaultValue, Attributes: f.Attributes, Source: f.Source}),
 		}
 		if slices.ContainsFunc(t.Documents, func(d *models.TemplateDocument) bool { return d.ID == f.DocumentID }) {
@@ -115,7 +115,7 @@ func viewTemplateVersion(t *models.LoadedTemplate) templateVersionView {
 func viewTemplateRole(r *models.TemplateRole) templateRoleView {
 	return templateRoleView{
 		Role: r.Role, Kind: cmp.Or(r.Kind, models.RecipientSigner), RoutingOrder: r.RoutingOrder, AuthMethod: r.AuthMethod,
-		Language: orNull(r.Language), AllowDelegation: r.AllowDelegation, Notify: !r.Silent, WitnessFor: orNull(r.WitnessFor),
+		Language: nilIfZero(r.Language), AllowDelegation: r.AllowDelegation, Notify: !r.Silent, WitnessFor: nilIfZero(r.WitnessFor),
 	}
 }
 

@@ -280,7 +280,7 @@ func (s *templateHandler) examine(c *gin.Context, app caller, d *templateDraft) 
 		return nil
 	}
 	d.documents[len(kept)].Warnings = d.file.Warnings
-	return s.uploads.keepUpload(c, d.file)
+	return s.uploads.storeUpload(c, d.file)
 }
 
 // afterExamining deletes the file of a version that was not stored, or that uses the file of the previous version

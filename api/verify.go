@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	verifyPerMinute = 30 // per address
-	verifyPatience  = 3  // a multiple of the CPU time limit, because the CPUs also do other work
+	verifyPerMinute     = 30 // per address
+	verifyTimeoutFactor = 3  // a multiple of the CPU time limit, because the CPUs also do other work
 )
 
 // countVerification returns an error if the client has recently verified too many documents.
 func (s *verifyHandler) countVerification(c *gin.Context) error {
-	return s.newAttempts("verify:"+callerNetwork(c), rateWindow, verifyPerMinute).count(c, tooManyTries)
+	return s.newAttempts("verify:"+callerNetwork(c), rateWindow, verifyPerMinute).count(c, tooManyAttempts)
 }
 
 // verify examines a PDF, which is sent as the raw body or in the part "file". It stores nothing.
@@ -46,7 +46,7 @@ func (s *verifyHandler) verify(c *gin.Context) error {
 		return err
 	}
 	opt := verify.Options{Trust: policy, Now: s.now}
-	work, stop := context.WithTimeout(ctx, verifyPatience*verify.ExaminationTime(u.Size))
+	work, stop := context.WithTimeout(ctx, verifyTimeoutFactor*verify.ExaminationTime(u.Size))
 	defer stop()
 	found, err := s.examineSealed(work, u.file, u.Size)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *verifyHandler) verify(c *gin.Context) error {
 	if err := s.compareWithRecord(ctx, &report); err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, report)
+	return respond(c, http.StatusOK, report)
 }
 
 // examineSealed examines an untrusted file, in a separate process if one is available.
@@ -69,7 +69,7 @@ func (s *verifyHandler) examineSealed(ctx context.Context, f io.ReaderAt, size i
 	_, rejected := errors.AsType[*rejection.Error](err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && s.admission.Validators == nil: // without a separate process, there is no other limit
-		return nil, models.Reject(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyPatience*verify.ExaminationTime(size))
+		return nil, models.Reject(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyTimeoutFactor*verify.ExaminationTime(size))
 	case rejected:
 		return nil, models.Reject(models.KindInvalid, "file_too_complex", "The file is too complex to be examined.")
 	case err != nil:
@@ -97,7 +97,7 @@ func (s *verifyHandler) trustPolicy(ctx context.Context) (trust.Policy, error) {
 
 // receiveSealed receives the file, which is sent as the raw body or in the part "file". The caller must discard it.
 func (s *verifyHandler) receiveSealed(c *gin.Context) (u *upload, err error) {
-	limit := s.uploadLimit + besideOriginal
+	limit := s.uploadLimit + maxSealOverhead
 	t, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	switch {
 	case err != nil || t == "application/pdf" || t == "application/octet-stream":

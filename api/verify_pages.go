@@ -25,7 +25,7 @@ const verifyPagesPerMinute = 120
 
 // countVerifiedPage returns an error if too many pages were recently rendered for the client.
 func (s *verifyHandler) countVerifiedPage(c *gin.Context) error {
-	return s.newAttempts("verify-page:"+callerNetwork(c), rateWindow, verifyPagesPerMinute).count(c, tooManyTries)
+	return s.newAttempts("verify-page:"+callerNetwork(c), rateWindow, verifyPagesPerMinute).count(c, tooManyAttempts)
 }
 
 // errDiffers is returned for a page whose appearance differs from the seal record.
@@ -85,7 +85,7 @@ func (s *verifyHandler) readDisplayedPages(ctx context.Context, u *upload) (*man
 	if err != nil {
 		return nil, err
 	}
-	work, stop := context.WithTimeout(ctx, verifyPatience*verify.ExaminationTime(u.Size))
+	work, stop := context.WithTimeout(ctx, verifyTimeoutFactor*verify.ExaminationTime(u.Size))
 	defer stop()
 	found, err := s.examineSealed(work, u.file, u.Size)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *verifyHandler) renderOriginalPage(ctx context.Context, u *upload, shown
 	if hex.EncodeToString(sum.Sum(nil)) != shown.SHA256 {
 		return nil, errDiffers
 	}
-	release, err := s.takeWork(ctx, appearance.Memory(appearance.MaxPixels))
+	release, err := s.acquireWorkMemory(ctx, appearance.Memory(appearance.MaxPixels))
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 // verifiesPages checks that exactly the recorded pages of a sealed PDF can be requested.
 func (s *service) verifiesPages(t *testing.T, sealed []byte, shown object) {
 	t.Helper()
-	page := func(pdf []byte, page string) *answer {
+	page := func(pdf []byte, page string) *response {
 		return (&client{t: t, s: s}).send(http.MethodPost, "/v1/verify/pages/"+page, "application/pdf", pdf)
 	}
 	picture := page(sealed, "1?level=1").want(200)

@@ -23,7 +23,7 @@ import (
 )
 
 // seals produces the sealed file of a signed envelope, as a worker does.
-func (s *service) seals(t *testing.T, c *client, envelope *answer) []byte {
+func (s *service) seals(t *testing.T, c *client, envelope *response) []byte {
 	t.Helper()
 	_, certPEM, keyPEM, err := sealkey.SelfSigned("Acme Seals", s.clock.now(), rand.Reader)
 	require.NoError(t, err)
@@ -43,8 +43,8 @@ func (s *service) seals(t *testing.T, c *client, envelope *answer) []byte {
 	return c.get("/v1/envelopes/" + envelope.str("id") + "/document?kind=sealed").want(200).raw
 }
 
-// sealedByAnother returns a PDF signed by another program.
-func sealedByAnother(t *testing.T) []byte {
+// foreignSignedPDF returns a PDF signed by another program.
+func foreignSignedPDF(t *testing.T) []byte {
 	t.Helper()
 	_, certPEM, keyPEM, err := sealkey.SelfSigned("Somebody", time.Now(), rand.Reader)
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func TestVerify_LargeFiles(t *testing.T) {
 	e, token := c.sent(contract())
 	c.signs(e, token)
 	sealed := s.seals(t, c, e)
-	verify := func(size int) *answer {
+	verify := func(size int) *response {
 		more := bytes.Repeat([]byte("%"), size-len(sealed))
 		return (&client{t: t, s: s}).send(http.MethodPost, "/v1/verify", "application/pdf", append(bytes.Clone(sealed), more...))
 	}
@@ -117,7 +117,7 @@ func TestVerify_ReportsSignedContent(t *testing.T) {
 		}
 		sealed := s.seals(t, c, e)
 
-		verify := func(pdf []byte) *answer {
+		verify := func(pdf []byte) *response {
 			return (&client{t: t, s: s}).send(http.MethodPost, "/v1/verify", "application/pdf", pdf).want(200)
 		}
 		valid := verify(sealed)
@@ -137,7 +137,7 @@ func TestVerify_ReportsSignedContent(t *testing.T) {
 		require.Nil(t, altered.body["record"])
 		require.EqualValues(t, len(sealed), altered.body["additions"].(object)["from"])
 
-		findings := func(a *answer) (codes []string) {
+		findings := func(a *response) (codes []string) {
 			for _, f := range a.body["findings"].([]any) {
 				codes = append(codes, f.(object)["code"].(string))
 			}
@@ -149,11 +149,11 @@ func TestVerify_ReportsSignedContent(t *testing.T) {
 		require.NoError(t, err)
 		_, err = db.ExecContext(t.Context(), "DELETE FROM documents WHERE kind = 'sealed'")
 		require.NoError(t, err)
-		for _, lost := range []*answer{verify(sealed), verify(append(bytes.Clone(sealed), '\n', '%'))} {
+		for _, lost := range []*response{verify(sealed), verify(append(bytes.Clone(sealed), '\n', '%'))} {
 			require.Contains(t, findings(lost), "recorded.unknown")
 			require.NotContains(t, findings(lost), "recorded.same")
 		}
-		foreign := verify(sealedByAnother(t))
+		foreign := verify(foreignSignedPDF(t))
 		require.Equal(t, "not_sealed", foreign.str("verdict"), "%s", foreign.raw)
 		require.Len(t, foreign.body["signatures"], 1)
 	})

@@ -41,7 +41,7 @@ type deliveryView struct {
 
 func viewDelivery(d *models.Delivery) deliveryView {
 	return deliveryView{undeliveredView{
-		ID: d.ID, WebhookID: d.WebhookID, EventID: d.EventID, EnvelopeID: orNull(d.EnvelopeID), Event: d.Event, Status: d.Status, Attempts: d.Attempts,
+		ID: d.ID, WebhookID: d.WebhookID, EventID: d.EventID, EnvelopeID: nilIfZero(d.EnvelopeID), Event: d.Event, Status: d.Status, Attempts: d.Attempts,
 		Resends: d.Run, CreatedAt: d.CreatedAt.UTC(), FailedAt: utcPtr(d.FailedAt),
 	}, utcPtr(d.DeliveredAt)}
 }
@@ -65,7 +65,7 @@ type attemptView struct {
 }
 
 func viewAttempt(a *models.DeliveryAttempt) attemptView {
-	return attemptView{a.Number, a.At.UTC(), orNull(a.Status), a.LatencyMS, a.Error, printable(a.Body)}
+	return attemptView{a.Number, a.At.UTC(), nilIfZero(a.Status), a.LatencyMS, a.Error, printable(a.Body)}
 }
 
 func (s *webhookHandler) listDeliveries(c *gin.Context, app caller) error {
@@ -99,7 +99,7 @@ func (s *webhookHandler) listDeliveries(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	return answerPage(c, views(found, viewDeliveryIn(names)), total, f.Page, f.Size, next)
+	return respondPage(c, views(found, viewDeliveryIn(names)), total, f.Page, f.Size, next)
 }
 
 func (s *webhookHandler) getDelivery(c *gin.Context, app caller) error {
@@ -120,7 +120,7 @@ func (s *webhookHandler) getDelivery(c *gin.Context, app caller) error {
 	if len(ev.Body) == 0 { // purged together with its envelope
 		out.Payload = nil
 	}
-	return answer(c, http.StatusOK, out)
+	return respond(c, http.StatusOK, out)
 }
 
 func (s *webhookHandler) resendDelivery(c *gin.Context, app caller) error {

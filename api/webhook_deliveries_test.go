@@ -88,7 +88,7 @@ func TestDeliveries_TenantRestriction(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
 		hook := c.post("/v1/webhooks", object{"url": "https://example.com/hook", "events": []string{"envelope.sent", "envelope.voided", "signer.signed"}, "include": []string{"values"}}).want(201)
-		sent := func(tenant string) *answer {
+		sent := func(tenant string) *response {
 			data := contract()
 			data["tenantId"] = tenant
 			e, _ := c.sent(data)
@@ -124,7 +124,7 @@ func TestDeliveries_TenantRestriction(t *testing.T) {
 			for _, delivery := range []string{byEnvelope[id(own)], ping.str("id")} {
 				caller.get("/v1/console/webhook-deliveries/" + delivery).want(200)
 			}
-			for _, e := range []*answer{foreign, pending} {
+			for _, e := range []*response{foreign, pending} {
 				caller.get("/v1/console/webhook-deliveries/"+byEnvelope[id(e)]).rejected(404, "not_found")
 				caller.post("/v1/console/webhook-deliveries/"+byEnvelope[id(e)]+"/resend", nil).rejected(404, "not_found")
 			}
@@ -135,7 +135,7 @@ func TestDeliveries_TenantRestriction(t *testing.T) {
 		_, err = s.store.DeliveryJob(t.Context(), uuid.MustParse(byEnvelope[id(pending)]))
 		require.NoError(t, err, "what was on its way goes on")
 
-		for _, e := range []*answer{own, foreign} {
+		for _, e := range []*response{own, foreign} {
 			_, err := s.store.Change(t.Context(), s.app.ID, id(e), func(e *models.Envelope) error { return e.Void(s.act("system"), nil) })
 			require.NoError(t, err)
 		}

@@ -68,7 +68,7 @@ func (s *webhookHandler) getWebhook(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, viewWebhook(w))
+	return respond(c, http.StatusOK, viewWebhook(w))
 }
 
 // patchWebhook changes an endpoint. A missing member keeps its value, and a null secret selects the client secret.
@@ -120,7 +120,7 @@ func (s *webhookHandler) deleteWebhook(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "webhook deleted", "webhook", id, "by", app.actor())
-	return answerNothing(c)
+	return respondNoContent(c)
 }
 
 // webhookURL validates the URL of an endpoint.

@@ -68,24 +68,24 @@ func TestEndpoint_ChangesAreLogged(t *testing.T) {
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(log, nil)) })
 	app, admin := s.client(t), s.person(t, models.RoleAdmin)
 	by := map[*client]string{app: models.AppActor(s.app.ID), admin: models.UserActor(uuid.MustParse(admin.me().body["user"].(object)["id"].(string)))}
-	did := func(what string, who *client, do func() *answer) {
+	did := func(what string, who *client, do func() *response) {
 		before := len(log.String())
 		require.Less(t, do().status, 300, what)
 		require.Regexp(t, `msg="`+what+`" webhook=[0-9a-f-]{36} by=`+by[who]+" ", log.String()[before:])
 	}
 	for who, path := range map[*client]string{app: "/v1/webhooks", admin: "/v1/console/webhooks"} {
 		var at string
-		did("webhook created", who, func() *answer {
+		did("webhook created", who, func() *response {
 			made := who.post(path, object{"url": "https://example.com/a", "events": []string{"envelope.sent"}}).want(201)
 			at = path + "/" + made.str("id")
 			return made
 		})
-		did("webhook changed", who, func() *answer { return who.patch(at, object{"url": "https://example.com/b"}) })
+		did("webhook changed", who, func() *response { return who.patch(at, object{"url": "https://example.com/b"}) })
 		if who == admin {
-			did("webhook changed", who, func() *answer { return who.post(at+"/pause", nil) })
-			did("webhook changed", who, func() *answer { return who.post(at+"/resume", nil) })
-			did("webhook changed", who, func() *answer { return who.post(at+"/secret", object{"secret": nil}) })
+			did("webhook changed", who, func() *response { return who.post(at+"/pause", nil) })
+			did("webhook changed", who, func() *response { return who.post(at+"/resume", nil) })
+			did("webhook changed", who, func() *response { return who.post(at+"/secret", object{"secret": nil}) })
 		}
-		did("webhook deleted", who, func() *answer { return who.del(at) })
+		did("webhook deleted", who, func() *response { return who.del(at) })
 	}
 }

@@ -54,7 +54,7 @@ func (s *webhookHandler) listEvents(c *gin.Context, app caller) error {
 	if n := len(page.Events); n > 0 {
 		s.logSecurityEvent(c, "events read", "app", app.ID, "count", n, "first", page.Events[0].ID, "last", page.Events[n-1].ID)
 	}
-	return answer(c, http.StatusOK, gin.H{"data": data, "nextCursor": orNull(page.Cursor), "hasMore": page.More})
+	return respond(c, http.StatusOK, gin.H{"data": data, "nextCursor": nilIfZero(page.Cursor), "hasMore": page.More})
 }
 
 func (s *webhookHandler) eventQuery(c *gin.Context, p models.Problems, app caller) store.EventQuery {

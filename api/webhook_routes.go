@@ -2,7 +2,7 @@ package api
 
 func (s *webhookHandler) routes() []route {
 	return []route{
-		forApp(get, "/v1/webhooks", listWebhooks(s, viewWebhook, answerArray)),
+		forApp(get, "/v1/webhooks", listWebhooks(s, viewWebhook, respondArray)),
 		forApp(post, "/v1/webhooks", withBody(s.createWebhook)),
 		forApp(get, "/v1/webhooks/:id", s.getWebhook),
 		forApp(patch, "/v1/webhooks/:id", s.patchWebhook),
@@ -10,7 +10,7 @@ func (s *webhookHandler) routes() []route {
 		forApp(post, "/v1/webhooks/:id/test", s.pingWebhook),
 		forApp(get, "/v1/events", s.listEvents),
 		forApp(get, "/v1/events/stream", s.streamEvents),
-		forConsole(viewer, get, "/v1/console/webhooks", listWebhooks(s, viewConsoleWebhook, answerList)),
+		forConsole(viewer, get, "/v1/console/webhooks", listWebhooks(s, viewConsoleWebhook, respondList)),
 		forConsole(admin, post, "/v1/console/webhooks", withBody(s.createConsoleWebhook)),
 		forConsole(admin, patch, "/v1/console/webhooks/:id", s.updateWebhook),
 		forConsole(admin, del, "/v1/console/webhooks/:id", s.deleteWebhook),

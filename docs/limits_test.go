@@ -63,8 +63,8 @@ func TestProxiesLetWhatIsVerifiedThrough(t *testing.T) {
 		require.NoError(t, err)
 		return n
 	}
-	beside := number("api/rest_body.go", `besideOriginal = (\d+) << 20`)
-	form := number("api/rest_body.go", `besideFile += (\d+) << 20`)
+	beside := number("api/rest_body.go", `maxSealOverhead = (\d+) << 20`)
+	form := number("api/rest_body.go", `multipartOverhead += (\d+) << 20`)
 	upload := number("config/config.go", `UploadLimit: (\d+) << 20`)
 	assert.Contains(t, read("docs/run/settings.md"), fmt.Sprintf("`POST /v1/verify` accepts %d MiB more", beside))
 	assert.Contains(t, read("docs/run/production.md"), fmt.Sprintf("`UPLOAD_LIMIT` plus %d MiB for `POST /v1/verify`, and plus %d MiB for other requests", beside+form, form))

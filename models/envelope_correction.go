@@ -253,15 +253,16 @@ func (e *Envelope) LinkUntil(act ActionContext, seen *Signer, until time.Time) e
 		return err
 	case len(s.Previous()) != len(seen.Previous()): // the signer is a different person
 		return errSignerChanged
-	case s.linkLasts(until):
+	case s.linkValidUntil(until):
 		return nil
 	}
 	_, err = e.IssueLink(act, s.ID, true)
 	return err
 }
 
-// linkLasts reports whether the signer's link is valid until the given time, regardless of the envelope's deadline.
-func (s *Signer) linkLasts(until time.Time) bool {
+// linkValidUntil reports whether the signer's link is valid until the given time, regardless of the envelope's
+// deadline.
+func (s *Signer) linkValidUntil(until time.Time) bool {
 	return s.LinkID != nil && s.LinkExpiresAt != nil && !s.LinkExpiresAt.Before(until)
 }
 
@@ -286,7 +287,7 @@ func (e *Envelope) Patch(act ActionContext, in EnvelopeEdit) error {
 }
 
 func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
-	if in.Labels.Present && !in.beyondLabels() {
+	if in.Labels.Present && !in.changesMoreThanLabels() {
 		return e.label(in.Labels.Value)
 	}
 	if in.Subject.Present || in.Message.Present || in.Metadata.Present {
@@ -330,8 +331,8 @@ func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
 	return nil
 }
 
-// beyondLabels reports whether the edit changes anything other than labels.
-func (in EnvelopeEdit) beyondLabels() bool {
+// changesMoreThanLabels reports whether the edit changes anything other than labels.
+func (in EnvelopeEdit) changesMoreThanLabels() bool {
 	return in.Subject.Present || in.Message.Present || in.ExpiresInDays.Present || in.ReminderHours.Present || in.Metadata.Present || in.ExpiresAt.Present
 }
 

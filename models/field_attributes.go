@@ -99,7 +99,7 @@ func (in FieldInput) checkAttributes(p Problems, path string) {
 			p.addFirst(path+rule.name, "is supported only for "+rule.only)
 		}
 	}
-	a.checkLooks(p, path)
+	a.checkFormatting(p, path)
 	a.checkFormat(p, path, t)
 	a.checkChoices(p, path, t)
 	if a.Validation != nil {
@@ -116,7 +116,7 @@ func (in FieldInput) checkAttributes(p Problems, path string) {
 	}
 }
 
-func (a FieldAttributes) checkLooks(p Problems, path string) {
+func (a FieldAttributes) checkFormatting(p Problems, path string) {
 	if a.FontSize != 0 && !(a.FontSize >= minFontSize && a.FontSize <= maxFontSize) {
 		p.addFirst(path+"fontSize", "must be between 4 and 72 points")
 	}

@@ -111,11 +111,11 @@ func (v *visibility) visible(i int) bool {
 		return v.shown[i]
 	}
 	v.known[i] = true // in a cycle, which no draft contains, the field counts as hidden
-	v.shown[i] = v.holds(v.fields[i].Condition)
+	v.shown[i] = v.satisfied(v.fields[i].Condition)
 	return v.shown[i]
 }
 
-func (v *visibility) holds(c *Condition) bool {
+func (v *visibility) satisfied(c *Condition) bool {
 	if c == nil {
 		return true
 	}

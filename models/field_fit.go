@@ -12,7 +12,7 @@ const maxMisfits = 10
 // checkFit rejects a text that would fit into its field only at an illegible size. It does not check prefilled text,
 // which only the sender can correct.
 func (c *valueCheck) checkFit(v *entry) {
-	if c.fit == nil || c.misfits == maxMisfits || !v.field.mustFit() || v.text == v.field.Prefilled(c.signer) {
+	if c.fit == nil || c.misfits == maxMisfits || !v.field.requiresFit() || v.text == v.field.Prefilled(c.signer) {
 		return
 	}
 	if length, fits := c.fit(v.field, v.text); !fits {
@@ -21,8 +21,8 @@ func (c *valueCheck) checkFit(v *entry) {
 	}
 }
 
-// mustFit reports whether a text must fit into the field.
-func (f *Field) mustFit() bool {
+// requiresFit reports whether a text must fit into the field.
+func (f *Field) requiresFit() bool {
 	return !f.Attributes.ReadOnly && (f.Type.written() || f.Type == FieldNumber || f.Type == FieldDate)
 }
 
@@ -32,7 +32,7 @@ func (e *Envelope) CheckFit(s *Signer, texts map[uuid.UUID]string, fit func(f *F
 	misfits := make(map[uuid.UUID]int)
 	for _, f := range e.Fields {
 		text, ok := texts[f.ID]
-		if !ok || f.SignerID != s.ID || !f.mustFit() || text == f.Prefilled(s) {
+		if !ok || f.SignerID != s.ID || !f.requiresFit() || text == f.Prefilled(s) {
 			continue
 		}
 		if length, fits := fit(f, text); !fits {

@@ -173,7 +173,7 @@ func (c *valueCheck) fill(s *Signer, at time.Time, zone *time.Location) {
 			fixed, set = f.signedDate(at, zone), true
 		}
 		switch {
-		case set && v.at >= 0 && !v.empty() && !v.holds(fixed):
+		case set && v.at >= 0 && !v.empty() && !v.equals(fixed):
 			c.add(v, ruleReadOnly, "is read-only: omit its value")
 		case set || v.at < 0:
 			v.text = fixed
@@ -181,8 +181,8 @@ func (c *valueCheck) fill(s *Signer, at time.Time, zone *time.Location) {
 	}
 }
 
-// holds reports whether the entry's value is equivalent to text.
-func (v *entry) holds(text string) bool {
+// equals reports whether the entry's value is equivalent to text.
+func (v *entry) equals(text string) bool {
 	if v.field.Type.choice() {
 		checked, ok := parseCheckbox(v.text)
 		return ok && checked == (text == "true")

@@ -48,7 +48,7 @@ func (f *Field) expected(s *Signer) (texts []string) {
 	if prefilled := f.Prefilled(s); prefilled != "" {
 		texts = append(texts, prefilled)
 	}
-	if f.mustFit() {
+	if f.requiresFit() {
 		n := f.Attributes.MaxLength
 		if n == 0 {
 			n = expectedText

@@ -204,7 +204,7 @@ func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page 
 	if s.ReadsAll() && !slices.Contains(s.Opened, document) {
 		s.Opened = append(slices.Clone(s.Opened), document)
 	}
-	if !e.logsPage(s, document, page) {
+	if !e.recordsPage(s, document, page) {
 		s.Pages.Repeats++
 		s.Pages.DwellMs += dwellMs
 		s.Pages.LastAt = new(act.At)
@@ -254,7 +254,7 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 		values[i].CreatedAt = act.At
 	}
 	e.Values = append(e.Values, values...)
-	e.rememberSignature(s, values, sub.FontLabel, act.At)
+	e.saveSignature(s, values, sub.FontLabel, act.At)
 	s.ValuesHash = valuesHash(values)
 	e.recordAttachments(act, s.ID)
 	detail := s.kindDetail(s.addDisplayedDigest(s.finishedDetail(shown.Digest, Detail{"signerId": s.ID.String(), "fields": len(values), "valuesSha256": s.ValuesHash})))

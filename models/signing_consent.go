@@ -10,8 +10,8 @@ import (
 // texts requires a new edition.
 const disclosureEdition = "2026-11"
 
-// answerMark is part of the version of the text for recipients who approve or read.
-const answerMark = "answer-"
+// answerVersionPrefix is part of the version of the text for recipients who approve or read.
+const answerVersionPrefix = "answer-"
 
 // Disclosure is the text that a signer reads and accepts before signing.
 type Disclosure struct {
@@ -37,14 +37,14 @@ func DisclosureOf(version string) (Disclosure, bool) {
 	if !ok {
 		return Disclosure{}, false
 	}
-	language, answers := strings.CutPrefix(language, answerMark)
+	language, answers := strings.CutPrefix(language, answerVersionPrefix)
 	return disclosure(language, answers)
 }
 
 func disclosure(language string, answers bool) (Disclosure, bool) {
 	file, mark := "consent.txt", ""
 	if answers {
-		file, mark = "consent_answer.txt", answerMark
+		file, mark = "consent_answer.txt", answerVersionPrefix
 	}
 	text, err := locales.Text(language, file)
 	if err != nil {

@@ -80,8 +80,8 @@ type SavedSignature struct {
 	UpdatedAt  time.Time
 }
 
-// rememberSignature sets the signature to save for the person's next envelope.
-func (e *Envelope) rememberSignature(s *Signer, values []FieldValue, fontLabel *string, at time.Time) {
+// saveSignature sets the signature to save for the person's next envelope.
+func (e *Envelope) saveSignature(s *Signer, values []FieldValue, fontLabel *string, at time.Time) {
 	if !s.KeepsSignature() {
 		return
 	}

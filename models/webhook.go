@@ -64,8 +64,8 @@ const IncludeValues WebhookInclude = "values"
 // Valid reports whether i is a known optional part.
 func (i WebhookInclude) Valid() bool { return i == IncludeValues }
 
-// GetsValues reports whether the endpoint receives entered values with the event.
-func (w *Webhook) GetsValues(n EventName) bool {
+// ReceivesValues reports whether the endpoint receives entered values with the event.
+func (w *Webhook) ReceivesValues(n EventName) bool {
 	return (n == EventSignerSigned || n == EventEnvelopeCompleted) && slices.Contains(w.Include, IncludeValues)
 }
 
@@ -83,7 +83,7 @@ type WebhookEvent struct {
 
 // BodyFor returns the body that is delivered to an endpoint.
 func (ev *WebhookEvent) BodyFor(w *Webhook) []byte {
-	if ev.ValuesBody != nil && w.GetsValues(ev.Name) {
+	if ev.ValuesBody != nil && w.ReceivesValues(ev.Name) {
 		return ev.ValuesBody
 	}
 	return ev.Body

@@ -107,16 +107,16 @@ func TestDelivery_Settles(t *testing.T) {
 	require.ErrorContains(t, d.Resend(w), "delivery_exhausted")
 }
 
-// TestGetsValues_OnRequest checks that only an endpoint that requests values receives them, with signatures and on
+// TestReceivesValues_OnRequest checks that only an endpoint that requests values receives them, with signatures and on
 // completion.
-func TestGetsValues_OnRequest(t *testing.T) {
+func TestReceivesValues_OnRequest(t *testing.T) {
 	t.Parallel()
 	asked, plain := &models.Webhook{Include: []models.WebhookInclude{models.IncludeValues}}, &models.Webhook{Include: []models.WebhookInclude{"something"}}
 	for _, name := range models.WebhookEvents {
 		want := name == models.EventSignerSigned || name == models.EventEnvelopeCompleted
-		assert.Equal(t, want, asked.GetsValues(name), name)
-		assert.False(t, plain.GetsValues(name), name)
-		assert.False(t, new(models.Webhook).GetsValues(name), name)
+		assert.Equal(t, want, asked.ReceivesValues(name), name)
+		assert.False(t, plain.ReceivesValues(name), name)
+		assert.False(t, new(models.Webhook).ReceivesValues(name), name)
 		ev := &models.WebhookEvent{Name: name, Body: []byte("plain"), ValuesBody: []byte("values")}
 		assert.Equal(t, map[bool]string{true: "values", false: "plain"}[want], string(ev.BodyFor(asked)), name)
 		assert.Equal(t, "plain", string(ev.BodyFor(plain)), name)

@@ -56,7 +56,7 @@ type tokens struct {
 	client   *http.Client
 	now      func() time.Time
 
-	turn  chan struct{} // allows one request at a time; guards the following fields
+	lock  chan struct{} // allows one request at a time; guards the following fields
 	token string
 	until time.Time
 }
@@ -69,7 +69,7 @@ func newTokens(cfg OAuthConfig, user string, now func() time.Time) (*tokens, err
 	if now == nil {
 		now = time.Now //nolint:forbidigo // the default of an injected clock
 	}
-	t := &tokens{now: now, turn: make(chan struct{}, 1), client: &http.Client{
+	t := &tokens{now: now, lock: make(chan struct{}, 1), client: &http.Client{
 		Timeout: tokenTimeout,
 		// Redirects are not followed, so that the secret is not sent to another endpoint.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -146,8 +146,8 @@ func assertion(now time.Time, key *rsa.PrivateKey, id string, claims jwt.MapClai
 // get returns the cached access token, or fetches a new one if it expires within tokenReserve.
 func (t *tokens) get(ctx context.Context) (string, error) {
 	select {
-	case t.turn <- struct{}{}:
-		defer func() { <-t.turn }()
+	case t.lock <- struct{}{}:
+		defer func() { <-t.lock }()
 	case <-ctx.Done():
 		return "", fmt.Errorf("token endpoint: %w", ctx.Err())
 	}
@@ -164,11 +164,11 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 
 // drop discards a token that the mail server rejected.
 func (t *tokens) drop(token string) {
-	t.turn <- struct{}{}
+	t.lock <- struct{}{}
 	if t.token == token {
 		t.token = ""
 	}
-	<-t.turn
+	<-t.lock
 }
 
 // fetch requests a token from the endpoint. Its errors contain neither secrets nor tokens.
@@ -203,7 +203,7 @@ func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, e
 	}
 	switch err := json.Unmarshal(body, &answer); {
 	case res.StatusCode != http.StatusOK || err == nil && answer.Error != "":
-		return "", 0, fmt.Errorf("token endpoint %s: rejected with %d%s", req.URL.Host, res.StatusCode, t.words(answer.Error, answer.Description))
+		return "", 0, fmt.Errorf("token endpoint %s: rejected with %d%s", req.URL.Host, res.StatusCode, t.errorText(answer.Error, answer.Description))
 	case err != nil || answer.Token == "" || !tokenSyntax.MatchString(answer.Token):
 		return "", 0, fmt.Errorf("token endpoint %s: its response contains no access token", req.URL.Host)
 	}
@@ -213,9 +213,9 @@ func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, e
 // tokenSyntax matches the characters of a token (RFC 6750 §2.1, excluding the separators of XOAUTH2).
 var tokenSyntax = regexp.MustCompile(`^[\x21-\x7e]+$`)
 
-// words returns the endpoint's error text as a single line of limited length, without addresses or secrets. It is empty
-// if there is no text.
-func (t *tokens) words(code, description string) string {
+// errorText returns the endpoint's error text as a single line of limited length, without addresses or secrets. It is
+// empty if there is no text.
+func (t *tokens) errorText(code, description string) string {
 	line := strings.TrimSpace(code + ": " + description)
 	for _, secret := range t.private {
 		line = strings.ReplaceAll(line, secret, "[secret]")

@@ -63,16 +63,16 @@ func (x *xoauth2) Next(response []byte) (challenge []byte, done bool, err error)
 type tokenServer struct {
 	url string
 
-	mu     sync.Mutex
-	given  int
-	life   int // lifetime of tokens in seconds
-	forms  []url.Values
-	answer func(w http.ResponseWriter) // response instead of a token
+	mu       sync.Mutex
+	issued   int
+	lifetime int // lifetime of tokens in seconds
+	forms    []url.Values
+	answer   func(w http.ResponseWriter) // response instead of a token
 }
 
 func serveTokens(t *testing.T) *tokenServer {
 	t.Helper()
-	ts := &tokenServer{life: 3600}
+	ts := &tokenServer{lifetime: 3600}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ts.mu.Lock()
 		defer ts.mu.Unlock()
@@ -85,16 +85,16 @@ func serveTokens(t *testing.T) *tokenServer {
 			ts.answer(w)
 			return
 		}
-		ts.given++
+		ts.issued++
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"token_type": "Bearer", "expires_in": ts.life, "access_token": ts.current()})
+		_ = json.NewEncoder(w).Encode(map[string]any{"token_type": "Bearer", "expires_in": ts.lifetime, "access_token": ts.current()})
 	}))
 	t.Cleanup(web.Close)
 	ts.url = web.URL + "/tenant/oauth2/v2.0/token"
 	return ts
 }
 
-func (ts *tokenServer) current() string { return fmt.Sprintf("eyJ0b2tlbg.%d_-", ts.given) }
+func (ts *tokenServer) current() string { return fmt.Sprintf("eyJ0b2tlbg.%d_-", ts.issued) }
 
 // good reports whether the token is the newest one.
 func (ts *tokenServer) good(user, token string) bool {
@@ -159,7 +159,7 @@ func TestOAuthClientCredentials_SendAndRenew(t *testing.T) {
 	require.NoError(t, s.Send(t.Context(), hello()))
 	require.Len(t, ts.requests(), 2, "a token about to expire is replaced")
 
-	ts.set(func(ts *tokenServer) { ts.given += 10 }) // revoke the token
+	ts.set(func(ts *tokenServer) { ts.issued += 10 }) // revoke the token
 	err := s.Send(t.Context(), hello())
 	var failed *notify.ServerError
 	require.ErrorAs(t, err, &failed, "it is retried")

@@ -71,7 +71,7 @@ func (s *UserRepository) EnrollFactor(ctx context.Context, u *models.ConsoleUser
 
 // ConfirmFactor activates the second factor with its first correct code, and ends all other sessions. It returns
 // recovery codes, which cannot be retrieved later.
-func (s *UserRepository) ConfirmFactor(ctx context.Context, user uuid.UUID, code string, keep uuid.UUID) (recovery []string, err error) {
+func (s *UserRepository) ConfirmFactor(ctx context.Context, user uuid.UUID, code string, keepSession uuid.UUID) (recovery []string, err error) {
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		if err := s.consumeTimeStep(tx, user, code, false); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (s *UserRepository) ConfirmFactor(ctx context.Context, user uuid.UUID, code
 		if recovery, err = replaceRecoveryCodes(tx, user); err != nil {
 			return err
 		}
-		return endSessions(tx, user, keep)
+		return endSessions(tx, user, keepSession)
 	})
 	return recovery, wrap(err, "confirm second factor")
 }
@@ -155,10 +155,10 @@ func replaceRecoveryCodes(tx *gorm.DB, user uuid.UUID) ([]string, error) {
 
 // RemoveFactor removes a console user's authenticator app, and also the recovery codes if it was the last second
 // factor. It ends all sessions except the session keep.
-func (s *UserRepository) RemoveFactor(ctx context.Context, user, keep uuid.UUID) error {
+func (s *UserRepository) RemoveFactor(ctx context.Context, user, keepSession uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		err := tx.Where("id = ?", user).Delete(&models.ConsoleFactor{}).Error
-		return errors.Join(err, removeUnneededCodes(tx, user), endSessions(tx, user, keep))
+		return errors.Join(err, removeUnneededCodes(tx, user), endSessions(tx, user, keepSession))
 	})
 	return wrap(err, "remove second factor")
 }

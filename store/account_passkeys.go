@@ -27,7 +27,7 @@ func (s *UserRepository) Passkeys(ctx context.Context, user uuid.UUID) ([]models
 
 // AddPasskey adds a passkey, and ends all sessions except the session keep. If the user has no recovery codes yet, it
 // returns new ones, which cannot be retrieved later.
-func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keep uuid.UUID) (recovery []string, err error) {
+func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keepSession uuid.UUID) (recovery []string, err error) {
 	p.ID, p.CreatedAt = s.newID(), s.now()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		// The lock ensures that the second of two concurrent transactions sees the passkey added by the first.
@@ -50,7 +50,7 @@ func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasske
 				return err
 			}
 		}
-		return endSessions(tx, p.UserID, keep)
+		return endSessions(tx, p.UserID, keepSession)
 	})
 	return recovery, wrap(err, "add passkey")
 }
@@ -73,12 +73,12 @@ func (s *UserRepository) UsePasskey(ctx context.Context, p *models.ConsolePasske
 
 // RemovePasskey removes a passkey of a console user, and also the recovery codes if it was the last second factor. It
 // ends all sessions except the session keep.
-func (s *UserRepository) RemovePasskey(ctx context.Context, user, id, keep uuid.UUID) error {
+func (s *UserRepository) RemovePasskey(ctx context.Context, user, id, keepSession uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := requireRows(tx.Where("id = ? AND user_id = ?", id, user).Delete(&models.ConsolePasskey{}), models.ErrNotFound); err != nil {
 			return err
 		}
-		return errors.Join(removeUnneededCodes(tx, user), endSessions(tx, user, keep))
+		return errors.Join(removeUnneededCodes(tx, user), endSessions(tx, user, keepSession))
 	})
 	return wrap(err, "remove passkey")
 }
@@ -92,12 +92,12 @@ func removeUnneededCodes(tx *gorm.DB, user uuid.UUID) error {
 
 // ResetFactors removes all second factors and recovery codes of a console user. It ends all sessions except the
 // session keep.
-func (s *UserRepository) ResetFactors(ctx context.Context, user, keep uuid.UUID) error {
+func (s *UserRepository) ResetFactors(ctx context.Context, user, keepSession uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		err1 := tx.Where("user_id = ?", user).Delete(&models.ConsoleRecoveryCode{}).Error
 		err2 := tx.Where("user_id = ?", user).Delete(&models.ConsolePasskey{}).Error
 		err3 := tx.Where("id = ?", user).Delete(&models.ConsoleFactor{}).Error
-		return errors.Join(err1, err2, err3, endSessions(tx, user, keep))
+		return errors.Join(err1, err2, err3, endSessions(tx, user, keepSession))
 	})
 	return wrap(err, "remove second factors")
 }

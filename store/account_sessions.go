@@ -16,8 +16,8 @@ const (
 	labelConsoleDevice = "console-device"
 	// maxSessions is the maximum number of sessions of a console user. An additional session ends the oldest one.
 	maxSessions = 20
-	// seenEvery is the precision of the stored time of a user's last activity.
-	seenEvery = time.Minute
+	// lastSeenPrecision is the precision of the stored time of a user's last activity.
+	lastSeenPrecision = time.Minute
 )
 
 // Device identifies the device on which a console user signed in.
@@ -74,7 +74,7 @@ func (s *UserRepository) ConsoleSession(ctx context.Context, id uuid.UUID, idle 
 	if err != nil {
 		return nil, err
 	}
-	if acting && now.Sub(row.SeenAt) >= seenEvery {
+	if acting && now.Sub(row.SeenAt) >= lastSeenPrecision {
 		if err := db.Model(&models.ConsoleSession{}).Where("id = ?", id).Update("seen_at", now).Error; err != nil {
 			return nil, fmt.Errorf("store console session: %w", err)
 		}
@@ -110,12 +110,12 @@ func (s *UserRepository) EndConsoleSession(ctx context.Context, user, session uu
 }
 
 // EndConsoleSessions ends all sessions of a console user except the session keep, which may be uuid.Nil.
-func (s *UserRepository) EndConsoleSessions(ctx context.Context, user, keep uuid.UUID) error {
-	return endSessions(s.db.WithContext(ctx), user, keep)
+func (s *UserRepository) EndConsoleSessions(ctx context.Context, user, keepSession uuid.UUID) error {
+	return endSessions(s.db.WithContext(ctx), user, keepSession)
 }
 
-func endSessions(db *gorm.DB, user, keep uuid.UUID) error {
-	return wrap(db.Where("user_id = ? AND id <> ?", user, keep).Delete(&models.ConsoleSession{}).Error, "end console sessions")
+func endSessions(db *gorm.DB, user, keepSession uuid.UUID) error {
+	return wrap(db.Where("user_id = ? AND id <> ?", user, keepSession).Delete(&models.ConsoleSession{}).Error, "end console sessions")
 }
 
 // EndAllConsoleSessions ends the sessions of all console users.

@@ -241,7 +241,7 @@ func (s *UserRepository) UserOfApp(ctx context.Context, app, id uuid.UUID) (*mod
 
 // SetPassword changes a console user's password and ends all sessions except the session keep. A user who signed in
 // through the provider must sign in with the password from then on.
-func (s *UserRepository) SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keep uuid.UUID) error {
+func (s *UserRepository) SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keepSession uuid.UUID) error {
 	p := models.Problems{}
 	err := s.validatePassword(p, "newPassword", password, u.Name, u.Email)
 	if err := cmp.Or(err, p.Err()); err != nil {
@@ -255,7 +255,7 @@ func (s *UserRepository) SetPassword(ctx context.Context, u *models.ConsoleUser,
 		if err := tx.Model(&models.ConsoleUser{}).Where("id = ?", u.ID).Updates(map[string]any{"password_hash": hash, "oidc_subject": nil}).Error; err != nil {
 			return err
 		}
-		return endSessions(tx, u.ID, keep)
+		return endSessions(tx, u.ID, keepSession)
 	})
 	return wrap(err, "change password of console user %s", u.ID)
 }

@@ -39,20 +39,20 @@ type archiveFixture struct {
 type brokenFiles struct {
 	blob.Store
 
-	keep, kept, open atomic.Bool
-	meanwhile        func() // called before a file is stored; may be nil
+	failPut, kept, open atomic.Bool
+	meanwhile           func() // called before a file is stored; may be nil
 }
 
 var errDiskBroken = errors.New("simulated disk failure")
 
-func (b *brokenFiles) Keep(ctx context.Context, f *os.File, key string) error {
-	if b.keep.Load() {
+func (b *brokenFiles) Put(ctx context.Context, f *os.File, key string) error {
+	if b.failPut.Load() {
 		return errDiskBroken
 	}
 	if b.meanwhile != nil {
 		b.meanwhile()
 	}
-	err := b.Store.Keep(ctx, f, key)
+	err := b.Store.Put(ctx, f, key)
 	if err == nil && b.kept.Load() {
 		return errDiskBroken // the file exists, but is not recorded
 	}

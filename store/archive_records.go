@@ -21,7 +21,7 @@ func (s *ArchiveRepository) storeFile(ctx context.Context, key string, content [
 	if _, err := bytes.NewReader(content).WriteTo(f); err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
-	return s.archiveFiles.Keep(ctx, f, key)
+	return s.archiveFiles.Put(ctx, f, key)
 }
 
 // EnvelopesToArchive lists up to n envelopes of all apps that have ended and were last changed before the given time,

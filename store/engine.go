@@ -35,7 +35,7 @@ type engine struct {
 	newID        func() uuid.UUID
 	archiveFiles blob.Store // nil if archives cannot be read
 	wake         chan struct{}
-	joined       *transaction // the transaction that all transactions join; nil if there is none
+	transaction  *transaction // the transaction that all transactions join; nil if there is none
 }
 
 func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {

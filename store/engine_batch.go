@@ -57,8 +57,8 @@ const (
 	lostUpdateCode = "U0001"
 )
 
-// sendTogether sends statements to PostgreSQL in a single round trip.
-func sendTogether(ctx context.Context, c *pgx.Conn, statements []statement) error {
+// sendBatch sends statements to PostgreSQL in a single round trip.
+func sendBatch(ctx context.Context, c *pgx.Conn, statements []statement) error {
 	var b pgx.Batch
 	for _, st := range statements {
 		query := st.sql

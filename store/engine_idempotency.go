@@ -71,14 +71,14 @@ var (
 // ClaimKey claims a request, and stores its key for the duration keep. It returns the ID of the claim, and the stored
 // response if there is one. It returns an error if the first request with the key is still in progress, had different
 // content, or was committed without a stored response.
-func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentRequest, keep time.Duration) (uuid.UUID, *StoredResponse, error) {
+func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentRequest, retention time.Duration) (uuid.UUID, *StoredResponse, error) {
 	var id uuid.UUID
 	var answer *StoredResponse
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		now := s.now()
 		row := idempotencyKey{
 			ID: s.newID(), Scope: r.Scope, Method: r.Method, Path: r.Path, Key: r.Key, Fingerprint: r.Fingerprint, Header: "{}",
-			CreatedAt: now, ExpiresAt: now.Add(keep),
+			CreatedAt: now, ExpiresAt: now.Add(retention),
 		}
 		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
 		if res.Error != nil {
@@ -153,8 +153,8 @@ func (s *IdempotencyRepository) StoreResponse(ctx context.Context, id uuid.UUID,
 
 // ReleaseKey deletes a claimed request, so that it can be sent again. If anyway is set, it also deletes a committed
 // request, which can then be executed twice.
-func (s *IdempotencyRepository) ReleaseKey(ctx context.Context, id uuid.UUID, anyway bool) error {
-	return wrap(s.db.WithContext(ctx).Delete(&idempotencyKey{}, "id = ? AND (NOT committed OR ?)", id, anyway).Error, "release idempotency key")
+func (s *IdempotencyRepository) ReleaseKey(ctx context.Context, id uuid.UUID, force bool) error {
+	return wrap(s.db.WithContext(ctx).Delete(&idempotencyKey{}, "id = ? AND (NOT committed OR ?)", id, force).Error, "release idempotency key")
 }
 
 // MaxStoredResponse is the maximum size of a stored response body, in bytes. An envelope with the maximum number of

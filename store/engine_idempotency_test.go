@@ -50,7 +50,7 @@ func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 		require.Nil(t, answer)
 		require.NotEqual(t, id, second)
 		createApp := func(s *store.Store) error { _, _, err := s.CreateApp(ctx, "Late", models.PlanFree, nil); return err }
-		require.Error(t, under(ctx, s, id, createApp))
+		require.Error(t, withIdempotencyKey(ctx, s, id, createApp))
 		require.NoError(t, s.ReleaseKey(ctx, id, true), "it is not the one that is there")
 		rejected("idempotency_in_flight", r)
 
@@ -138,7 +138,7 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 		require.NoError(t, err)
 		before, _ := f.check(e.ID)
 		boom := errors.New("boom")
-		require.ErrorIs(t, under(ctx, s, id, func(s *store.Store) error {
+		require.ErrorIs(t, withIdempotencyKey(ctx, s, id, func(s *store.Store) error {
 			require.NoError(t, errOf(s.Change(ctx, f.app.ID, e.ID, touch)))
 			return boom
 		}), boom)
@@ -154,7 +154,7 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 		id, _, err = s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
 		change := func(s *store.Store) error { return errOf(s.Change(ctx, f.app.ID, e.ID, touch)) }
-		require.NoError(t, under(ctx, s, id, change))
+		require.NoError(t, withIdempotencyKey(ctx, s, id, change))
 		clock.Add(time.Minute)
 		_, _, err = s.ClaimKey(ctx, r, time.Hour)
 		assert.Equal(t, "idempotency_interrupted", rejectionOf(t, err))
@@ -179,7 +179,7 @@ func TestRestore_IsNoChangeOfTheRequest(t *testing.T) {
 		id, _, err := s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
 		tries, boom := 0, errors.New("boom")
-		require.ErrorIs(t, under(ctx, s, id, func(s *store.Store) error {
+		require.ErrorIs(t, withIdempotencyKey(ctx, s, id, func(s *store.Store) error {
 			return errOf(s.Change(ctx, f.app.ID, f.completed.ID, func(e *models.Envelope) error {
 				if tries++; tries > 1 {
 					return boom
@@ -209,7 +209,7 @@ func TestCommittedRequest_KeepsItsResponse(t *testing.T) {
 		again, _, err := s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err, "it had done nothing")
 		require.NotEqual(t, id, again)
-		require.NoError(t, under(ctx, s, again, func(s *store.Store) error { _, _, err := s.CreateApp(ctx, "Made", models.PlanFree, nil); return err }))
+		require.NoError(t, withIdempotencyKey(ctx, s, again, func(s *store.Store) error { _, _, err := s.CreateApp(ctx, "Made", models.PlanFree, nil); return err }))
 		require.NoError(t, s.ReleaseKey(ctx, again, false))
 		clock.Add(time.Minute)
 		_, _, err = s.ClaimKey(ctx, r, time.Hour)

@@ -27,7 +27,7 @@ func (s *engine) migrate(ctx context.Context) (int64, error) {
 		if err == nil {
 			_, err = p.Up(ctx)
 		}
-		if err != nil && (s.postgres || !migratedMeanwhile(ctx, p, before)) {
+		if err != nil && (s.postgres || !migratedConcurrently(ctx, p, before)) {
 			return 0, fmt.Errorf("migrate database: %w", err)
 		}
 		if err == nil {
@@ -36,9 +36,9 @@ func (s *engine) migrate(ctx context.Context) (int64, error) {
 	}
 }
 
-// migratedMeanwhile reports whether another process has migrated an SQLite database past the given version. SQLite
+// migratedConcurrently reports whether another process has migrated an SQLite database past the given version. SQLite
 // migrations use no lock. If two processes run the same migration, the transaction of the second one fails.
-func migratedMeanwhile(ctx context.Context, p *goose.Provider, before int64) bool {
+func migratedConcurrently(ctx context.Context, p *goose.Provider, before int64) bool {
 	const limit, interval = 2 * time.Second, 20 * time.Millisecond // the other process may be about to commit
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

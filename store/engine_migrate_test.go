@@ -173,12 +173,12 @@ func TestAwaitMigration_OfAnotherProcess(t *testing.T) {
 	s := kit.Store(t, "sqlite", kit.NewClock().Now)
 	var version int64
 	require.NoError(t, pool(t, s).QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version))
-	migrated, err := s.MigratedMeanwhile(ctx, version-1)
+	migrated, err := s.MigratedConcurrently(ctx, version-1)
 	require.NoError(t, err)
 	require.True(t, migrated)
 	ending, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	migrated, err = s.MigratedMeanwhile(ending, version)
+	migrated, err = s.MigratedConcurrently(ending, version)
 	require.NoError(t, err)
 	require.False(t, migrated)
 }

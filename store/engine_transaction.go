@@ -44,8 +44,8 @@ type transaction struct {
 // transact runs fn in a transaction, and commits if fn returns nil. If the engine has joined a transaction, fn is a
 // step of that transaction and is committed with it.
 func (s *engine) transact(ctx context.Context, m mode, fn func(*transaction) error) error {
-	if s.joined != nil {
-		return s.joined.step(m, fn)
+	if s.transaction != nil {
+		return s.transaction.step(m, fn)
 	}
 	t := &transaction{ctx: ctx, engine: s, mode: m}
 	if err := t.run(ctx, fn); err != nil {
@@ -80,9 +80,9 @@ func (s *engine) read(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.transact(ctx, readOnly, func(t *transaction) error { return fn(t.gorm()) })
 }
 
-func (s *engine) join(t *transaction) *engine {
+func (s *engine) withTransaction(t *transaction) *engine {
 	e := *s
-	e.db, e.replica, e.joined = t.gorm(), nil, t
+	e.db, e.replica, e.transaction = t.gorm(), nil, t
 	return &e
 }
 
@@ -183,7 +183,7 @@ func (t *transaction) send() error {
 			if !ok {
 				return fmt.Errorf("unexpected connection type %T", raw)
 			}
-			return sendTogether(t.ctx, c.Conn(), statements)
+			return sendBatch(t.ctx, c.Conn(), statements)
 		})
 	}
 	for _, st := range statements {

@@ -92,6 +92,6 @@ func TestExecute_RollsBack(t *testing.T) {
 			assert.Empty(t, drainOutbox(t, s), name)
 			assert.False(t, f.awake(), name)
 		}
-		require.NoError(t, under(ctx, s, uuid.Nil, void), "the connection is as it was")
+		require.NoError(t, withIdempotencyKey(ctx, s, uuid.Nil, void), "the connection is as it was")
 	})
 }

@@ -21,8 +21,8 @@ func enqueue(write func()) {
 	synctest.Wait()
 }
 
-// lookBehind acquires the lock after write i, and checks that write i has finished and no later write has.
-func lookBehind(ctx context.Context, s *store.Store, done []chan error, i int) error {
+// checkQueuePosition acquires the lock after write i, and checks that write i has finished and no later write has.
+func checkQueuePosition(ctx context.Context, s *store.Store, done []chan error, i int) error {
 	release, err := s.AcquireWrites(ctx)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func TestSQLite_WritersQueue(t *testing.T) {
 			k := kinds[i%len(kinds)]
 			enqueue(func() { done[i] <- k.do(ctx) })
 			// The next writer checks that this write has finished and no later write has.
-			enqueue(func() { looked <- lookBehind(ctx, s, done, i) })
+			enqueue(func() { looked <- checkQueuePosition(ctx, s, done, i) })
 			if i == len(done)/2 { // canceled in the middle of the queue
 				for _, k := range kinds {
 					enqueue(func() { gaveUp <- k.do(impatient) })

@@ -16,8 +16,8 @@ import (
 	"countersign/models"
 )
 
-// errMeanwhile means that an envelope was changed while it was being archived.
-var errMeanwhile = fmt.Errorf("%w: it was changed during archiving", ErrNotArchivable)
+// errEnvelopeChanged means that an envelope was changed while it was being archived.
+var errEnvelopeChanged = fmt.Errorf("%w: it was changed during archiving", ErrNotArchivable)
 
 // ErrNotArchivable means that an envelope cannot be archived in its current state. The error message contains the
 // reason.
@@ -78,7 +78,7 @@ func (s *EnvelopeRepository) moveToArchive(ctx context.Context, e *models.Envelo
 			return mapNotFound(err)
 		}
 		if now.Archived || now.Version != e.Version || s.now().Sub(began) > archiveCommitLimit {
-			return errMeanwhile
+			return errEnvelopeChanged
 		}
 		if err := tx.Create(a).Error; err != nil {
 			return err
@@ -98,7 +98,7 @@ func (s *EnvelopeRepository) moveToArchive(ctx context.Context, e *models.Envelo
 func removeArchived(tx *gorm.DB, table string, model any, envelope uuid.UUID, n int) error {
 	result := tx.Where("envelope_id = ?", envelope).Delete(model)
 	if result.Error == nil && result.RowsAffected != int64(n) {
-		return fmt.Errorf("%w (%d rows of %s, not %d)", errMeanwhile, result.RowsAffected, table, n)
+		return fmt.Errorf("%w (%d rows of %s, not %d)", errEnvelopeChanged, result.RowsAffected, table, n)
 	}
 	return result.Error
 }

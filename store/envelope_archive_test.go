@@ -58,7 +58,7 @@ func TestArchiving_InterruptedLeavesDatabaseUnchanged(t *testing.T) {
 				assert.NotEqual(t, before, contents(t, kind, f.db))
 			}
 			check(func(ctx context.Context) error { return s.Archive(ctx, ref) }, map[string]func() func(){
-				"the file is not kept":       disk(&f.files.keep),
+				"the file is not kept":       disk(&f.files.failPut),
 				"the file is kept, no more":  disk(&f.files.kept),
 				"the file cannot be read":    disk(&f.files.open),
 				"the record is not made":     statement("INSERT", "envelope_archives"),

@@ -375,7 +375,7 @@ func TestSupersededRequest_ChangesNothing(t *testing.T) {
 		f := newFixture(t, s, clock)
 		e := f.sent(1, nil)
 		before, _ := f.check(e.ID)
-		require.Error(t, under(t.Context(), s, uuid.New(), func(s *store.Store) error {
+		require.Error(t, withIdempotencyKey(t.Context(), s, uuid.New(), func(s *store.Store) error {
 			return errOf(s.Change(t.Context(), f.app.ID, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
 		}))
 		after, _ := f.check(e.ID)

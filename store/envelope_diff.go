@@ -58,7 +58,7 @@ func cloneInto(v reflect.Value) {
 		if !v.IsNil() {
 			to := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 			reflect.Copy(to, v)
-			if refers(v.Type().Elem()) {
+			if containsReferences(v.Type().Elem()) {
 				for i := range to.Len() {
 					cloneInto(to.Index(i))
 				}
@@ -94,7 +94,7 @@ func referring(t reflect.Type) []int {
 	}
 	var members []int
 	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() && f.Tag.Get("gorm") != "-" && refers(f.Type) {
+		if f := t.Field(i); f.IsExported() && f.Tag.Get("gorm") != "-" && containsReferences(f.Type) {
 			members = append(members, i)
 		}
 	}
@@ -102,8 +102,8 @@ func referring(t reflect.Type) []int {
 	return members
 }
 
-// refers reports whether values of a type contain references.
-func refers(t reflect.Type) bool {
+// containsReferences reports whether values of a type contain references.
+func containsReferences(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		return true

@@ -181,9 +181,9 @@ func storedMembers(v reflect.Value) (out []reflect.Value) {
 	return out
 }
 
-// eachPlace calls the function visit for each location in a value at any depth. It passes a function that modifies the
+// eachLocation calls the function visit for each location in a value at any depth. It passes a function that modifies the
 // location.
-func eachPlace(path string, v reflect.Value, visit func(path string, change func())) {
+func eachLocation(path string, v reflect.Value, visit func(path string, change func())) {
 	alter := func(v reflect.Value) {
 		switch v.Kind() {
 		case reflect.String:
@@ -206,20 +206,20 @@ func eachPlace(path string, v reflect.Value, visit func(path string, change func
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		eachPlace("*"+path, v.Elem(), visit)
+		eachLocation("*"+path, v.Elem(), visit)
 	case reflect.Slice, reflect.Array:
-		eachPlace(path+"[0]", v.Index(0), visit)
+		eachLocation(path+"[0]", v.Index(0), visit)
 	case reflect.Map:
 		key, changed := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
 		changed.Set(v.MapIndex(key))
-		eachPlace(path+"[key]", changed, func(path string, change func()) {
+		eachLocation(path+"[key]", changed, func(path string, change func()) {
 			visit(path, func() { change(); v.SetMapIndex(key, changed) })
 		})
 		visit(path+" without a key", func() { v.SetMapIndex(key, reflect.Value{}) })
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("gorm") != "-" {
-				eachPlace(path+"."+f.Name, v.Field(i), visit)
+				eachLocation(path+"."+f.Name, v.Field(i), visit)
 			}
 		}
 	default:
@@ -238,7 +238,7 @@ func TestChange_InPlaceIsSaved(t *testing.T) {
 		v := reflect.ValueOf(row).Elem()
 		filled(v)
 		e.Signers, e.Fields, e.Documents = []*models.Signer{signer}, []*models.Field{field}, []*models.Document{document}
-		eachPlace(name, v, func(path string, change func()) {
+		eachLocation(name, v, func(path string, change func()) {
 			assert.True(t, store.DetectsChange(e, change), "%s is changed and would not be saved", path)
 			visited++
 		})

@@ -105,7 +105,7 @@ func (s *EnvelopeRepository) enqueueDeliveries(t *transaction, e *models.Envelop
 		posted := &models.WebhookEvent{
 			ID: ev.ID, AppID: e.AppID, EnvelopeID: e.ID, TenantID: e.TenantID, Name: ev.Name, Body: body, CreatedAt: ev.Timestamp,
 		}
-		if slices.ContainsFunc(webhooks, func(w *models.Webhook) bool { return w.SubscribesTo(ev.Name, e.TenantID) && w.GetsValues(ev.Name) }) {
+		if slices.ContainsFunc(webhooks, func(w *models.Webhook) bool { return w.SubscribesTo(ev.Name, e.TenantID) && w.ReceivesValues(ev.Name) }) {
 			values, err := s.valuesInside(t, e.ID)
 			if err != nil {
 				return nil, err

@@ -77,7 +77,7 @@ func (s *EnvelopeRepository) changing(ctx context.Context, fn func(*transaction)
 	for attempt := 1; ; attempt++ {
 		err := s.transact(ctx, readWrite, fn)
 		archived, ok := errors.AsType[*archivedError](err)
-		if !ok || s.joined != nil || attempt == archiveAttempts {
+		if !ok || s.transaction != nil || attempt == archiveAttempts {
 			return err
 		}
 		if err := s.Restore(ctx, archived.id); err != nil {

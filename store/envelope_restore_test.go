@@ -85,7 +85,7 @@ func TestChainLinks_DuringArchivingAndRestoring(t *testing.T) {
 			links, err := s.ChainLinks(ctx, []store.ChainHead{head})
 			looked <- result{links, err}
 		}()
-		waitsForALock(t, s)
+		waitForBlockedStatement(t, s)
 		exec("INSERT INTO audit_events SELECT * FROM restored")
 		exec(fmt.Sprintf("UPDATE envelopes SET archived = false WHERE id = '%s'", e.ID))
 		exec(fmt.Sprintf("UPDATE envelope_archives SET key = NULL, released_at = now() WHERE envelope_id = '%s'", e.ID))

@@ -155,13 +155,13 @@ func DetectsChange(e *models.Envelope, change func()) bool {
 	return !unchanged(e, before)
 }
 
-// MigratedMeanwhile reports whether another process has migrated the database past the given version.
-func (s *Store) MigratedMeanwhile(ctx context.Context, before int64) (bool, error) {
+// MigratedConcurrently reports whether another process has migrated the database past the given version.
+func (s *Store) MigratedConcurrently(ctx context.Context, before int64) (bool, error) {
 	p, err := s.migrations()
 	if err != nil {
 		return false, err
 	}
-	return migratedMeanwhile(ctx, p, before), nil
+	return migratedConcurrently(ctx, p, before), nil
 }
 
 // ArchiveOf writes and reads back an archive with one value of n characters. It returns the length of its JSON.

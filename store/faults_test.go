@@ -210,7 +210,7 @@ func TestFailedStatement_ChangesNothing(t *testing.T) {
 				{"store a response", "UPDATE", "idempotency_keys", func() error { return s.StoreResponse(ctx, claimed, store.StoredResponse{Status: 200}) }},
 				{"release a key", "DELETE", "idempotency_keys", func() error { return s.ReleaseKey(ctx, claimed, true) }},
 				{"work under a key", "UPDATE", "idempotency_keys", func() error {
-					return under(ctx, s, claimed, func(s *store.Store) error { return errOf(s.UpdateApp(ctx, app, store.AppChange{Name: &name})) })
+					return withIdempotencyKey(ctx, s, claimed, func(s *store.Store) error { return errOf(s.UpdateApp(ctx, app, store.AppChange{Name: &name})) })
 				}},
 				{"begin a mail", "INSERT", "mails", func() error { return errOf(s.BeginMail(ctx, models.Mail{ID: "n", EnvelopeID: e.ID})) }},
 				{"begin a mail again", "UPDATE", "mails", func() error { return errOf(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID})) }},

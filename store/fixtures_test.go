@@ -113,8 +113,8 @@ func must[T any](v T, err error) T {
 // errOf returns the error of a call whose result is not used.
 func errOf[T any](_ T, err error) error { return err }
 
-// under runs the function do as a request with an idempotency key but without a stored response.
-func under(ctx context.Context, s *store.Store, key uuid.UUID, do func(*store.Store) error) error {
+// withIdempotencyKey runs the function do as a request with an idempotency key but without a stored response.
+func withIdempotencyKey(ctx context.Context, s *store.Store, key uuid.UUID, do func(*store.Store) error) error {
 	_, err := s.Execute(ctx, key, func(s *store.Store) (*store.StoredResponse, error) { return nil, do(s) })
 	return err
 }

@@ -130,7 +130,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 func (s *Store) Execute(ctx context.Context, key uuid.UUID, fn func(*Store) (*StoredResponse, error)) (*StoredResponse, error) {
 	var response *StoredResponse
 	err := s.changing(ctx, func(t *transaction) (err error) {
-		if response, err = fn(compose(s.join(t))); err != nil {
+		if response, err = fn(compose(s.withTransaction(t))); err != nil {
 			return err
 		}
 		return s.commitKey(t, key, response)

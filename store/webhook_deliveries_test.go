@@ -295,8 +295,8 @@ func TestEndpointSecrets_AreRotated(t *testing.T) {
 	})
 }
 
-// waitsForALock returns when a statement in the database waits for a lock.
-func waitsForALock(t *testing.T, s *store.Store) {
+// waitForBlockedStatement returns when a statement in the database waits for a lock.
+func waitForBlockedStatement(t *testing.T, s *store.Store) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		var n int
@@ -322,7 +322,7 @@ func TestRecoveringEndpoint_IsDisabled(t *testing.T) {
 			_, err := s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: succeeds, At: clock.Now(), Status: 200}, models.DeliveryOutcome{WebhookID: p.hook.ID, Delivered: true})
 			recorded <- err
 		}()
-		waitsForALock(t, s)
+		waitForBlockedStatement(t, s)
 		_, switchedOff := tx.ExecContext(ctx, "UPDATE webhook_deliveries SET status = 'failed', failed_at = now() WHERE webhook_id = $1 AND status = 'pending'", p.hook.ID)
 		committed := tx.Commit()
 		require.NoError(t, <-recorded)

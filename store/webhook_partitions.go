@@ -101,8 +101,8 @@ func (s *WebhookRepository) partitions(db *gorm.DB, t partitionedTable) ([]parti
 	return out, nil
 }
 
-// covered reports whether an ID belongs to one of the partitions.
-func covered(all []partition, id uuid.UUID) bool {
+// inPartition reports whether an ID belongs to one of the partitions.
+func inPartition(all []partition, id uuid.UUID) bool {
 	return slices.ContainsFunc(all, func(p partition) bool { return before(id, p.to) && !before(id, p.from) })
 }
 
@@ -138,7 +138,7 @@ func (s *WebhookRepository) createPartitions(ctx context.Context) (made []string
 		}
 		for n := range monthsAhead + 1 {
 			p := t.month(first.AddDate(0, n, 0))
-			if covered(there, p.from) {
+			if inPartition(there, p.from) {
 				continue
 			}
 			done, err := s.createPartition(ctx, t, p)
@@ -158,7 +158,7 @@ func (s *WebhookRepository) createPartitions(ctx context.Context) (made []string
 func (s *WebhookRepository) createPartition(ctx context.Context, t partitionedTable, p partition) (made bool, err error) {
 	err = s.partitionChange(ctx, func(tx *gorm.DB) error {
 		there, err := s.partitions(tx, t)
-		if err != nil || covered(there, p.from) {
+		if err != nil || inPartition(there, p.from) {
 			return err
 		}
 		made = true
@@ -184,7 +184,7 @@ func (s *WebhookRepository) PartitionsUntil(ctx context.Context) (until time.Tim
 			return time.Time{}, fmt.Errorf("find partitions of %s: %w", t.name, err)
 		}
 		end := s.now()
-		for covered(there, firstID(end)) {
+		for inPartition(there, firstID(end)) {
 			_, end = monthOf(end)
 		}
 		if until.IsZero() || end.Before(until) {

@@ -95,7 +95,7 @@ func (s *WebhookRepository) dropEvents(ctx context.Context, p partition, _ time.
 	}
 	err = s.partitionChange(ctx, func(tx *gorm.DB) error {
 		there, err := s.partitions(tx, eventTable)
-		if err != nil || !covered(there, p.from) { // already dropped by another process
+		if err != nil || !inPartition(there, p.from) { // already dropped by another process
 			return err
 		}
 		dropped = []string{p.name}

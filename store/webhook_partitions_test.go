@@ -15,8 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// idsAt returns a function that generates version 7 UUIDs with the time of a clock, in ascending order.
-func idsAt(clock *kit.Clock) func() uuid.UUID {
+// clockIDs returns a function that generates version 7 UUIDs with the time of a clock, in ascending order.
+func clockIDs(clock *kit.Clock) func() uuid.UUID {
 	return func() uuid.UUID {
 		id := uuid.Must(uuid.NewV7())
 		ms := clock.Now().UnixMilli()
@@ -31,7 +31,7 @@ func idsAt(clock *kit.Clock) func() uuid.UUID {
 func months(t *testing.T) (*fixture, *kit.Clock, *sql.DB) {
 	t.Helper()
 	clock := kit.NewClock()
-	s, err := store.Open(t.Context(), store.Config{URL: kit.Postgres(t), BaseURL: "https://sign.example.com", Vault: kit.Vault(t), Now: clock.Now, NewID: idsAt(clock)})
+	s, err := store.Open(t.Context(), store.Config{URL: kit.Postgres(t), BaseURL: "https://sign.example.com", Vault: kit.Vault(t), Now: clock.Now, NewID: clockIDs(clock)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	_, err = s.Migrate(t.Context())
@@ -70,7 +70,7 @@ func TestPartitions_AreDropped(t *testing.T) {
 	clock.Add(next.Add(24 * time.Hour).Sub(clock.Now()))
 	month := next.Format("2006_01")
 	act := f.act()
-	act.NewID = idsAt(clock)
+	act.NewID = clockIDs(clock)
 	for range 2 {
 		require.NoError(t, change(ctx, f, f.sent(1, nil).ID, func(e *models.Envelope) error { return e.Void(act, nil) }))
 	}

@@ -21,7 +21,7 @@ func TestDeliveryProblems_AreLate(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			clock := kit.NewClock()
-			s, err := store.Open(t.Context(), store.Config{URL: kit.MigratedURL(t, kind), BaseURL: "https://sign.example.com", Vault: kit.Vault(t), Now: clock.Now, NewID: idsAt(clock)})
+			s, err := store.Open(t.Context(), store.Config{URL: kit.MigratedURL(t, kind), BaseURL: "https://sign.example.com", Vault: kit.Vault(t), Now: clock.Now, NewID: clockIDs(clock)})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
 			f := newFixture(t, s, clock)

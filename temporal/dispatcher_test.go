@@ -201,7 +201,7 @@ func TestDispatch_RestartsLostWorkflow(t *testing.T) {
 
 func TestDispatch_TemporalIsDown(t *testing.T) {
 	t.Parallel()
-	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1", Logger: quiet{}})
+	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1", Logger: quietLogger{}})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	b := &fakeOutbox{wake: make(chan struct{})}
@@ -255,13 +255,13 @@ func TestDispatch_StartsEnvelopeWithItsPlan(t *testing.T) {
 	}
 }
 
-// quiet is a logger that discards the SDK's log messages.
-type quiet struct{}
+// quietLogger is a logger that discards the SDK's log messages.
+type quietLogger struct{}
 
-func (quiet) Debug(string, ...any) {}
-func (quiet) Info(string, ...any)  {}
-func (quiet) Warn(string, ...any)  {}
-func (quiet) Error(string, ...any) {}
+func (quietLogger) Debug(string, ...any) {}
+func (quietLogger) Info(string, ...any)  {}
+func (quietLogger) Warn(string, ...any)  {}
+func (quietLogger) Error(string, ...any) {}
 
 // TestRun_OneKeyStalls_DelaysNoOther checks that a hanging call occupies only one slot and does not delay the rows of
 // other keys.

@@ -31,20 +31,20 @@ func DeleteAnchorSchedule(ctx context.Context, c client.Client) error {
 	d, err := schedule.Describe(ctx)
 	if err == nil {
 		for _, run := range d.Info.RunningWorkflows {
-			err = errors.Join(err, unlessMissing(c.CancelWorkflow(ctx, run.WorkflowID, "")))
+			err = errors.Join(err, ignoreNotFound(c.CancelWorkflow(ctx, run.WorkflowID, "")))
 		}
 	}
 	if err == nil {
 		err = schedule.Delete(ctx)
 	}
-	if err := unlessMissing(err); err != nil {
+	if err := ignoreNotFound(err); err != nil {
 		return fmt.Errorf("stop anchoring the audit trail: %w", err)
 	}
 	return nil
 }
 
-// unlessMissing returns err, or nil if err means that the object does not exist.
-func unlessMissing(err error) error {
+// ignoreNotFound returns err, or nil if err means that the object does not exist.
+func ignoreNotFound(err error) error {
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
 		return nil
 	}

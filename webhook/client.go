@@ -127,11 +127,11 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // Result.Err wraps the error of ctx, and the attempt does not count as a failure of the endpoint.
 func (c *Client) Deliver(ctx context.Context, req Request) Result {
 	if req.Endpoint != "" {
-		atMost := maxInFlight
+		maxConcurrent := maxInFlight
 		if req.Failing {
-			atMost = maxInFlightFailing
+			maxConcurrent = maxInFlightFailing
 		}
-		release, wait := c.limiter.TryAcquire(req.Endpoint, atMost)
+		release, wait := c.limiter.TryAcquire(req.Endpoint, maxConcurrent)
 		if release == nil {
 			return Result{Wait: wait}
 		}

@@ -94,8 +94,8 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 	forMain := options(100, mainGrace)
 	forMain.DisableWorkflowWorker, forMain.WorkflowTaskPollerBehavior, forMain.MaxConcurrentLocalActivityExecutionSize = false, autoscalingPollers(), 100
 	main := sdkworker.New(c, temporal.QueueMain, forMain)
-	if a.BulkPace == nil {
-		a.BulkPace = &activities.BulkPace{}
+	if a.BulkThrottle == nil {
+		a.BulkThrottle = &activities.BulkThrottle{}
 	}
 	if a.SealLimit == nil {
 		a.SealLimit = limit.New(int64(runtime.GOMAXPROCS(0)))

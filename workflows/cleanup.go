@@ -29,7 +29,7 @@ func Cleanup(ctx workflow.Context) error {
 			return err
 		}
 		removed = addRemoved(removed, done.Removed)
-		made, dropped = append(made, done.Made...), append(dropped, done.Dropped...)
+		made, dropped = append(made, done.Created...), append(dropped, done.Dropped...)
 		if !done.More {
 			break
 		}

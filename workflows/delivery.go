@@ -36,7 +36,7 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 		if err := workflow.NewTimerWithOptions(ctx, again, workflow.TimerOptions{Summary: "Delay before the next attempt"}).Get(ctx, nil); err != nil {
 			return err
 		}
-		result, failed = deliver(ctx, in, max(1, len(in.Delays)-result.Made), end)
+		result, failed = deliver(ctx, in, max(1, len(in.Delays)-result.Attempts), end)
 	}
 	if failed == nil {
 		text := "Delivered."

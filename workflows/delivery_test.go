@@ -88,7 +88,7 @@ func TestDelivery_NoAttemptWasMade_CountsNone(t *testing.T) {
 		attempts = append(attempts, activity.GetInfo(ctx).Attempt)
 		switch calls++; {
 		case calls == 2: // after the first attempt
-			return activities.DeliverResult{Wait: time.Minute, Made: made}, nil
+			return activities.DeliverResult{Wait: time.Minute, Attempts: made}, nil
 		case calls >= 4 && calls <= 7: // interrupted until Temporal has no attempts left
 			return activities.DeliverResult{}, errors.New("worker died")
 		}

@@ -223,7 +223,7 @@ func (a *app) newActivities(ctx context.Context) (*activities.Activities, error)
 		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, AttachmentLimit: a.cfg.EmailAttachmentLimit,
 		ReminderInterval: a.cfg.ReminderInterval, Now: now, NewID: newID, Random: rand.Int64N,
 		ArchiveAfter: time.Duration(a.cfg.ArchiveAfterDays) * 24 * time.Hour,
-		BulkPace:     &activities.BulkPace{InFlight: cmp.Or(a.cfg.BulkInFlight, runtime.GOMAXPROCS(0)/2)},
+		BulkThrottle: &activities.BulkThrottle{InFlight: cmp.Or(a.cfg.BulkInFlight, runtime.GOMAXPROCS(0)/2)},
 	}, nil
 }
 

@@ -16,9 +16,9 @@ type Limit struct {
 	size  int64
 }
 
-// atMost returns the number of units to acquire for work that requests n units. Work that requests more than the whole
+// clamp returns the number of units to acquire for work that requests n units. Work that requests more than the whole
 // limit acquires all units.
-func (l *Limit) atMost(n int64) int64 { return min(n, max(l.size, 1)) }
+func (l *Limit) clamp(n int64) int64 { return min(n, max(l.size, 1)) }
 
 // ErrBusy reports that the units did not become available in time.
 var ErrBusy = errors.New("limit: busy")
@@ -38,7 +38,7 @@ func (l *Limit) Acquire(ctx context.Context, n int64, wait time.Duration) (relea
 		limited, cancel = context.WithTimeout(ctx, wait)
 		defer cancel()
 	}
-	n = l.atMost(n)
+	n = l.clamp(n)
 	if err := l.units.Acquire(limited, n); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -53,7 +53,7 @@ func (l *Limit) TryAcquire(n int64) (release func(), ok bool) {
 	if l == nil {
 		return func() {}, true
 	}
-	n = l.atMost(n)
+	n = l.clamp(n)
 	if !l.units.TryAcquire(n) {
 		return nil, false
 	}

@@ -17,8 +17,8 @@ var files embed.FS
 // letter is the content of an email before rendering. The HTML and the plain text are both rendered from it, so that
 // they have the same content.
 type letter struct {
-	Words       *phrases
-	Look        Look
+	Phrases     *phrases
+	Branding    Branding
 	Brand       string // name shown above the content
 	Subject     string
 	Preheader   string // preview text that email programs show after the subject
@@ -30,8 +30,8 @@ type letter struct {
 }
 
 // letter returns the beginning of a letter from a sender to a recipient. Both names are optional.
-func (p *phrases) letter(look Look, sender, recipient string) letter {
-	return letter{Words: p, Look: look, Brand: brand(sender), Greeting: p.greeting(recipient), Footer: p.sentBy(sender)}
+func (p *phrases) letter(branding Branding, sender, recipient string) letter {
+	return letter{Phrases: p, Branding: branding, Brand: brand(sender), Greeting: p.greeting(recipient), Footer: p.sentBy(sender)}
 }
 
 // block is an element of a letter. At most one of its fields is set. An empty block is not rendered.
@@ -75,7 +75,7 @@ type set struct {
 }
 
 // Set returns the spans for the HTML template.
-func (l letter) Set(spans []span) set { return set{spans, l.Look.Accent()} }
+func (l letter) Set(spans []span) set { return set{spans, l.Branding.Accent()} }
 
 func plain(s string) span           { return span{Text: s} }
 func strong(s string) span          { return span{Text: s, Strong: true} }

@@ -14,7 +14,7 @@ func (d Completed) Render() (Content, error) {
 		phrase, heading = p.CompletedOther, p.about(p.CompletedSubject, what)
 	}
 	text := fill(phrase, asStrong("document", what), as("time", p.moment(d.CompletedAt)))
-	l := p.letter(d.Look, d.SenderName, d.RecipientName)
+	l := p.letter(d.Branding, d.SenderName, d.RecipientName)
 	l.Subject, l.Heading, l.Preheader = p.about(p.CompletedSubject, what), heading, d.where(p)
 	l.Blocks = []block{paragraph(append(text, plain(p.And+d.where(p)))...), {Documents: d.documents()}}
 	if d.VerifyURL != "" {
@@ -31,7 +31,7 @@ func (d CopyNotice) Render() (Content, error) {
 	if sender == "" {
 		text = p.CopyNoticeNobody
 	}
-	l := p.letter(d.Look, d.SenderName, d.RecipientName)
+	l := p.letter(d.Branding, d.SenderName, d.RecipientName)
 	l.Subject, l.Heading, l.Preheader = p.about(p.CopyNoticeSubject, what), p.CopyNoticeHeading, p.CopyNoticeNote
 	l.Blocks = []block{paragraph(fill(text, asStrong("sender", sender), asStrong("document", what))...), note(plain(p.CopyNoticeNote))}
 	return l.render()
@@ -75,7 +75,7 @@ func (d Completed) documents() []document {
 func (d Closed) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	what, by := cmp.Or(line(d.Subject, maxSubject), p.YourDocument), line(d.ByName, maxName)
-	l := p.letter(d.Look, d.SenderName, d.RecipientName)
+	l := p.letter(d.Branding, d.SenderName, d.RecipientName)
 	var subject, someone, nobody string
 	switch d.Kind {
 	case Declined:
@@ -95,12 +95,12 @@ func (d Closed) Render() (Content, error) {
 	if by == "" {
 		intro = nobody
 	}
-	said, last := fill(intro, asStrong("name", by), asStrong("document", what), as("time", p.moment(d.At))), p.LinksEnded
+	spans, last := fill(intro, asStrong("name", by), asStrong("document", what), as("time", p.moment(d.At))), p.LinksEnded
 	l.Preheader = p.NothingToSign
 	if d.Copy {
 		last, l.Preheader = p.NoCopy, p.NoCopy
 	}
-	l.Blocks = []block{paragraph(said...), quoted(p.Reason, d.ReasonText), paragraph(plain(last))}
+	l.Blocks = []block{paragraph(spans...), quoted(p.Reason, d.ReasonText), paragraph(plain(last))}
 	return l.render()
 }
 
@@ -108,7 +108,7 @@ func (d Closed) Render() (Content, error) {
 func (d DeletionReminder) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	what, date := cmp.Or(line(d.Subject, maxSubject), p.YourDocument), p.day(d.PurgeOn)
-	l := p.letter(d.Look, d.SenderName, d.RecipientName)
+	l := p.letter(d.Branding, d.SenderName, d.RecipientName)
 	l.Subject, l.Heading, l.Preheader = p.about(p.DeletionToday, what), p.DeletionHeading, p.fill(p.DeletionPreheader, as("date", date))
 	l.Blocks = []block{
 		paragraph(fill(p.DeletionText, asStrong("document", what), asStrong("date", date))...),
@@ -125,7 +125,7 @@ func (d DeletionReminder) Render() (Content, error) {
 func (d Notice) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	what, by := cmp.Or(line(d.Subject, maxSubject), p.ADocument), line(d.ByName, maxName)
-	l := p.letter(Look{}, "", "")
+	l := p.letter(Branding{}, "", "")
 	l.Brand = brand(d.SenderName)
 	var subject, text, last string
 	reason := d.ReasonText
@@ -149,16 +149,16 @@ func (d Notice) Render() (Content, error) {
 		return Content{}, fmt.Errorf("mail template: unknown kind %q", d.Kind)
 	}
 	l.Subject = p.about(subject, what)
-	said := fill(text, asStrong("name", by), asStrong("address", line(d.ByAddress, maxSubject)), asStrong("document", what), as("time", p.moment(d.At)))
-	l.Preheader = p.text(said)
-	l.Blocks = []block{paragraph(said...), quoted(p.Reason, reason), paragraph(plain(last)), p.console(d.ConsoleURL)}
+	spans := fill(text, asStrong("name", by), asStrong("address", line(d.ByAddress, maxSubject)), asStrong("document", what), as("time", p.moment(d.At)))
+	l.Preheader = p.text(spans)
+	l.Blocks = []block{paragraph(spans...), quoted(p.Reason, reason), paragraph(plain(last)), p.console(d.ConsoleURL)}
 	return l.render()
 }
 
 // Render renders the email.
 func (d WebhookDisabled) Render() (Content, error) {
 	p := phrasesIn(d.Language)
-	l := p.letter(Look{}, "", d.RecipientName)
+	l := p.letter(Branding{}, "", d.RecipientName)
 	l.Subject, l.Heading, l.Preheader = p.HookHeading, p.HookHeading, p.fill(p.HookPreheader, as("time", p.moment(d.Since)))
 	facts := []fact{
 		{p.HookEndpoint, line(d.URL, 2048)},

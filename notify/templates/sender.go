@@ -26,7 +26,7 @@ const (
 // To is the console user who receives an email about the envelopes that they sent.
 type To struct {
 	Language       string // BCP 47; English for unsupported languages
-	Look           Look
+	Branding       Branding
 	RecipientName  string
 	SenderName     string         // sender name of the tenant (optional)
 	Zone           *time.Location // time zone of the times, or nil for UTC
@@ -79,7 +79,7 @@ const maxWaiting = 10
 
 // letterTo returns the beginning of an email to a console user.
 func (p *phrases) letterTo(to To) letter {
-	l := p.letter(to.Look, to.SenderName, to.RecipientName)
+	l := p.letter(to.Branding, to.SenderName, to.RecipientName)
 	l.Footer = p.NotifyNote
 	for _, b := range []button{{Label: p.NotifySettings, URL: to.SettingsURL}, {Label: p.Unsubscribe, URL: to.UnsubscribeURL}} {
 		if b.URL != "" {
@@ -129,9 +129,9 @@ func (d Notification) Render() (Content, error) {
 	default:
 		return Content{}, fmt.Errorf("mail template: unknown kind %q", d.Kind)
 	}
-	said := fill(text, asStrong("name", by), asStrong("address", line(d.ByAddress, maxSubject)), asStrong("document", what), as("time", p.momentIn(d.At, d.Zone)))
-	l.Preheader = p.text(said)
-	l.Blocks = []block{paragraph(said...), quoted(p.Reason, d.ReasonText)}
+	spans := fill(text, asStrong("name", by), asStrong("address", line(d.ByAddress, maxSubject)), asStrong("document", what), as("time", p.momentIn(d.At, d.Zone)))
+	l.Preheader = p.text(spans)
+	l.Blocks = []block{paragraph(spans...), quoted(p.Reason, d.ReasonText)}
 	if names := p.names(d.Waiting); names != "" && waiting != "" {
 		l.Blocks = append(l.Blocks, paragraph(fill(waiting, asStrong("names", names))...))
 	}

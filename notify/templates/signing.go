@@ -27,23 +27,23 @@ func (d Invitation) sender() string { return line(d.SenderName, maxName) }
 
 func (d Invitation) named() string { return line(d.Subject, maxSubject) }
 
-// asking contains the wording of an invitation to a recipient other than an ordinary signer.
-type asking struct{ sentence, subject, heading string }
+// requestTexts contains the wording of an invitation to a recipient other than an ordinary signer.
+type requestTexts struct{ sentence, subject, heading string }
 
 // other returns the wording for a recipient other than an ordinary signer. It is empty for an ordinary signer.
-func (d Invitation) other(p *phrases) asking {
+func (d Invitation) other(p *phrases) requestTexts {
 	switch d.Request {
 	case RequestApproval:
-		return asking{p.AsksApprove, p.InviteSubjectApprove, p.AnswerHeading}
+		return requestTexts{p.AsksApprove, p.InviteSubjectApprove, p.AnswerHeading}
 	case RequestReading:
-		return asking{p.AsksRead, p.InviteSubjectRead, p.AnswerHeading}
+		return requestTexts{p.AsksRead, p.InviteSubjectRead, p.AnswerHeading}
 	case RequestHosting:
-		return asking{p.AsksHost, "{sender}: " + p.HostHeading, p.HostHeading}
+		return requestTexts{p.AsksHost, "{sender}: " + p.HostHeading, p.HostHeading}
 	case RequestWitnessing:
-		return asking{p.AsksWitness, "{sender}: " + p.WitnessHeading, p.WitnessHeading}
+		return requestTexts{p.AsksWitness, "{sender}: " + p.WitnessHeading, p.WitnessHeading}
 	case RequestNothing:
 	}
-	return asking{}
+	return requestTexts{}
 }
 
 // request returns the email's subject for an envelope without a subject.
@@ -90,7 +90,7 @@ func (d Invitation) letter(p *phrases) letter {
 	if d.ShortURL != "" {
 		sign.Button.Short = d.ShortURL
 	}
-	l := p.letter(d.Look, d.SenderName, d.RecipientName)
+	l := p.letter(d.Branding, d.SenderName, d.RecipientName)
 	l.Blocks = []block{paragraph(d.requestSentence(p)...), quoted(from, d.Message), {Documents: documentNames(p, d.DocumentNames)}, sign}
 	if d.ExpiresAt != nil {
 		l.Blocks = append(l.Blocks, paragraph(fill(until, asStrong("time", p.moment(*d.ExpiresAt)))...))
@@ -117,7 +117,7 @@ func documentNames(p *phrases, names []string) []document {
 func (d Code) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	code, valid := line(d.Code, maxName), p.minutes(d.ValidFor)
-	l := p.letter(d.Look, d.SenderName, d.RecipientName)
+	l := p.letter(d.Branding, d.SenderName, d.RecipientName)
 	l.Heading, l.Preheader = p.CodeHeading, p.fill(p.CodePreheader, asStrong("code", code), as("duration", valid))
 	intro, introFor := p.CodeIntro, p.CodeIntroFor
 	if !d.Request.signs() {

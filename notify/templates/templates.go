@@ -12,7 +12,7 @@ type Content struct{ Subject, Text, HTML string }
 // Invitation invites a recipient to sign or to perform another action.
 type Invitation struct {
 	Language      string // BCP 47; English for unsupported languages
-	Look          Look
+	Branding      Branding
 	RecipientName string
 	SenderName    string // the tenant's email sender name (optional)
 	Subject       string // the envelope's subject (optional)
@@ -48,7 +48,7 @@ type Reminder Invitation
 // Code contains a one-time code.
 type Code struct {
 	Language      string // BCP 47; English for unsupported languages
-	Look          Look
+	Branding      Branding
 	RecipientName string
 	SenderName    string
 	Subject       string
@@ -69,7 +69,7 @@ type CompletedDocument struct {
 // Completed delivers the sealed documents.
 type Completed struct {
 	Language      string // BCP 47; English for unsupported languages
-	Look          Look
+	Branding      Branding
 	RecipientName string
 	SenderName    string
 	Subject       string
@@ -82,7 +82,7 @@ type Completed struct {
 // CopyNotice informs a copy recipient that a copy will follow.
 type CopyNotice struct {
 	Language      string // BCP 47; English for unsupported languages
-	Look          Look
+	Branding      Branding
 	RecipientName string
 	SenderName    string // optional
 	Subject       string // name of the envelope
@@ -101,7 +101,7 @@ const (
 // Closed informs a recipient that no action is required any more.
 type Closed struct {
 	Language      string // BCP 47; English for unsupported languages
-	Look          Look
+	Branding      Branding
 	RecipientName string
 	SenderName    string
 	Subject       string
@@ -116,7 +116,7 @@ type Closed struct {
 // DeletionReminder announces that the sealed files will be deleted.
 type DeletionReminder struct {
 	Language      string // BCP 47; English for unsupported languages
-	Look          Look
+	Branding      Branding
 	RecipientName string
 	SenderName    string
 	Subject       string

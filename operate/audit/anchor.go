@@ -78,7 +78,7 @@ func (a Anchorer) Run(ctx context.Context) (*store.Anchor, error) {
 	}
 	next.Digest = hex.EncodeToString(digest)
 	next.BlobKey = fmt.Sprintf("%s%08d-%s.txt", blob.Anchors, next.Number, next.Digest[:16])
-	if err := a.Blobs.Keep(ctx, list, next.BlobKey); err != nil {
+	if err := a.Blobs.Put(ctx, list, next.BlobKey); err != nil {
 		return nil, err
 	}
 	failpoint.Inject("anchor.kept")
@@ -128,5 +128,5 @@ func (a Anchorer) keepToken(ctx context.Context, anchor *store.Anchor) error {
 	if _, err := f.Write(anchor.Token); err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
-	return a.Blobs.Keep(ctx, f, key)
+	return a.Blobs.Put(ctx, f, key)
 }

@@ -95,7 +95,7 @@ func (a *anchorFixture) remember() (undo func()) {
 		a.exec("DELETE FROM audit_anchors")
 		a.exec("INSERT INTO audit_anchors SELECT * FROM kept_audit_anchors")
 		for key, content := range lists {
-			keep(a.t, a.blobs, key, content)
+			put(a.t, a.blobs, key, content)
 		}
 	}
 }
@@ -157,18 +157,18 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 		{"a list is changed", func(a *anchorFixture) {
 			b := a.read(a.made[1].BlobKey)
 			b[len(b)-2] ^= 1
-			keep(a.t, a.blobs, a.made[1].BlobKey, b)
+			put(a.t, a.blobs, a.made[1].BlobKey, b)
 		}, "its list was modified"},
 		{"a list is changed, and its digest", func(a *anchorFixture) {
 			b := a.read(a.made[1].BlobKey)
 			b[len(b)-2] ^= 1
-			keep(a.t, a.blobs, a.made[1].BlobKey, b)
+			put(a.t, a.blobs, a.made[1].BlobKey, b)
 			digest, _ := stamped(a.t, a.tsa, b)
 			a.exec("UPDATE audit_anchors SET digest = $1 WHERE number = 2", digest)
 		}, "its time-stamp is not valid"},
 		{"a list is changed, and stamped by an authority of one's own", func(a *anchorFixture) {
 			b := bytes.Replace(a.read(a.made[2].BlobKey), []byte(a.open.String()), []byte(uuid.NewString()), 1)
-			keep(a.t, a.blobs, a.made[2].BlobKey, b)
+			put(a.t, a.blobs, a.made[2].BlobKey, b)
 			digest, token := stamped(a.t, kit.NewTSA(a.t), b)
 			a.exec("UPDATE audit_anchors SET digest = $1, token = $2 WHERE number = 3", digest, token)
 		}, "which is not trusted"},
@@ -292,11 +292,11 @@ type failingBlobs struct {
 	suffix string
 }
 
-func (f *failingBlobs) Keep(ctx context.Context, file *os.File, key string) error {
+func (f *failingBlobs) Put(ctx context.Context, file *os.File, key string) error {
 	if strings.HasSuffix(key, f.suffix) {
 		return errFull
 	}
-	return f.Store.Keep(ctx, file, key)
+	return f.Store.Put(ctx, file, key)
 }
 
 // TestManyChainHeads verifies a list that requires several database queries.

@@ -50,8 +50,8 @@ func TestArchivesAreVerified(t *testing.T) {
 				do, undo func()
 				want     string
 			}{
-				"its file is changed": {func() { keep(t, a.blobs, keys[0], flipped) }, func() { keep(t, a.blobs, keys[0], content) }, "does not match its recorded hash"},
-				"its file is gone":    {func() { require.NoError(t, a.blobs.Delete(ctx, keys[0])) }, func() { keep(t, a.blobs, keys[0], content) }, "is missing"},
+				"its file is changed": {func() { put(t, a.blobs, keys[0], flipped) }, func() { put(t, a.blobs, keys[0], content) }, "does not match its recorded hash"},
+				"its file is gone":    {func() { require.NoError(t, a.blobs.Delete(ctx, keys[0])) }, func() { put(t, a.blobs, keys[0], content) }, "is missing"},
 				"its key is changed": {
 					func() { a.exec("UPDATE envelope_archives SET key = $1 WHERE envelope_id = $2", damaged, a.sealed) },
 					func() { a.exec("UPDATE envelope_archives SET key = $1 WHERE envelope_id = $2", key, a.sealed) }, "has a key that cannot be decrypted",

@@ -96,7 +96,7 @@ func (a *auditFixture) envelope(s *store.Store, clock *kit.Clock) uuid.UUID {
 	pdf := kit.OnePage()
 	sum := sha256.Sum256(pdf)
 	key := fmt.Sprintf("envelopes/%s/original/1.pdf", e.ID)
-	keep(a.t, a.blobs, key, pdf)
+	put(a.t, a.blobs, key, pdf)
 	_, err = e.AddDocument(act(clock), models.DocumentInput{Document: models.Document{
 		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(pdf)), PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
 	}}, 1)
@@ -134,14 +134,14 @@ func (a *auditFixture) signAll(s *store.Store, clock *kit.Clock) {
 	}
 }
 
-func keep(t *testing.T, s blob.Store, key string, content []byte) {
+func put(t *testing.T, s blob.Store, key string, content []byte) {
 	t.Helper()
 	f, err := s.Temp()
 	require.NoError(t, err)
 	defer blob.Discard(f)
 	_, err = f.Write(content)
 	require.NoError(t, err)
-	require.NoError(t, s.Keep(t.Context(), f, key))
+	require.NoError(t, s.Put(t.Context(), f, key))
 }
 
 // exec runs a statement with the triggers that protect the table disabled, as a superuser can.
@@ -262,7 +262,7 @@ func (a *auditFixture) damage(key string) {
 	require.NoError(a.t, err)
 	require.NoError(a.t, f.Close())
 	b[len(b)/2] ^= 1
-	keep(a.t, a.blobs, key, b)
+	put(a.t, a.blobs, key, b)
 }
 
 // remember saves the rows that the attacks change. The returned function restores them.
@@ -286,8 +286,8 @@ func (a *auditFixture) remember() (undo func()) {
 				a.exec(fmt.Sprintf("UPDATE %[1]s SET %[2]s = (SELECT k.%[2]s FROM kept_%[1]s AS k WHERE k.id = %[1]s.id)", table, c))
 			}
 		}
-		keep(a.t, a.blobs, key, content)
-		keep(a.t, a.blobs, a.originalFile(), kit.OnePage())
+		put(a.t, a.blobs, key, content)
+		put(a.t, a.blobs, a.originalFile(), kit.OnePage())
 	}
 }
 
@@ -365,12 +365,12 @@ func TestASuperuserIsFoundOut(t *testing.T) {
 		{"the file is gone", func(a *auditFixture) {
 			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.sealedFile()))
 		}, "is missing"},
-		{"the original is changed", func(a *auditFixture) { keep(a.t, a.blobs, a.originalFile(), []byte("%PDF-1.7")) }, "does not match its recorded hash"},
+		{"the original is changed", func(a *auditFixture) { put(a.t, a.blobs, a.originalFile(), []byte("%PDF-1.7")) }, "does not match its recorded hash"},
 		{"the original is gone", func(a *auditFixture) {
 			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.originalFile()))
 		}, "is missing"},
 		{"another original, the chain forged", func(a *auditFixture) {
-			keep(a.t, a.blobs, a.originalFile(), []byte("%PDF-1.7"))
+			put(a.t, a.blobs, a.originalFile(), []byte("%PDF-1.7"))
 			a.exec("UPDATE documents SET sha256 = $2 WHERE envelope_id = $1 AND kind = 'original'", a.open, fmt.Sprintf("%x", sha256.Sum256([]byte("%PDF-1.7"))))
 		}, "with its recorded hash"},
 		{last, func(a *auditFixture) {

@@ -144,7 +144,7 @@ func (r Renewer) document(ctx context.Context, e *models.Envelope, d *models.Doc
 		SHA256: res.SHA256, Size: res.Size, PageCount: res.PageCount, TimestampedUntil: res.TimestampedUntil, Encrypted: blob.Encrypts(r.Blobs),
 		BlobKey: fmt.Sprintf("%s/%s-%s.pdf", path.Dir(d.BlobKey), *d.OriginalID, res.SHA256[:16]),
 	}
-	if err := r.Blobs.Keep(ctx, out, file.BlobKey); err != nil {
+	if err := r.Blobs.Put(ctx, out, file.BlobKey); err != nil {
 		return nil, err
 	}
 	act := models.ActionContext{At: r.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: r.NewID}

@@ -108,7 +108,7 @@ func (env *fakeEnv) sealed() *models.Envelope {
 		require.NoError(env.t, err)
 		_, err = f.Write(pdf)
 		require.NoError(env.t, err)
-		require.NoError(env.t, env.Blobs.Keep(ctx, f, key))
+		require.NoError(env.t, env.Blobs.Put(ctx, f, key))
 		blob.Discard(f)
 		_, err = e.AddDocument(env.act(), models.DocumentInput{Document: models.Document{
 			SHA256: hex.EncodeToString(sum[:]), Size: int64(len(pdf)), PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
@@ -315,8 +315,8 @@ type cutOffStore struct{ blob.Store }
 
 var errCut = errors.New("cut off")
 
-func (c cutOffStore) Keep(ctx context.Context, f *os.File, key string) error {
-	return errors.Join(c.Store.Keep(ctx, f, key), errCut)
+func (c cutOffStore) Put(ctx context.Context, f *os.File, key string) error {
+	return errors.Join(c.Store.Put(ctx, f, key), errCut)
 }
 
 // TestCutOff checks that an unrecorded file is harmless and is deleted with the other files at the end of the retention

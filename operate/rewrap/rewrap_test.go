@@ -28,7 +28,7 @@ func keepFile(t *testing.T, b blob.Store, key string) {
 	defer blob.Discard(f)
 	_, err = f.WriteString("content of " + key)
 	require.NoError(t, err)
-	require.NoError(t, b.Keep(t.Context(), f, key))
+	require.NoError(t, b.Put(t.Context(), f, key))
 }
 
 func readFile(t *testing.T, b blob.Store, key string) (string, error) {

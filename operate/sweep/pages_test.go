@@ -58,7 +58,7 @@ func TestSweepOfPages(t *testing.T) {
 					p := store.PageFile{BlobKey: file, Profile: 1, Page: 1, Level: level}
 					_, err := s.AddPageFile(ctx, p)
 					require.NoError(t, err)
-					keep(t, b, p.Key())
+					put(t, b, p.Key())
 					age(p.Key(), old)
 					keys = append(keys, p.Key())
 				}
@@ -70,7 +70,7 @@ func TestSweepOfPages(t *testing.T) {
 			stays := append(append(pages(active, old), pages(ofTemplate, old)...), pages(young, sweep.Age/2)...)
 			goes := append(append(pages(purged, old), pages(deleted, old)...), pages(stray, old)...)
 			for _, file := range []string{active, ofTemplate} {
-				keep(t, b, file)
+				put(t, b, file)
 				age(file, old)
 			}
 			run := func(remove bool) (found []string) {

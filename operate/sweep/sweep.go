@@ -99,7 +99,7 @@ func (s Sweeper) clock(ctx context.Context) (now time.Time, err error) {
 	}
 	defer blob.Discard(f)
 	key := checkPrefix + filepath.Base(f.Name())
-	if err := s.Blobs.Keep(ctx, f, key); err != nil {
+	if err := s.Blobs.Put(ctx, f, key); err != nil {
 		return now, err
 	}
 	err = s.Blobs.Walk(ctx, key, func(e blob.Entry) error {

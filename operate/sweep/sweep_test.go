@@ -43,14 +43,14 @@ func stores(t *testing.T) map[string]func() (blob.Store, func(key string, age ti
 	}
 }
 
-func keep(t *testing.T, s blob.Store, key string) {
+func put(t *testing.T, s blob.Store, key string) {
 	t.Helper()
 	f, err := s.Temp()
 	require.NoError(t, err)
 	defer blob.Discard(f)
 	_, err = f.WriteString("content")
 	require.NoError(t, err)
-	require.NoError(t, s.Keep(t.Context(), f, key))
+	require.NoError(t, s.Put(t.Context(), f, key))
 }
 
 // envelope stores a draft with one document, and returns the key of the document's file.
@@ -108,17 +108,17 @@ func TestSweep(t *testing.T) {
 				"check/1.part":                                        sweep.ReasonCheck,
 			}
 			for _, key := range stays {
-				keep(t, b, key)
+				put(t, b, key)
 				age(key, sweep.Age+time.Hour)
 			}
 			for key := range goes {
-				keep(t, b, key)
+				put(t, b, key)
 				age(key, sweep.Age+time.Hour)
 			}
 			young := fmt.Sprintf("envelopes/%s/original/%s.pdf", uuid.New(), uuid.New())
-			keep(t, b, young)
+			put(t, b, young)
 			older := fmt.Sprintf("envelopes/%s/original/%s.pdf", uuid.New(), uuid.New())
-			keep(t, b, older)
+			put(t, b, older)
 			age(older, 23*time.Hour)
 			run := func(remove bool) map[string]string {
 				found := make(map[string]string)

@@ -36,10 +36,10 @@ func TestSweepOfTemplates(t *testing.T) {
 		require.NoError(t, err)
 		keys := []string{original, "templates/own/original.pdf", "templates/own/prepared.pdf", "templates/stray/original.pdf"}
 		for _, key := range keys {
-			keep(t, b, key)
+			put(t, b, key)
 			age(key, 2*sweep.Age)
 		}
-		keep(t, b, "templates/young/original.pdf")
+		put(t, b, "templates/young/original.pdf")
 		found := func() map[string]string {
 			out := make(map[string]string)
 			require.NoError(t, sweep.Sweeper{Store: s, Blobs: b}.Run(ctx, func(o sweep.Orphan) error {

@@ -37,7 +37,7 @@ var Conditions = []Condition{
 		Alert: "CountersignWorkflowTasksFail", Severity: Critical,
 		Meaning: "Workflows of type {{ $labels.workflow_type }} are blocked: their code fails or cannot replay their history",
 		Expr:    "sum by (workflow_type) (increase(temporal_workflow_task_execution_failed[15m])) > 0",
-		For:     time.Minute, Keep: 15 * time.Minute,
+		For:     time.Minute, KeepFiringFor: 15 * time.Minute,
 		Panel: "Failing workflow tasks", Check: "workflow_tasks",
 	},
 	{
@@ -114,7 +114,7 @@ var Conditions = []Condition{
 		Meaning: "Emails of kind {{ $labels.kind }} are not being sent",
 		Note:    "An email that the server temporarily rejects is retried every few minutes at first, and later every half hour.",
 		Expr:    `sum by (kind) (rate(countersign_mails_total{result="failed"}[10m])) > 0`,
-		For:     15 * time.Minute, Keep: 45 * time.Minute,
+		For:     15 * time.Minute, KeepFiringFor: 45 * time.Minute,
 		Panel: "Mails", Check: "mail",
 	},
 	{

@@ -27,9 +27,9 @@ type Condition struct {
 	Meaning string
 	// Expr is the alert's expression, including the threshold.
 	Expr string
-	// For is the time for which the expression must be true before the alert fires. Keep is the time for which the
-	// alert continues to fire afterwards.
-	For, Keep time.Duration
+	// For is the time for which the expression must be true before the alert fires. KeepFiringFor is the time for which
+	// the alert continues to fire afterwards.
+	For, KeepFiringFor time.Duration
 	// Note explains the expression. Most expressions need no explanation.
 	Note string
 	// Panel is the title of the dashboard panel that shows the metrics of the expression.
@@ -68,8 +68,8 @@ func (c Condition) write(b *strings.Builder) {
 	if c.For > 0 {
 		line("        for: %s", prometheusDuration(c.For))
 	}
-	if c.Keep > 0 {
-		line("        keep_firing_for: %s", prometheusDuration(c.Keep))
+	if c.KeepFiringFor > 0 {
+		line("        keep_firing_for: %s", prometheusDuration(c.KeepFiringFor))
 	}
 	line("        labels: {severity: %s}", c.Severity)
 	line("        annotations:\n          summary: %q\n          runbook: %s", c.Meaning, runbook)

@@ -20,10 +20,10 @@ const (
 	pageTime = 20 * time.Second
 )
 
-// keep returns the settings for retaining idle processes. Retaining them saves time, because loading the compiled
+// retention returns the settings for retaining idle processes. Retaining them saves time, because loading the compiled
 // module takes as long as rendering several pages. A file cannot affect later files, because its instance is released
 // together with its memory.
-func keep() sandbox.Retention {
+func retention() sandbox.Retention {
 	return sandbox.Retention{Idle: runtime.NumCPU(), Time: 20 * time.Second, Files: 500, Size: maxFile}
 }
 
@@ -43,7 +43,7 @@ type Renderer struct {
 // path of the program, followed by its arguments.
 func NewRenderer(command ...string) *Renderer {
 	return &Renderer{
-		processes: sandbox.NewKeeping(keep(), command...), running: semaphore.NewWeighted(int64(runtime.NumCPU())),
+		processes: sandbox.NewWithRetention(retention(), command...), running: semaphore.NewWeighted(int64(runtime.NumCPU())),
 		bounds: sandbox.Bounds{Memory: goMemory, CPU: pageTime},
 	}
 }

@@ -172,7 +172,7 @@ func Logo(b []byte) ([]byte, error) {
 	r := img.Bounds()
 	k := min(1, float64(logoWidth)/float64(r.Dx()), float64(logoHeight)/float64(r.Dy()))
 	kept := scaled(img, k, xdraw.CatmullRom)
-	if !isOpaque(kept) {
+	if !hasVisiblePixel(kept) {
 		return nil, rejection.New(rejection.PictureInvalid, "The logo is empty: every pixel is transparent.")
 	}
 	var out bytes.Buffer

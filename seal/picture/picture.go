@@ -156,8 +156,8 @@ func scaled(img image.Image, k float64, by xdraw.Scaler) *image.NRGBA {
 	return out
 }
 
-// isOpaque reports whether the picture has any pixel that is not fully transparent.
-func isOpaque(img *image.NRGBA) bool {
+// hasVisiblePixel reports whether the picture has any pixel that is not fully transparent.
+func hasVisiblePixel(img *image.NRGBA) bool {
 	for i := 3; i < len(img.Pix); i += 4 {
 		if img.Pix[i] != 0 {
 			return true

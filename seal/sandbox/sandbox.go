@@ -69,11 +69,11 @@ func InParts(task byte) byte { return task | inParts }
 
 // New returns a pool whose processes run the given command, which must call Serve. The command is the full path of the
 // program, followed by its arguments.
-func New(command ...string) *Pool { return NewKeeping(defaultRetention, command...) }
+func New(command ...string) *Pool { return NewWithRetention(defaultRetention, command...) }
 
-// NewKeeping is like New, but specifies how long idle processes are retained.
-func NewKeeping(keep Retention, command ...string) *Pool {
-	return &Pool{command: command, retention: keep}
+// NewWithRetention is like New, but specifies how long idle processes are retained.
+func NewWithRetention(retention Retention, command ...string) *Pool {
+	return &Pool{command: command, retention: retention}
 }
 
 // Close ends the idle processes.

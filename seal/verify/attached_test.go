@@ -78,9 +78,9 @@ func TestCheckAttachments_TooMany_IsAContradiction(t *testing.T) {
 	t.Parallel()
 	f := opened(t, smallPDF(map[int]string{1: "<</Type/Catalog>>"}))
 	for n, code := range map[int]Code{maxAttachments: "attachments.missing", maxAttachments + 1: "manifest.contradiction"} {
-		e := &examiner{x: &Examination{}, seal: &sealedRevision{file: f}, record: &OpenedRecord{manifest: manifest.Manifest{Attachments: make([]manifest.Attachment, n)}}}
+		e := &examiner{examination: &Examination{}, seal: &sealedRevision{file: f}, record: &OpenedRecord{manifest: manifest.Manifest{Attachments: make([]manifest.Attachment, n)}}}
 		require.NoError(t, e.checkAttachments(t.Context()))
-		require.Equal(t, code, e.x.report.Findings[0].Code)
+		require.Equal(t, code, e.examination.report.Findings[0].Code)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		if n == maxAttachments {
@@ -101,10 +101,10 @@ func TestCheckPrepared_AnotherPlace_IsMissing(t *testing.T) {
 		"end":         {99, 1, "original.missing"},
 		"no original": {100, 0, "original.missing"},
 	} {
-		e := &examiner{x: &Examination{}, seal: &sealedRevision{signatureDict: signatureDict{SealMark: SealMark{To: c.to}}}}
+		e := &examiner{examination: &Examination{}, seal: &sealedRevision{signatureDict: signatureDict{SealMark: SealMark{To: c.to}}}}
 		require.NoError(t, e.checkPrepared(t.Context(), manifest.Placement{Size: c.size, Prepared: &manifest.Prepared{Size: 100, SHA256: "00"}}), name)
-		require.Len(t, e.x.report.Findings, 1, name)
-		require.Equal(t, c.want, e.x.report.Findings[0].Code, name)
+		require.Len(t, e.examination.report.Findings, 1, name)
+		require.Equal(t, c.want, e.examination.report.Findings[0].Code, name)
 	}
 }
 
@@ -131,10 +131,10 @@ func TestCheckPrepared_OtherForm_IsRejected(t *testing.T) {
 		"kept, but not rewritten":   {attached, 1, manifest.Prepared{}},
 	} {
 		c.Size, c.SHA256 = 100, "00"
-		e := &examiner{x: &Examination{}, sums: digests{original: []byte{0}}, seal: &sealedRevision{signatureDict: signatureDict{SealMark: SealMark{To: 100}}}}
+		e := &examiner{examination: &Examination{}, digests: digests{original: []byte{0}}, seal: &sealedRevision{signatureDict: signatureDict{SealMark: SealMark{To: 100}}}}
 		require.NoError(t, e.checkPrepared(t.Context(), manifest.Placement{As: c.as, Size: c.size, Prepared: &c.Prepared}), name)
-		require.Len(t, e.x.report.Findings, 1, name)
-		require.Equal(t, Code("original.prepared_otherwise"), e.x.report.Findings[0].Code, name)
+		require.Len(t, e.examination.report.Findings, 1, name)
+		require.Equal(t, Code("original.prepared_otherwise"), e.examination.report.Findings[0].Code, name)
 	}
 }
 
@@ -171,17 +171,17 @@ func TestReadRecord_ThatCannotBeRead_ConfirmsNothing(t *testing.T) {
 	t.Parallel()
 	f := opened(t, smallPDF(map[int]string{1: "<</Type/Catalog>>", 2: "<</Length 2>>\nstream\nab\nendstream"}))
 	for num, code := range map[int]Code{1: "manifest.missing", 2: "manifest.malformed", 9: "manifest.missing"} {
-		e := &examiner{x: &Examination{}, seal: &sealedRevision{file: f, signatureDict: signatureDict{SealMark: SealMark{Record: pdf.Ref{Num: num}}}}}
+		e := &examiner{examination: &Examination{}, seal: &sealedRevision{file: f, signatureDict: signatureDict{SealMark: SealMark{Record: pdf.Ref{Num: num}}}}}
 		for _, check := range []func(context.Context) error{e.readRecord, e.checkOriginal, e.checkAttachments, e.checkRecord} {
 			require.NoError(t, check(t.Context()))
 		}
 		var codes []Code
-		for _, found := range e.x.report.Findings {
+		for _, found := range e.examination.report.Findings {
 			codes = append(codes, found.Code)
 		}
 		require.Equal(t, []Code{code, "original.missing", "audit_chain.missing"}, codes, num)
-		require.Nil(t, e.x.report.SealedAt)
-		require.Nil(t, e.x.trustInput.Key)
+		require.Nil(t, e.examination.report.SealedAt)
+		require.Nil(t, e.examination.trustInput.Key)
 	}
 }
 

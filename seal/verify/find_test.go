@@ -135,11 +135,11 @@ func TestResemblesSeal(t *testing.T) {
 // dictionaryText describes a signature dictionary as written by the seal. Its byte range matches unless change modifies
 // it.
 type dictionaryText struct {
-	number, record, stamp, name, room string
-	contents                          int // number of digits
-	after                             int // number of bytes that follow
-	from, to                          int64
-	change                            func(at, contents, contentsEnd, rest int64) [3]int64
+	number, record, stamp, name, padding string
+	contents                             int // number of digits
+	after                                int // number of bytes that follow
+	from, to                             int64
+	change                               func(at, contents, contentsEnd, rest int64) [3]int64
 }
 
 func (d dictionaryText) bytes() (b []byte, mark int64) {
@@ -148,7 +148,7 @@ func (d dictionaryText) bytes() (b []byte, mark int64) {
 	fmt.Fprintf(&out, "%s/CSGN_Seal<</V 1/Record %s 0 R/Original[%d %d]/Chain<%s>/Stamp/%s>>\n", signatureBegin, d.record, d.from, d.to, strings.Repeat("A", 64), d.stamp)
 	fmt.Fprintf(&out, "/Name %s\n/Reason (r)\n/M(D:20260102030405Z)\n%s/ByteRange[0 ", d.name, docMDP)
 	at := out.Len()
-	out.WriteString(d.room + "]\n/Contents")
+	out.WriteString(d.padding + "]\n/Contents")
 	contents := out.Len()
 	out.WriteString("<" + strings.Repeat("0", d.contents) + ">")
 	end := out.Len()
@@ -158,7 +158,7 @@ func (d dictionaryText) bytes() (b []byte, mark int64) {
 	if d.change != nil {
 		n = d.change(int64(at), n[0], n[1], n[2])
 	}
-	copy(b[at:at+len(d.room)], fmt.Sprintf("%d %d %d", n[0], n[1], n[2]))
+	copy(b[at:at+len(d.padding)], fmt.Sprintf("%d %d %d", n[0], n[1], n[2]))
 	return b, int64(bytes.Index(b, []byte("/CSGN")))
 }
 
@@ -167,7 +167,7 @@ func (d dictionaryText) bytes() (b []byte, mark int64) {
 func TestSignatureDictionary(t *testing.T) {
 	t.Parallel()
 	issuers := "/Issuers<" + strings.Repeat("B", 64) + ">"
-	good := dictionaryText{number: "12", record: "34", stamp: "None", name: "(Ada)", room: strings.Repeat(" ", ByteRangeWidth), contents: 20, after: 30, from: 5, to: 9}
+	good := dictionaryText{number: "12", record: "34", stamp: "None", name: "(Ada)", padding: strings.Repeat(" ", ByteRangeWidth), contents: 20, after: 30, from: 5, to: 9}
 	read := func(d dictionaryText) (signatureDict, []byte, error) {
 		b, mark := d.bytes()
 		got, err := readSignatureDict(bytes.NewReader(b), int64(len(b)), mark)
@@ -206,8 +206,8 @@ func TestSignatureDictionary(t *testing.T) {
 		"a stamp without issuers":   func(d *dictionaryText) { d.stamp = "Required" },
 		"issuers without a stamp":   func(d *dictionaryText) { d.stamp = "None" + issuers },
 		"an open bracket in a name": func(d *dictionaryText) { d.name = "(a(b)" },
-		"less room":                 func(d *dictionaryText) { d.room = d.room[1:] },
-		"more room":                 func(d *dictionaryText) { d.room += " " },
+		"less room":                 func(d *dictionaryText) { d.padding = d.padding[1:] },
+		"more room":                 func(d *dictionaryText) { d.padding += " " },
 		"no contents":               func(d *dictionaryText) { d.contents = 0 },
 		"half a byte":               func(d *dictionaryText) { d.contents = 3 },
 		"contents too long":         func(d *dictionaryText) { d.contents = 2*maxContents + 2 },
@@ -358,9 +358,9 @@ func TestReadPages_OfASealedRevision_EndsWithItsContext(t *testing.T) {
 func TestHash_TooManyMarks_EndTheExamination(t *testing.T) {
 	t.Parallel()
 	data := []byte("0123456789" + strings.Repeat(markText, maxMarks+1))
-	e := &examiner{x: &Examination{}, r: bytes.NewReader(data), size: int64(len(data)), seal: &sealedRevision{}}
+	e := &examiner{examination: &Examination{}, r: bytes.NewReader(data), size: int64(len(data)), seal: &sealedRevision{}}
 	require.ErrorIs(t, e.hash(t.Context()), errStopExamining)
-	require.Equal(t, Code("signature.does_not_fit"), e.x.report.Findings[0].Code)
+	require.Equal(t, Code("signature.does_not_fit"), e.examination.report.Findings[0].Code)
 }
 
 // TestExamineTask_AnswersAsExamine checks that the task returns the same result as Examine in this process.

@@ -154,7 +154,7 @@ func (e *examiner) readIncrements(ctx context.Context) error {
 		}
 		e.increments = append(e.increments, i)
 	}
-	e.x.Archive = a
+	e.examination.Archive = a
 	return nil
 }
 
@@ -204,9 +204,9 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 // checkIncrements verifies the document time-stamps. If a time-stamp does not cover the file that precedes it, this
 // service wrote neither the time-stamp nor anything after it.
 func (e *examiner) checkIncrements(context.Context) error {
-	j := &e.x.trustInput
+	j := &e.examination.trustInput
 	for n, i := range e.increments {
-		if err := i.token.Verify(e.sums.covered[n+1]); err != nil {
+		if err := i.token.Verify(e.digests.covered[n+1]); err != nil {
 			e.broken = fmt.Errorf("the time-stamp at byte %d: %w", i.from, err)
 			e.increments = e.increments[:n]
 			break
@@ -248,7 +248,7 @@ func (e *examiner) checkAdditions(ctx context.Context) error {
 		v["object"] = object
 	}
 	e.add(Code("later_changes."+kind), v)
-	e.x.report.Additions = &Additions{From: end, Bytes: e.size - end, Kind: kind}
+	e.examination.report.Additions = &Additions{From: end, Bytes: e.size - end, Kind: kind}
 	return nil
 }
 

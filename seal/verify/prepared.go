@@ -31,7 +31,7 @@ func (e *examiner) checkPrepared(ctx context.Context, m manifest.Placement) erro
 		e.add("original.missing", values{"reason": errPositionMismatch})
 		return nil
 	}
-	if hex.EncodeToString(e.sums.original) != p.SHA256 {
+	if hex.EncodeToString(e.digests.original) != p.SHA256 {
 		e.add("original.changed", nil)
 		return nil
 	}

@@ -74,10 +74,10 @@ func (x *Examination) Report(opt Options) Report {
 
 // examiner collects the findings about one file.
 type examiner struct {
-	r    io.ReaderAt
-	size int64
-	done *Prefix // the part that is already hashed
-	x    *Examination
+	r           io.ReaderAt
+	size        int64
+	prefix      *Prefix // the part that is already hashed
+	examination *Examination
 
 	seal       *sealedRevision
 	mark       int64
@@ -86,7 +86,7 @@ type examiner struct {
 	record     *OpenedRecord
 	increments []increment
 	broken     error // the reason why the content after the last increment is not an increment
-	sums       digests
+	digests    digests
 }
 
 // errStopExamining stops an examination after a failure that makes further checks meaningless.
@@ -94,7 +94,7 @@ var errStopExamining = errors.New("seal: nothing more to check")
 
 // ExamineFrom is like Examine, for a file whose beginning may already have been read and hashed.
 func ExamineFrom(ctx context.Context, r io.ReaderAt, size int64, done *Prefix) (*Examination, error) {
-	e := &examiner{r: r, size: size, done: done, x: &Examination{}}
+	e := &examiner{r: r, size: size, prefix: done, examination: &Examination{}}
 	for _, step := range []func(context.Context) error{
 		e.findSeal, e.readSignature, e.readRecord, e.readIncrements, e.hash, e.checkMarks, e.checkSignature, e.checkIncrements,
 		e.checkOriginal, e.checkAttachments, e.checkRecord, e.checkAdditions,
@@ -110,15 +110,15 @@ func ExamineFrom(ctx context.Context, r io.ReaderAt, size int64, done *Prefix) (
 			return nil, err
 		}
 	}
-	return e.x, nil
+	return e.examination, nil
 }
 
-func (e *examiner) add(code Code, v values) { e.x.report.add(code, v) }
+func (e *examiner) add(code Code, v values) { e.examination.report.add(code, v) }
 
 // stop records a failed check after which no further findings are possible, and stops the examination.
 func (e *examiner) stop(code Code, v values) error {
 	e.add(code, v)
-	e.x.trustInput = trustInput{}
+	e.examination.trustInput = trustInput{}
 	return errStopExamining
 }
 
@@ -126,8 +126,8 @@ func (e *examiner) stop(code Code, v values) error {
 // signature, the record, the original or the pages.
 func (e *examiner) findSeal(ctx context.Context) error {
 	var found *Found
-	if e.done != nil {
-		found = e.done.Found
+	if e.prefix != nil {
+		found = e.prefix.Found
 	}
 	if found == nil {
 		var err error
@@ -151,7 +151,7 @@ func (e *examiner) findSeal(ctx context.Context) error {
 func (e *examiner) noSeal(ctx context.Context, f *Found) error {
 	var cut *cutOffError
 	if f.reason == nil || errors.Is(f.reason, errDictionary) {
-		e.x.rewritten = findRewritten(ctx, e.r, e.size)
+		e.examination.rewritten = findRewritten(ctx, e.r, e.size)
 	}
 	switch {
 	case errors.As(f.reason, &cut):
@@ -168,7 +168,7 @@ func (e *examiner) noSeal(ctx context.Context, f *Found) error {
 	if !bytes.Contains(head, []byte("%PDF-")) {
 		return e.stop("structure.not_pdf", nil)
 	}
-	e.x.report.Signatures = otherSignatures(ctx, e.r, e.size)
+	e.examination.report.Signatures = otherSignatures(ctx, e.r, e.size)
 	return e.stop("signature.none", nil)
 }
 
@@ -190,8 +190,8 @@ func (e *examiner) readSignature(context.Context) error {
 	if UpperHex(ChainHash(e.signed.Certificates)) != e.seal.Chain {
 		return e.stop("signature.malformed", values{"reason": "it contains certificates other than those the seal lists"})
 	}
-	e.x.trustInput.Chain = e.signed.Certificates
-	e.x.report.SealedBy = trust.Name(e.signed.Certificate)
+	e.examination.trustInput.Chain = e.signed.Certificates
+	e.examination.report.SealedBy = trust.Name(e.signed.Certificate)
 	switch token := e.signed.Token; {
 	case token != nil && e.seal.Stamp == StampNone:
 		return e.stop("timestamp.wrong", values{"reason": "the seal was created without one"})
@@ -231,8 +231,8 @@ func (e *examiner) readRecord(context.Context) error {
 		e.add("manifest.missing", values{"reason": err})
 		return nil
 	}
-	if e.done != nil {
-		e.record = e.done.Record
+	if e.prefix != nil {
+		e.record = e.prefix.Record
 	}
 	e.record = e.record.of(b)
 	if e.record.err != nil {
@@ -240,7 +240,7 @@ func (e *examiner) readRecord(context.Context) error {
 		e.record = nil
 		return nil
 	}
-	m, r, j := &e.record.manifest, &e.x.report, &e.x.trustInput
+	m, r, j := &e.record.manifest, &e.examination.report, &e.examination.trustInput
 	r.EnvelopeID, r.DocumentID, r.Subject = m.Envelope.ID, m.Document, m.Envelope.Subject
 	r.OriginalSHA256, r.ChainHead, r.Events = m.Original.SHA256, m.Audit.Head, len(m.Audit.Events)
 	r.SealedAt = &m.SealedAt
@@ -268,22 +268,22 @@ func (e *examiner) hash(ctx context.Context) error {
 		gaps = append(gaps, i.byteRangeGap)
 	}
 	var err error
-	e.sums, err = hashFile(ctx, e.r, e.size, e.seal.To, gaps, e.done)
+	e.digests, err = hashFile(ctx, e.r, e.size, e.seal.To, gaps, e.prefix)
 	if errors.Is(err, errTooManyMarks) {
 		return e.stop("signature.does_not_fit", values{"offset": e.mark, "reason": err})
 	}
 	if err != nil {
 		return err
 	}
-	e.x.Whole, e.x.Marks, e.x.Begun = e.sums.whole, e.sums.marks, e.sums.begun
-	e.x.report.SHA256 = hex.EncodeToString(e.sums.whole.Sum(nil))
+	e.examination.Whole, e.examination.Marks, e.examination.Begun = e.digests.whole, e.digests.marks, e.digests.begun
+	e.examination.report.SHA256 = hex.EncodeToString(e.digests.whole.Sum(nil))
 	return nil
 }
 
 // checkMarks checks that no second signature could be the seal.
 func (e *examiner) checkMarks(ctx context.Context) error {
 	fitting := 0
-	for _, at := range e.sums.marks.at {
+	for _, at := range e.digests.marks.at {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -302,7 +302,7 @@ func (e *examiner) checkMarks(ctx context.Context) error {
 }
 
 func (e *examiner) checkSignature(context.Context) error {
-	switch err := e.signed.Verify(e.sums.covered[0]); {
+	switch err := e.signed.Verify(e.digests.covered[0]); {
 	case errors.Is(err, cms.ErrDigest):
 		e.add("digest.changed", nil)
 	case err != nil:
@@ -323,7 +323,7 @@ func (e *examiner) checkSignature(context.Context) error {
 		e.add("timestamp.wrong", values{"reason": err})
 		return nil
 	}
-	e.x.trustInput.Stamps = []stamp{{Chain: e.token.Certificates, Time: e.token.Time}}
+	e.examination.trustInput.Stamps = []stamp{{Chain: e.token.Certificates, Time: e.token.Time}}
 	return nil
 }
 
@@ -339,7 +339,7 @@ func (e *examiner) checkOriginal(ctx context.Context) error {
 	switch {
 	case m.As != "prefix" || m.Size != e.seal.To:
 		e.add("original.missing", values{"reason": "the seal and the record give different positions"})
-	case hex.EncodeToString(e.sums.original) != m.SHA256:
+	case hex.EncodeToString(e.digests.original) != m.SHA256:
 		e.add("original.changed", nil)
 	default:
 		e.add("original.found", values{"from": int64(0), "to": e.seal.To, "sha256": m.SHA256})

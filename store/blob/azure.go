@@ -29,7 +29,7 @@ func openAzure(ctx context.Context, url string) (Store, error) {
 
 func (a *azure) Temp() (*os.File, error) { return uploadFile() }
 
-func (a *azure) Keep(ctx context.Context, f *os.File, key string) error {
+func (a *azure) Put(ctx context.Context, f *os.File, key string) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("store %s: %w", key, err)
 	}

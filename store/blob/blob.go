@@ -64,11 +64,11 @@ func DeleteWithPages(ctx context.Context, s Store, key string) error {
 
 // Store stores files under keys such as "envelopes/<id>/<id>.pdf". It is safe for concurrent use.
 type Store interface {
-	// Temp creates an empty temporary file, which can then be passed to Keep. The caller must call Discard for the
+	// Temp creates an empty temporary file, which can then be passed to Put. The caller must call Discard for the
 	// file.
 	Temp() (*os.File, error)
-	// Keep durably stores the content of f under key, replacing earlier content. The file f remains open and readable.
-	Keep(ctx context.Context, f *os.File, key string) error
+	// Put durably stores the content of f under key, replacing earlier content. The file f remains open and readable.
+	Put(ctx context.Context, f *os.File, key string) error
 	// Open opens the file under key. If there is none, the error is fs.ErrNotExist.
 	Open(ctx context.Context, key string) (*File, error)
 	// Delete deletes the file under key. A missing file is not an error.
@@ -120,7 +120,7 @@ func Open(ctx context.Context, rawURL string) (Store, error) {
 // Discard closes and removes a temporary file.
 func Discard(f *os.File) {
 	_ = f.Close()
-	_ = os.Remove(f.Name()) // fails if Keep has moved the file
+	_ = os.Remove(f.Name()) // fails if Put has moved the file
 }
 
 // contentType is the content type of the objects in a bucket.
@@ -179,7 +179,7 @@ func (d *dir) Temp() (*os.File, error) {
 	return createTemp(d.tmp(), "")
 }
 
-func (d *dir) Keep(_ context.Context, f *os.File, key string) error {
+func (d *dir) Put(_ context.Context, f *os.File, key string) error {
 	path, err := d.path(key)
 	if err != nil {
 		return err
@@ -296,7 +296,7 @@ func check(ctx context.Context, s Store) error {
 		return fmt.Errorf("write to file store: %w", err)
 	}
 	key := "check/" + filepath.Base(f.Name())
-	if err := s.Keep(ctx, f, key); err != nil {
+	if err := s.Put(ctx, f, key); err != nil {
 		return err
 	}
 	got, err := s.Open(ctx, key)

@@ -14,14 +14,14 @@ import (
 	"countersign/store/blob"
 )
 
-func keep(t *testing.T, s blob.Store, key, text string) {
+func put(t *testing.T, s blob.Store, key, text string) {
 	t.Helper()
 	f, err := s.Temp()
 	require.NoError(t, err)
 	defer blob.Discard(f)
 	_, err = io.WriteString(f, text)
 	require.NoError(t, err)
-	require.NoError(t, s.Keep(t.Context(), f, key))
+	require.NoError(t, s.Put(t.Context(), f, key))
 }
 
 func read(t *testing.T, s blob.Store, key string) string {
@@ -41,11 +41,11 @@ func TestDirectory(t *testing.T) {
 	s, err := blob.Open(t.Context(), "file://"+root+"/new")
 	require.NoError(t, err)
 	require.NoError(t, s.Check(t.Context()))
-	keep(t, s, "envelopes/1/sealed/a.pdf", "first")
-	keep(t, s, "envelopes/1/sealed/a.pdf", "second")
-	keep(t, s, "envelopes/1/sealed/b.pdf", "b")
-	keep(t, s, "envelopes/1/original/o.pdf", "o")
-	keep(t, s, "envelopes/10/sealed/c.pdf", "c")
+	put(t, s, "envelopes/1/sealed/a.pdf", "first")
+	put(t, s, "envelopes/1/sealed/a.pdf", "second")
+	put(t, s, "envelopes/1/sealed/b.pdf", "b")
+	put(t, s, "envelopes/1/original/o.pdf", "o")
+	put(t, s, "envelopes/10/sealed/c.pdf", "c")
 	assert.Equal(t, "second", read(t, s, "envelopes/1/sealed/a.pdf"))
 	keys, err := s.List(t.Context(), "envelopes/1/sealed/")
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestBlobKeys_StayInTheDirectory(t *testing.T) {
 	require.NoError(t, err)
 	defer blob.Discard(f)
 	for _, key := range []string{"../x", "/etc/passwd", "a/../../x", ""} {
-		require.Error(t, s.Keep(t.Context(), f, key), key)
+		require.Error(t, s.Put(t.Context(), f, key), key)
 		_, err := s.Open(t.Context(), key)
 		require.Error(t, err, key)
 		require.Error(t, s.Delete(t.Context(), key), key)
@@ -88,12 +88,12 @@ func TestDirectory_ReadersSeeWholeFiles(t *testing.T) {
 	for i := range two {
 		two[i] = 'x'
 	}
-	keep(t, s, "k/f", string(one))
+	put(t, s, "k/f", string(one))
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for range 50 {
-			keep(t, s, "k/f", string(two))
-			keep(t, s, "k/f", string(one))
+			put(t, s, "k/f", string(two))
+			put(t, s, "k/f", string(one))
 		}
 	})
 	for range 200 {

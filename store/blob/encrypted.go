@@ -75,10 +75,10 @@ func anonymousFile() (*os.File, error) {
 // contain only IDs, numbers and hashes.
 func neverEncrypted(key string) bool { return strings.HasPrefix(key, Anchors) }
 
-// Keep implements Store.
-func (s *Encrypted) Keep(ctx context.Context, f *os.File, key string) error {
+// Put implements Store.
+func (s *Encrypted) Put(ctx context.Context, f *os.File, key string) error {
 	if !s.write {
-		return s.Store.Keep(ctx, f, key)
+		return s.Store.Put(ctx, f, key)
 	}
 	out, err := s.Store.Temp()
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Encrypted) Keep(ctx context.Context, f *os.File, key string) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
-	return s.Store.Keep(ctx, out, key)
+	return s.Store.Put(ctx, out, key)
 }
 
 // fill writes the content to be stored under key to out.
@@ -281,7 +281,7 @@ func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted 
 	if err != nil {
 		return false, false, fmt.Errorf("rewrap %s: %w", key, err)
 	}
-	return true, true, s.Store.Keep(ctx, out, key)
+	return true, true, s.Store.Put(ctx, out, key)
 }
 
 // storeDecrypted stores an encrypted anchor without encryption.
@@ -299,5 +299,5 @@ func (s *Encrypted) storeDecrypted(ctx context.Context, key string) error {
 	if _, err := io.Copy(out, f); err != nil {
 		return fmt.Errorf("decrypt %s: %w", key, err)
 	}
-	return s.Store.Keep(ctx, out, key)
+	return s.Store.Put(ctx, out, key)
 }

@@ -37,13 +37,13 @@ func TestEncryptedFiles_ReadBack(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "short": "%PDF-1.7 Contract", "a segment": strings.Repeat("x", 64<<10), "long": strings.Repeat("Contract ", 100_000),
 	} {
-		keep(t, s, "e/"+name, text)
+		put(t, s, "e/"+name, text)
 		assert.Equal(t, text, read(t, s, "e/"+name), "and its size is that of the plain content")
 		assert.NotContains(t, string(raw("e/"+name)), "Contract")
 	}
-	keep(t, s, "e/twice", "same")
+	put(t, s, "e/twice", "same")
 	first := raw("e/twice")
-	keep(t, s, "e/twice", "same")
+	put(t, s, "e/twice", "same")
 	assert.NotEqual(t, first, raw("e/twice"), "a key of its own each time")
 
 	f, err := s.Open(t.Context(), "e/long")
@@ -62,11 +62,11 @@ func TestChangedFiles_AreRejected(t *testing.T) {
 	t.Parallel()
 	plain, raw := onDisk(t)
 	s := blob.NewEncrypted(plain, kit.VaultOf(t, 1), true)
-	keep(t, s, "a", strings.Repeat("text ", 40_000))
+	put(t, s, "a", strings.Repeat("text ", 40_000))
 	whole := raw("a")
 	rejected := func(key string, b []byte) {
 		t.Helper()
-		keep(t, plain, key, string(b))
+		put(t, plain, key, string(b))
 		_, err := s.Open(t.Context(), key)
 		require.ErrorIs(t, err, blob.ErrDamaged)
 	}
@@ -80,7 +80,7 @@ func TestChangedFiles_AreRejected(t *testing.T) {
 	}
 	rejected("a", append(bytes.Clone(whole), 'x'))
 	rejected("b", whole)
-	keep(t, plain, "a", string(whole))
+	put(t, plain, "a", string(whole))
 	_, err := blob.NewEncrypted(plain, kit.VaultOf(t, 2), true).Open(t.Context(), "a")
 	require.ErrorIs(t, err, vault.ErrUnknownKey)
 }
@@ -88,16 +88,16 @@ func TestChangedFiles_AreRejected(t *testing.T) {
 func TestEncrypted_ReadsEarlierPlainFiles(t *testing.T) {
 	t.Parallel()
 	plain, raw := onDisk(t)
-	keep(t, plain, "old", "%PDF-1.7 old")
-	keep(t, plain, "tiny", "%")
+	put(t, plain, "old", "%PDF-1.7 old")
+	put(t, plain, "tiny", "%")
 	on, off := blob.NewEncrypted(plain, kit.VaultOf(t, 1), true), blob.NewEncrypted(plain, kit.VaultOf(t, 1), false)
 	for _, s := range []blob.Store{on, off} {
 		assert.Equal(t, "%PDF-1.7 old", read(t, s, "old"))
 		assert.Equal(t, "%", read(t, s, "tiny"))
 	}
-	keep(t, on, "new", "%PDF-1.7 new")
+	put(t, on, "new", "%PDF-1.7 new")
 	assert.Equal(t, "%PDF-1.7 new", read(t, off, "new"), "also after it is switched off")
-	keep(t, off, "plain", "%PDF-1.7 plain")
+	put(t, off, "plain", "%PDF-1.7 plain")
 	assert.Equal(t, "%PDF-1.7 plain", string(raw("plain")))
 }
 
@@ -106,8 +106,8 @@ func TestRewrap(t *testing.T) {
 	t.Parallel()
 	plain, raw := onDisk(t)
 	before := blob.NewEncrypted(plain, kit.VaultOf(t, 1), true)
-	keep(t, before, "f", strings.Repeat("text ", 40_000))
-	keep(t, plain, "old", "%PDF-1.7 old")
+	put(t, before, "f", strings.Repeat("text ", 40_000))
+	put(t, plain, "old", "%PDF-1.7 old")
 	body := raw("f")
 	both := blob.NewEncrypted(plain, kit.VaultOf(t, 2, 1), true)
 	for _, key := range []string{"f", "old"} {
@@ -136,10 +136,10 @@ func TestAnchors_AreNotEncrypted(t *testing.T) {
 	require.NoError(t, err)
 	plain, raw := onDisk(t)
 	former, now := blob.NewEncrypted(plain, kit.VaultOf(t, 1), true), blob.NewEncrypted(plain, kit.VaultOf(t, 2, 1), true)
-	keep(t, former, key, list)
+	put(t, former, key, list)
 	assert.Equal(t, list, string(raw(key)))
 	for _, s := range []*blob.Encrypted{former, now} {
-		keep(t, plain, key, string(encrypted))
+		put(t, plain, key, string(encrypted))
 		assert.Equal(t, list, read(t, s, key))
 		for _, changes := range []bool{true, false} {
 			changed, still, err := s.Rewrap(t.Context(), key)

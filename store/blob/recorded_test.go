@@ -37,7 +37,7 @@ func TestRecordedFiles(t *testing.T) {
 	assert.False(t, blob.Encrypts(reading))
 	assert.False(t, blob.Encrypts(plain))
 	const key, text, other = "envelopes/1/original/a.pdf", "%PDF the contract", "%PDF another one!"
-	put := func(s blob.Store, key, text string) { t.Helper(); keep(t, s, key, text) }
+	put := func(s blob.Store, key, text string) { t.Helper(); put(t, s, key, text) }
 	open := func(s blob.Store, r blob.Record) (string, error) {
 		f, err := blob.OpenRecorded(t.Context(), s, r)
 		if err != nil {
@@ -99,7 +99,7 @@ func TestReader_ComparesOnce(t *testing.T) {
 	text := strings.Repeat("%PDF the contract. ", 10_000)
 	r := blob.NewReader(counting)
 	record := blob.Record{Key: key, SHA256: hashOf(text)}
-	keep(t, plain, key, text)
+	put(t, plain, key, text)
 	content := func() string {
 		t.Helper()
 		c, err := r.Open(t.Context(), record)
@@ -134,7 +134,7 @@ func TestReader_ComparesOnce(t *testing.T) {
 		}
 		return errors.Is(err, blob.ErrModified)
 	}, 5*time.Second, time.Millisecond, "written to in its place")
-	keep(t, plain, key, text)
+	put(t, plain, key, text)
 	require.Equal(t, text, content())
 }
 
@@ -167,7 +167,7 @@ func BenchmarkRecordedPart(b *testing.B) {
 	defer blob.Discard(f)
 	_, err = f.WriteString(text)
 	require.NoError(b, err)
-	require.NoError(b, plain.Keep(b.Context(), f, "k"))
+	require.NoError(b, plain.Put(b.Context(), f, "k"))
 	record := blob.Record{Key: "k", SHA256: hashOf(text)}
 	part := make([]byte, 256<<10)
 	for name, open := range map[string]func() (io.ReadSeekCloser, error){

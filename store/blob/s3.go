@@ -108,7 +108,7 @@ func s3Credentials(profile, region string) *credentials.Credentials {
 
 func (s *s3) Temp() (*os.File, error) { return uploadFile() }
 
-func (s *s3) Keep(ctx context.Context, f *os.File, key string) error {
+func (s *s3) Put(ctx context.Context, f *os.File, key string) error {
 	st, err := f.Stat()
 	if err != nil {
 		return fmt.Errorf("store %s: %w", key, err)

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// maxPaceWait is the maximum time that a row of a bulk send waits for capacity. It is also the time after which a sent
-	// envelope no longer counts, even if its invitation has not begun. The rate is therefore at least four rows per second
-	// even if invitations are stuck.
-	maxPaceWait = 250 * time.Millisecond
-	// paceInterval is the polling interval while a row waits for capacity. Each invitation that begins in this
+	// maxThrottleWait is the maximum time that a row of a bulk send waits for capacity. It is also the time after which
+	// a sent envelope no longer counts, even if its invitation has not begun. The rate is therefore at least four rows
+	// per second even if invitations are stuck.
+	maxThrottleWait = 250 * time.Millisecond
+	// throttlePollInterval is the polling interval while a row waits for capacity. Each invitation that begins in this
 	// process also triggers a check.
-	paceInterval = 8 * time.Millisecond
+	throttlePollInterval = 8 * time.Millisecond
 	// singlesInterval is the time after a single envelope during which further single envelopes are expected.
 	singlesInterval = 10 * time.Second
 	// idleFactor is the factor by which the limit increases when no single envelopes are expected.
@@ -25,61 +25,61 @@ const (
 	rowInterval = 75 * time.Millisecond
 )
 
-// BulkPace decides when a bulk send can send its next row. It admits a row only when few envelopes of any sender
+// BulkThrottle decides when a bulk send can send its next row. It admits a row only when few envelopes of any sender
 // await their invitations, so that the row neither waits in a queue nor delays other envelopes. While single
 // envelopes are being sent, it also enforces a pause after each row.
 //
 // It reads the database, so it counts the envelopes of all processes. Its state in memory only affects the speed of
 // bulk sends.
-type BulkPace struct {
+type BulkThrottle struct {
 	// InFlight is the maximum number of envelopes that may await their invitations. No more rows are sent while it is
 	// reached. Zero means one.
 	InFlight int
 
-	began   broadcast
-	mu      sync.Mutex
-	singles time.Time // time at which a single envelope was last seen
-	row     time.Time // time at which a row was last admitted
+	invitationStarts broadcast
+	mu               sync.Mutex
+	lastSingle       time.Time // time at which a single envelope was last seen
+	lastRow          time.Time // time at which a row was last admitted
 }
 
 // admit reports whether a row can be sent now, given the envelopes that currently await their invitations.
-func (p *BulkPace) admit(now time.Time, lately store.Awaiting) bool {
+func (p *BulkThrottle) admit(now time.Time, lately store.Awaiting) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if lately.Singles > 0 {
-		p.singles = now
+		p.lastSingle = now
 	}
-	room, rest := max(1, p.InFlight), time.Duration(0)
-	if now.Sub(p.singles) < singlesInterval {
-		rest = rowInterval / time.Duration(room)
+	capacity, rest := max(1, p.InFlight), time.Duration(0)
+	if now.Sub(p.lastSingle) < singlesInterval {
+		rest = rowInterval / time.Duration(capacity)
 	} else {
-		room *= idleFactor
+		capacity *= idleFactor
 	}
-	if lately.All >= room || now.Sub(p.row) < rest {
+	if lately.All >= capacity || now.Sub(p.lastRow) < rest {
 		return false
 	}
-	p.row = now
+	p.lastRow = now
 	return true
 }
 
-// invitationBegan notifies the bulk sends of this process that capacity may be available.
-func (p *BulkPace) invitationBegan() {
+// invitationStarted notifies the bulk sends of this process that capacity may be available.
+func (p *BulkThrottle) invitationStarted() {
 	if p != nil {
-		p.began.send()
+		p.invitationStarts.send()
 	}
 }
 
-// awaitPace waits until the next row of a bulk send may be sent. The parameter most limits the waiting time.
-func (a *Activities) awaitPace(ctx context.Context, most time.Duration) error {
-	limit := time.NewTimer(most)
+// awaitThrottle waits until the next row of a bulk send may be sent. The parameter most limits the waiting time.
+func (a *Activities) awaitThrottle(ctx context.Context, timeout time.Duration) error {
+	limit := time.NewTimer(timeout)
 	defer limit.Stop()
-	tick := time.NewTicker(paceInterval)
+	tick := time.NewTicker(throttlePollInterval)
 	defer tick.Stop()
 	for {
-		began := a.BulkPace.began.next()
+		began := a.BulkThrottle.invitationStarts.next()
 		now := a.Now()
-		lately, err := a.Store.AwaitingInvitation(ctx, now.Add(-most))
-		if err != nil || a.BulkPace.admit(now, lately) {
+		lately, err := a.Store.AwaitingInvitation(ctx, now.Add(-timeout))
+		if err != nil || a.BulkThrottle.admit(now, lately) {
 			return err
 		}
 		select {

@@ -22,21 +22,21 @@ func logoOf(t *testing.T, w, h int) []byte {
 	return b.Bytes()
 }
 
-// TestLook checks that every email to a recipient has the sender's branding, loads no external content, and is legible
+// TestBranding_Colors checks that every email to a recipient has the sender's branding, loads no external content, and is legible
 // in any color.
-func TestLook(t *testing.T) {
+func TestBranding_Colors(t *testing.T) {
 	t.Parallel()
 	color, footer, help := "#0000FF", "Acme Ltd <b>\nHigh Street 1", "https://acme.example/help?a=1&b=2"
-	look, err := LookOf(&color, &footer, &help, logoOf(t, 720, 90))
+	look, err := NewBranding(&color, &footer, &help, logoOf(t, 720, 90))
 	require.NoError(t, err)
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)
 	for name, m := range map[string]interface{ Render() (Content, error) }{
-		"invitation": Invitation{Look: look, SenderName: "Acme", Message: "Hi", SigningURL: "https://sign.example.com/x"},
-		"reminder":   Reminder{Look: look, SenderName: "Acme", SigningURL: "https://sign.example.com/x"},
-		"code":       Code{Look: look, SenderName: "Acme", Code: "123456"},
-		"completed":  Completed{Look: look, SenderName: "Acme", CompletedAt: at, VerifyURL: "https://sign.example.com/verify"},
-		"closed":     Closed{Look: look, SenderName: "Acme", Kind: Voided, At: at},
-		"deletion":   DeletionReminder{Look: look, SenderName: "Acme", DownloadURL: "https://sign.example.com/d", PurgeOn: at},
+		"invitation": Invitation{Branding: look, SenderName: "Acme", Message: "Hi", SigningURL: "https://sign.example.com/x"},
+		"reminder":   Reminder{Branding: look, SenderName: "Acme", SigningURL: "https://sign.example.com/x"},
+		"code":       Code{Branding: look, SenderName: "Acme", Code: "123456"},
+		"completed":  Completed{Branding: look, SenderName: "Acme", CompletedAt: at, VerifyURL: "https://sign.example.com/verify"},
+		"closed":     Closed{Branding: look, SenderName: "Acme", Kind: Voided, At: at},
+		"deletion":   DeletionReminder{Branding: look, SenderName: "Acme", DownloadURL: "https://sign.example.com/d", PurgeOn: at},
 	} {
 		got, err := m.Render()
 		require.NoError(t, err, name)
@@ -49,7 +49,7 @@ func TestLook(t *testing.T) {
 		assert.NotContains(t, got.HTML, defaultFill, name)
 		assert.NotContains(t, got.HTML, defaultDark, name)
 	}
-	got, err := Invitation{Look: look, SigningURL: "https://sign.example.com/x"}.Render()
+	got, err := Invitation{Branding: look, SigningURL: "https://sign.example.com/x"}.Render()
 	require.NoError(t, err)
 	assert.Contains(t, got.HTML, `bgcolor="#0000ff" style="background:#0000ff;`)
 	dark := regexp.MustCompile(`\.fill \{ background: (#[0-9a-f]{6}) !important; \}`).FindStringSubmatch(got.HTML)
@@ -60,11 +60,11 @@ func TestLook(t *testing.T) {
 	assert.GreaterOrEqual(t, contrastOf(t, look.Accent(), "#f3f5f6"), contrast.Minimum)
 }
 
-// TestLookOfHostileChoices checks that the templates render settings safely even if the validation rules would reject
-// them.
-func TestLookOfHostileChoices(t *testing.T) {
+// TestNewBranding_HostileValues_AreRejected checks that the templates render settings safely even if the validation
+// rules would reject them.
+func TestNewBranding_HostileValues_AreRejected(t *testing.T) {
 	t.Parallel()
-	got, err := Invitation{Look: Look{
+	got, err := Invitation{Branding: Branding{
 		Color: "#000;background:url(x)", Footer: "<script>\u202e\r\nBcc: x", SupportURL: "javascript:alert(1)",
 	}, SigningURL: "https://sign.example.com/x"}.Render()
 	require.NoError(t, err)
@@ -73,6 +73,6 @@ func TestLookOfHostileChoices(t *testing.T) {
 	}
 	assert.Contains(t, got.HTML, defaultFill)
 	broken, footer := []byte("no picture"), "x"
-	_, err = LookOf(nil, &footer, nil, broken)
+	_, err = NewBranding(nil, &footer, nil, broken)
 	require.ErrorContains(t, err, "logo")
 }

@@ -13,8 +13,8 @@ import (
 // LogoCID is the Content-ID with which an email's HTML refers to the logo.
 const LogoCID = "logo"
 
-// Look is the branding of a sender's emails. The zero value is the default branding.
-type Look struct {
+// Branding is the branding of a sender's emails. The zero value is the default branding.
+type Branding struct {
 	Color      string // #rrggbb, dark enough for white text
 	Footer     string // plain text with line breaks, shown below the content
 	SupportURL string
@@ -35,19 +35,19 @@ const (
 )
 
 // Fill returns the background color of buttons, whose text is white.
-func (l Look) Fill() string { return l.color(defaultFill, contrast.Color.String) }
+func (l Branding) Fill() string { return l.color(defaultFill, contrast.Color.String) }
 
 // Accent returns the color of links and marks.
-func (l Look) Accent() string {
+func (l Branding) Accent() string {
 	return l.color(defaultFill, func(c contrast.Color) string { return c.On(contrast.LightPanel).String() })
 }
 
 // Dark returns the color of buttons, links and marks in dark mode.
-func (l Look) Dark() string {
+func (l Branding) Dark() string {
 	return l.color(defaultDark, func(c contrast.Color) string { return c.On(contrast.DarkPanel).String() })
 }
 
-func (l Look) color(otherwise string, shade func(contrast.Color) string) string {
+func (l Branding) color(otherwise string, shade func(contrast.Color) string) string {
 	c, err := contrast.Parse(l.Color)
 	if err != nil {
 		return otherwise
@@ -56,26 +56,26 @@ func (l Look) color(otherwise string, shade func(contrast.Color) string) string 
 }
 
 // HasLogo reports whether the email shows a logo.
-func (l Look) HasLogo() bool { return l.LogoWidth > 0 && l.LogoHeight > 0 }
+func (l Branding) HasLogo() bool { return l.LogoWidth > 0 && l.LogoHeight > 0 }
 
 // LogoURL returns the URL of the logo, which is a part of the email itself.
-func (l Look) LogoURL() htmltemplate.URL { return "cid:" + LogoCID }
+func (l Branding) LogoURL() htmltemplate.URL { return "cid:" + LogoCID }
 
 // ShownWidth returns the displayed width of the logo.
-func (l Look) ShownWidth() int { return max(1, int(float64(l.LogoWidth)*l.logoScale())) }
+func (l Branding) ShownWidth() int { return max(1, int(float64(l.LogoWidth)*l.logoScale())) }
 
 // ShownHeight returns the displayed height of the logo.
-func (l Look) ShownHeight() int { return max(1, int(float64(l.LogoHeight)*l.logoScale())) }
+func (l Branding) ShownHeight() int { return max(1, int(float64(l.LogoHeight)*l.logoScale())) }
 
-func (l Look) logoScale() float64 {
+func (l Branding) logoScale() float64 {
 	return min(0.5, maxLogoWidth/float64(l.LogoWidth), maxLogoHeight/float64(l.LogoHeight))
 }
 
 // FooterLines returns the lines of the footer.
-func (l Look) FooterLines() []string { return lines(l.Footer) }
+func (l Branding) FooterLines() []string { return lines(l.Footer) }
 
 // Support returns the URL of the sender's support page, or an empty string unless it is an https URL.
-func (l Look) Support() string {
+func (l Branding) Support() string {
 	if s := line(l.SupportURL, maxSupportURL); strings.HasPrefix(s, "https://") {
 		return s
 	}
@@ -84,9 +84,9 @@ func (l Look) Support() string {
 
 const maxSupportURL = 500
 
-// LookOf returns the branding for a sender's settings. A nil setting means the default. The parameter logo is a PNG.
-func LookOf(color, footer, supportURL *string, logo []byte) (Look, error) {
-	var l Look
+// NewBranding returns the branding for a sender's settings. A nil setting means the default. The parameter logo is a PNG.
+func NewBranding(color, footer, supportURL *string, logo []byte) (Branding, error) {
+	var l Branding
 	for to, from := range map[*string]*string{&l.Color: color, &l.Footer: footer, &l.SupportURL: supportURL} {
 		if from != nil {
 			*to = *from
