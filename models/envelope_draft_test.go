@@ -134,8 +134,8 @@ func TestEditSigners_Renumbers(t *testing.T) {
 	require.Equal(t, [2]int{0, 1}, [2]int{e.Fields[0].Position, e.Fields[1].Position})
 }
 
-// TestEditFields_KeepIDAndPosition checks that an edited field keeps its ID and position, and that the same rules apply
-// to it as to a new field.
+// TestEditFields_KeepIDAndPosition checks that an edited field keeps its ID and position, and must follow the rules
+// for a new field.
 func TestEditFields_KeepIDAndPosition(t *testing.T) {
 	t.Parallel()
 	e := unfilled(t)

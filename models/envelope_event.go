@@ -111,8 +111,8 @@ func FormatTime(t time.Time) string { return t.UTC().Format(timeFormat) }
 // Canonical returns the event as RFC 8785 canonical JSON, including Hash.
 func (e *Event) Canonical() ([]byte, error) { return e.canonical(true) }
 
-// Digest returns the event's hash, which is the SHA-256 hash, in lowercase hexadecimal, of its RFC 8785 canonical JSON.
-// The JSON excludes the member "hash" but includes "prevHash".
+// Digest returns the event's hash, which is the SHA-256 hash, in lowercase hexadecimal, of the event's RFC 8785
+// canonical JSON. The JSON excludes the member "hash" but includes "prevHash".
 func (e *Event) Digest() (string, error) {
 	b, err := e.canonical(false)
 	if err != nil {

@@ -136,7 +136,7 @@ func (f *SealedFile) timestampEnd() *time.Time {
 }
 
 // Timestamped replaces the file of a sealed document with a copy that contains an additional document time-stamp. It
-// returns an error if the hash of the current file is not was.
+// returns an error unless the current file has the hash was.
 func (e *Envelope) Timestamped(act ActionContext, document uuid.UUID, was string, f SealedFile) error {
 	d := e.Document(document)
 	switch {
@@ -218,8 +218,8 @@ func (e *Envelope) SetRetention(days int) {
 // retention period.
 var deletionReminders = []int{14, 7, 1}
 
-// RetentionStepAfter returns the time of the first retention step after the given time. The steps are reminders, and
-// the purge at the time until.
+// RetentionStepAfter returns the time of the first retention step after the given time. The steps are the reminders,
+// and the purge at the end of the retention period, which is until.
 func RetentionStepAfter(until, after time.Time) time.Time {
 	for _, days := range deletionReminders {
 		if at := until.AddDate(0, 0, -days); at.After(after) {

@@ -79,8 +79,8 @@ type FieldInput struct {
 // because clients round page sizes.
 const edgeTolerance = 0.5
 
-// AddFields adds all fields to a draft, or none if any is invalid. path returns the path prefix ("" or "fields[0].")
-// for the problems of the input with a given index.
+// AddFields adds all fields to a draft, or none if any is invalid. The function path returns the path prefix ("" or
+// "fields[0].") for the problems of the input with a given index.
 func (e *Envelope) AddFields(act ActionContext, ins []FieldInput, path func(int) string) ([]*Field, error) {
 	if err := e.check(ActionAddField); err != nil {
 		return nil, err

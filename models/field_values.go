@@ -75,7 +75,8 @@ type valueCheck struct {
 	misfits int
 }
 
-// values checks a submission against the signer's fields, and returns the values to store. at is the time of signing.
+// values checks a submission at the given time of signing against the signer's fields, and returns the values to
+// store.
 func (e *Envelope) values(s *Signer, sub Submission, at time.Time) ([]FieldValue, error) {
 	c := &valueCheck{p: Problems{}, byID: make(map[uuid.UUID]*entry), signer: s, fit: sub.Fit}
 	CheckText(c.p, "fontLabel", Deref(sub.FontLabel, ""), 0, maxFontLabel)

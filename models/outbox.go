@@ -24,7 +24,7 @@ const (
 	OutboxTimestamp     OutboxKind = "timestamp"       // adds the missing time-stamps
 	OutboxBulk          OutboxKind = "bulk"            // starts a bulk send, or signals that it was changed
 	OutboxNotify        OutboxKind = "notify"          // notifies the sender about the event with the row's ID
-	OutboxDigest        OutboxKind = "digest"          // sends a digest of the events up to the row's creation to the user identified by Key
+	OutboxDigest        OutboxKind = "digest"          // sends the user identified by Key a digest of the events up to the row's creation
 )
 
 // OutboxRow is a message that has not been delivered to Temporal yet. Rows with the same Key are delivered in order.

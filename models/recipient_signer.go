@@ -123,7 +123,7 @@ var languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,4}$`)
 
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
-// Check records the problems of the input with the path prefix path ("" or "signers[0].").
+// Check records the problems of the input. path is the prefix of their paths ("" or "signers[0].").
 func (in SignerInput) Check(p Problems, path string) {
 	CheckText(p, path+"name", in.Name, 1, 255)
 	CheckEmail(p, path+"email", in.Email)
@@ -192,8 +192,8 @@ func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error)
 	return s, nil
 }
 
-// mailbox returns the position of the first signer with an address, or position if there is none yet. It makes it
-// possible to count people without reading their addresses.
+// mailbox returns the position of the first signer with an address, or the given position if there is none yet. It
+// makes it possible to count people without reading their addresses.
 func (e *Envelope) mailbox(email string, position int) int {
 	if s := find(e.Recipients(), func(s *Signer) bool { return EmailKey(s.Email) == EmailKey(email) }); s != nil {
 		return s.Mailbox

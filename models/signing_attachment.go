@@ -39,8 +39,8 @@ type Attachment struct {
 	PurgedAt   *time.Time // time at which the file was removed
 }
 
-// CheckAttach rejects an attachment of size bytes that could not be added, regardless of its content. known contains
-// the envelope's existing attachments.
+// CheckAttach rejects an attachment of the given size that could not be added, regardless of its content. known
+// contains the envelope's existing attachments.
 func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size int64, known []*Attachment) error {
 	s, err := e.authorizeSign(act, l)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *valueCheck) attachment(v *entry) bool {
 	return false
 }
 
-// recordAttachments records the files that a signer signs with in the audit trail.
+// recordAttachments records a signer's signed attachments in the audit trail.
 func (e *Envelope) recordAttachments(act ActionContext, signer uuid.UUID) {
 	for _, a := range e.Attached {
 		e.record(act, EventAttachmentAdded, signer, Detail{

@@ -68,8 +68,8 @@ func (l PageLog) count() int {
 	return n
 }
 
-// recordsPage reports whether a view is recorded as the first view of its page. It is not if the signer has used up their
-// share of such events, or if the audit trail is full.
+// recordsPage reports whether a view is recorded as the first view of its page. That is not the case if the signer has
+// used up their share of such events, or if the audit trail is full.
 func (e *Envelope) recordsPage(s *Signer, document uuid.UUID, page int) bool {
 	return !s.Pages.has(document, page) && s.Pages.count() < max(minPageLog, maxPageLog/len(e.Signers)) && e.hasCapacity(1)
 }

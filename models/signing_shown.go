@@ -103,8 +103,8 @@ func (s DisplayedValues) names() string {
 }
 
 // CheckDisplayedDigests verifies the digest recorded with each signature in a chain. The digest must cover the values
-// of the listed signers, all of whom must have signed earlier. If the signer's request contained the digest, it must
-// cover all earlier signers.
+// of the listed signers, all of whom must have signed earlier. If the signer's request contained the digest, the
+// digest must cover all earlier signers.
 func CheckDisplayedDigests(events []Event) error {
 	var before []signerValuesHash
 	for i := range events {
