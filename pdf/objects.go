@@ -119,8 +119,8 @@ func (f *File) compressedObjects(all []compressed, visit func(Object) error) err
 	return nil
 }
 
-// VisitChanged calls visit for the number of each object that increments after the first end bytes replace, free or
-// add.
+// VisitChanged calls visit with the number of each object that is replaced, freed or added by the increments after the
+// given offset.
 func (f *File) VisitChanged(end int64, visit func(num int) error) error {
 	for i := range f.sections {
 		if f.sections[i].at < end {

@@ -1,8 +1,8 @@
 // Package pdf reads a PDF lazily and writes incremental updates to it.
 //
 // It keeps objects in their written form (Value), so that unknown objects are copied unchanged and only requested
-// values are decoded. Section numbers refer to ISO 32000-2:2020. Reading is protected by limits for depth, counts and
-// sizes, and against loops.
+// values are decoded. Section numbers refer to ISO 32000-2:2020. While reading, it limits depth, counts and sizes, and
+// detects loops.
 package pdf
 
 import (

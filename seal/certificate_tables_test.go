@@ -39,7 +39,7 @@ func TestCertificateNamesParts(t *testing.T) {
 }
 
 // TestRecordOfPartsAgreesWithTheChain checks that a record is rejected unless each signer has the role recorded in the
-// chain and a witness signed after the witnessed signer.
+// chain, and each witness signed after the witnessed signer.
 func TestRecordOfPartsAgreesWithTheChain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

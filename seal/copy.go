@@ -82,7 +82,7 @@ type chunk struct{ at, size int64 }
 // copy writes the original, and passes each written chunk to hash.
 func (c *copier) copy(ctx context.Context) error {
 	defer close(c.pieces)
-	// Writing into allocated space is faster. An error is ignored, because the write then fails if there is no space.
+	// Writing into allocated space is faster. Ignore the error, because the write itself fails if there is no space.
 	_ = allocate(c.out, c.size)
 	buf := verify.NewBuffer()
 	defer buf.Free()

@@ -35,7 +35,7 @@ type Config struct {
 	TSAURL         string              // RFC 3161 time-stamp authority; empty disables time-stamps
 	// TSAOptional lets Seal continue without a time-stamp if the authority does not respond. Result.Pending then
 	// reports this, and Renew can add a time-stamp later. After the authority has timed out, Seal does not contact it
-	// for a minute. If TSAOptional is not set, Seal fails and can be retried.
+	// for a minute. If TSAOptional is false, Seal instead fails, and can be retried.
 	TSAOptional bool
 	// LongTerm adds validation data and a document time-stamp (B-LTA) at sealing time.
 	LongTerm    bool

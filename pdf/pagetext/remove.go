@@ -131,7 +131,7 @@ func (r *remover) replacedBy(operands []operand) replaced {
 	return m
 }
 
-// withoutTexts returns a property list without its texts, or a zero value if it has none.
+// withoutTexts returns a property list without the entries that specify text, or a zero value if it has no such entry.
 func withoutTexts(d pdf.Dict) replaced {
 	if d.Get("ActualText") == nil && d.Get("Alt") == nil && d.Get("E") == nil {
 		return replaced{}

@@ -132,8 +132,8 @@ func (c *countingReader) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// TestAdmitPrepared_WithoutOptions_ReadsTheFileOnce checks that a file without active content is read no more than by
-// Admit if no preparation of its pages is requested.
+// TestAdmitPrepared_WithoutOptions_ReadsTheFileOnce checks that AdmitPrepared reads no more of a file than Admit if the
+// file has no active content and no preparation of its pages is requested.
 func TestAdmitPrepared_WithoutOptions_ReadsTheFileOnce(t *testing.T) {
 	t.Parallel()
 	b := file("", "")

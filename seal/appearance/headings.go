@@ -119,7 +119,8 @@ func (h *headings) of(c character) int {
 	return heading
 }
 
-// add adds the headings of a text whose words have been read. A line belongs to a heading if all of its words do.
+// add adds the headings of a page's text, whose words have already been read. A line belongs to a heading if all of its
+// words do.
 func (h *headings) add(t *Text) {
 	last := 0
 	for i := 0; i < len(t.Words); {

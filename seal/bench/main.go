@@ -179,8 +179,8 @@ func prepared(ctx context.Context, name string, d document) (in *os.File, job se
 	return in, job, took, err
 }
 
-// uploaded admits a file as the service admits an upload. It returns the job for the result and the duration of the
-// examination.
+// uploaded admits a file in the same way as the service admits an upload. It returns the job for the result and the
+// duration of the examination.
 func uploaded(ctx context.Context, in *os.File) (seal.Job, time.Duration, error) {
 	hash, size, err := hashOf(in)
 	if err != nil {

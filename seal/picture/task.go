@@ -78,17 +78,17 @@ func pictureTask(decode func([]byte) ([]byte, error)) sandbox.Task {
 // maxPictureAnswer is the maximum size of a process's response, in bytes.
 const maxPictureAnswer = 32 << 20
 
-// PhotoIn runs Photo in a process of pool. If pool is nil, it runs in this process.
+// PhotoIn runs Photo in a process of the pool. If pool is nil, it runs in this process.
 func PhotoIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, file io.ReaderAt, size int64) ([]byte, error) {
 	return pictureIn(ctx, pool, b, taskPhoto, file, size)
 }
 
-// PageIn runs Page in a process of pool. If pool is nil, it runs in this process.
+// PageIn runs Page in a process of the pool. If pool is nil, it runs in this process.
 func PageIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, file io.ReaderAt, size int64) ([]byte, error) {
 	return pictureIn(ctx, pool, b, taskPage, file, size)
 }
 
-// LogoIn runs Logo in a process of pool. If pool is nil, it runs in this process.
+// LogoIn runs Logo in a process of the pool. If pool is nil, it runs in this process.
 func LogoIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, file []byte) ([]byte, error) {
 	return pictureIn(ctx, pool, b, taskLogo, bytes.NewReader(file), int64(len(file)))
 }

@@ -191,8 +191,8 @@ type lineKey struct {
 	text  string
 }
 
-// Wrap breaks s into lines of at most width thousandths of an em. A width of 0 means unlimited. Line feeds also break
-// lines. If limit is greater than 0, the text is truncated after that many lines, with an ellipsis.
+// Wrap breaks s into lines of at most the given width, in thousandths of an em. A width of 0 means unlimited. Line
+// feeds also break lines. If limit is greater than 0, the text is truncated after that many lines, with an ellipsis.
 func (l *Library) Wrap(style Style, s string, width float64, limit int) ([]Line, error) {
 	if err := l.Check(s); err != nil {
 		return nil, err

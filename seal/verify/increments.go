@@ -82,8 +82,8 @@ func archiveOf(s *sealedRevision, signatures ...*cms.Signed) (Archive, error) {
 // StatementRequest is a request for the revocation status of a certificate.
 type StatementRequest struct{ Certificate, Issuer *x509.Certificate }
 
-// Plan returns the required content of the next increment: first the certificates that are missing from the chains of
-// the pending signatures, and then a request about each certificate in these chains whose authority publishes
+// Plan returns the required content of the next increment. It consists of the certificates that are missing from the
+// chains of the pending signatures, and a request about each certificate in these chains whose authority publishes
 // statements.
 func (a *Archive) Plan() (certs [][]byte, questions []StatementRequest) {
 	added, asked := map[string]bool{}, map[string]bool{}

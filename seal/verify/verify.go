@@ -40,8 +40,8 @@ func File(ctx context.Context, r io.ReaderAt, size int64, opt Options) (Report, 
 	return x.Report(opt), nil
 }
 
-// Examination is the result of examining a file without trust anchors. It contains the file's content, and whether that
-// content is internally valid.
+// Examination is the result of examining a file without trust anchors. It contains the file's content, and reports
+// whether that content is internally valid.
 type Examination struct {
 	report     Report
 	trustInput trustInput

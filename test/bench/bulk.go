@@ -88,8 +88,8 @@ func (w *benchEnv) bulkRate(ctx context.Context, template string) error {
 	return nil
 }
 
-// untilInvited measures the duration of do, which sends n envelopes to two signers each, and of the delivery of their
-// emails.
+// untilInvited calls do, which sends n envelopes to two signers each. It returns the time until all of their emails
+// have arrived.
 func (w *benchEnv) untilInvited(ctx context.Context, n int, do func(context.Context) error) (time.Duration, error) {
 	before, start := w.mails.count(), now()
 	if err := do(ctx); err != nil {

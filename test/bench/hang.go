@@ -122,7 +122,7 @@ func (w *benchEnv) expireSoon(ctx context.Context) error {
 	return err
 }
 
-// hang sends envelopes to addresses whose emails can hang, and events to an endpoint that hangs if hangs is true. It
+// hang sends envelopes to addresses whose emails can hang, and events to an endpoint, which hangs if hangs is true. It
 // returns when Temporal has received all of them.
 func (w *benchEnv) hang(ctx context.Context, c *client, turn int, hangs bool) error {
 	var after time.Duration

@@ -90,8 +90,8 @@ func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	return nil
 }
 
-// textPages returns a document with the given number of pages of text, from which the service does not need to remove
-// any content.
+// textPages returns a document with the given number of pages of text. It contains nothing that the service has to
+// remove.
 func textPages(pages int) []byte {
 	var kids, table bytes.Buffer
 	objects := []string{"<</Type/Catalog/Pages 2 0 R>>", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"}

@@ -295,8 +295,8 @@ func TestConsoleTimeline(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleOnABadDay checks that a sealing failure is displayed prominently, and that an unreachable host is
-// distinguished from an unreachable signer.
+// TestConsoleOnABadDay checks that a sealing failure is displayed prominently, and that an unreachable host of an
+// in-person signing is distinguished from an unreachable signer.
 func TestConsoleOnABadDay(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

@@ -111,8 +111,8 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderWithoutStorage checks that, if the browser stores no data for frames from another site, the page warns
-// that the changes exist only on the page.
+// TestBuilderWithoutStorage checks that the page warns that changes exist only on the page if the browser stores no
+// data for frames from another site.
 func TestBuilderWithoutStorage(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Without storage", twoPeople(), leaseDocument())

@@ -215,7 +215,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)
 
-	// If the first request after the session has expired is an action, the page also reports the expiry.
+	// The page also reports the expiry if the first request after it is an action.
 	ends(id)
 	b.button("Send …")
 	b.button("Send to 2 people")
@@ -338,8 +338,8 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestNothingIsAddedInAConflict checks that adding a file while the page asks how to resolve a conflict does not remove
-// a document that was added elsewhere.
+// TestNothingIsAddedInAConflict adds a file while the page asks how to resolve a conflict. A document that was added
+// elsewhere must not be removed.
 func TestNothingIsAddedInAConflict(t *testing.T) {
 	t.Parallel()
 	of := svc.templateOf(t, "Two files")

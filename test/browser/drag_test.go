@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// middle returns the position in the window of the center of the element that an expression returns.
+// middle returns the center of the element that an expression returns, as a position in the window.
 func (b *tab) middle(find string) point {
 	b.t.Helper()
 	return eval[point](b, `(() => { const e = `+find+`; e.scrollIntoView({ block: "nearest", behavior: "instant" }); const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`)

@@ -54,7 +54,7 @@ func TestFigures(t *testing.T) {
 }
 
 // TestFiguresOnSlowNetworks checks that, on a slow network, the first page is loaded while the signer reads the
-// disclosure, beginning with the lowest level.
+// disclosure. The lowest level is loaded first.
 func TestFiguresOnSlowNetworks(t *testing.T) {
 	t.Parallel()
 	for _, n := range []struct {
@@ -106,7 +106,7 @@ func (b *tab) slow(latency, kbit, processor float64) {
 	call(b, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: processor})
 }
 
-// countFetched counts the requests for the first page at the lowest level and for its text.
+// countFetched counts the requests for the first page's text and for its image at the lowest level.
 const countFetched = `performance.getEntriesByType("resource").filter((r) => /\/pages\/1(\?level=1|\/text)$/.test(r.name)).length`
 
 // fetched returns an expression that reports whether a resource whose URL contains name has been loaded.

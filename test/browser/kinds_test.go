@@ -196,8 +196,8 @@ func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestRejectedFileIsForgotten checks that a signer who keeps the current file after its replacement was rejected sees
-// the error only once.
+// TestRejectedFileIsForgotten checks that the error about a rejected replacement is displayed only once if the signer
+// keeps the current file.
 func TestRejectedFileIsForgotten(t *testing.T) {
 	t.Parallel()
 	at := func(kind, name string, y int) object {

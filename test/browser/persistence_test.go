@@ -113,7 +113,7 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	b.see("Verify your identity")
 	require.False(t, eval[bool](b, `document.body.innerHTML.includes("Kept on the device")`))
 
-	// After a new code is entered, the draft is restored, and remains.
+	// The draft is restored after a new code is entered, and remains stored.
 	mails := len(svc.mailsTo(t, "draft@example.com"))
 	b.button("Send code")
 	b.eventually("another code comes", func() bool { return len(svc.mailsTo(t, "draft@example.com")) > mails })

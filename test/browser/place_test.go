@@ -46,7 +46,7 @@ func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 		box := fmt.Sprintf(`document.querySelectorAll(".sheet")[%d].querySelector(".field")`, i)
 		b.click(box)
 		b.until(fmt.Sprintf(`document.querySelectorAll(".sheet")[%d].querySelector(".paint img") !== null`, i))
-		// Use the position of the drawn mark, in points, so that ink is compared with ink.
+		// Measure the drawn mark rather than its box, because only the mark is visible in Poppler's rendering.
 		shown[i] = eval[rect](b, fmt.Sprintf(`(() => {
 			const sheet = document.querySelectorAll(".sheet")[%d], s = sheet.getBoundingClientRect(), k = Number(getComputedStyle(sheet).getPropertyValue("--k"));
 			const svg = sheet.querySelector(".field svg path"), m = svg.getScreenCTM(), box = svg.getBBox(), p = new DOMPoint(box.x, box.y).matrixTransform(m), q = new DOMPoint(box.x + box.width, box.y + box.height).matrixTransform(m);

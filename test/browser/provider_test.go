@@ -111,7 +111,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.click(`[...document.querySelectorAll("dialog button")].at(-1)`)
 		b.until(`document.body.innerText.includes("won't be shown again")`)
 
-		// The parameters of a sign-in are valid only once, and no URL leads to another site.
+		// The parameters of a sign-in are valid only once, and the URL to return to never leads to another site.
 		b.visit(svc.base + "/console/signed-in?code=used&state=used&returnTo=https%3A%2F%2Fevil.example")
 		b.see("This sign-in has expired, was already used, or was started in another browser.")
 		b.clean("")

@@ -83,8 +83,8 @@ func TestReviewLeadsToFields(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestFinishedPages checks that the review displays the pages as they will be sealed, and that the record says that
-// they were displayed.
+// TestFinishedPages checks that the review displays the pages as they will be sealed, and that the audit trail records
+// that they were displayed.
 func TestFinishedPages(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Finished", []object{{"name": "Ada", "email": "finished@example.com", "authMethod": "none"}},

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestImportDocuSeal imports a template as a draft, in the format that the documentation of DocuSeal's API describes,
-// and sends the draft.
+// TestImportDocuSeal imports a template in the documented format of DocuSeal's API as a draft, and sends the draft.
 func TestImportDocuSeal(t *testing.T) {
 	t.Parallel()
 	s := start(t)

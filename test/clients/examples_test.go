@@ -99,7 +99,7 @@ var withoutExample = map[string]bool{
 	"beginProviderSignIn": true, "completeProviderSignIn": true, "connectProvider": true,
 }
 
-// TestEveryOperationHasExamples checks that each text body of a request or successful response has an example.
+// TestEveryOperationHasExamples checks that each textual body of a request or successful response has an example.
 func TestEveryOperationHasExamples(t *testing.T) {
 	t.Parallel()
 	examples := 0
@@ -235,7 +235,7 @@ func (r *recorder) draft(email string) (envelope, signer string) {
 	return envelope, signer
 }
 
-// sent creates a draft by calling draft, and sends it. It also returns the token of the signing link.
+// sent creates a draft with the method draft, and sends it. It also returns the token of the signing link.
 func (r *recorder) sent(email string) (envelope, signer, token string) {
 	r.t.Helper()
 	envelope, signer = r.draft(email)

@@ -152,8 +152,8 @@ func mainJob(t *testing.T, s *service) {
 
 	s.sign(t, s.signingLink(t, "lukasz@example.com"), "lukasz@example.com")
 	cleo := s.signingLink(t, "cleo@example.com")
-	// An email is recorded after it has been sent, but no longer once all signers have signed. Therefore, wait for the
-	// records before signing.
+	// An email is recorded in the audit trail after it has been sent, unless all signers have signed by then.
+	// Therefore, wait for the records before signing.
 	eventually(t, "the invitations are recorded", func() bool {
 		n := 0
 		for _, ev := range c.envelope(t, id).AuditLog {

@@ -145,7 +145,8 @@ func correctedModel(first correctedState) porcupine.Model {
 func identity(token string) string { return strings.Split(token+"..", ".")[1] }
 
 // TestLinearizableCorrections replaces signers, changes deadlines and delegates while signers sign and the envelope is
-// voided, through two API processes, one of which is killed. It checks that the responses are linearizable.
+// voided. The requests go through two API processes, one of which is killed. The test checks that the responses are
+// linearizable.
 func TestLinearizableCorrections(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

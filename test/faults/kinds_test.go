@@ -58,7 +58,8 @@ func checkParts(t *testing.T, name string, first partState, h []porcupine.Operat
 
 // TestLinearizableKinds checks that the responses are linearizable for an envelope with an approver, a viewer, a signer
 // with a witness, an in-person signer and a copy recipient. The recipients act, delegate and are replaced while the
-// deadline changes and the envelope is voided or declined, through two API processes, one of which is killed.
+// deadline changes and the envelope is voided or declined. The requests go through two API processes, one of which is
+// killed.
 func TestLinearizableKinds(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

@@ -44,8 +44,8 @@ func (s state) open() bool       { return s.status == "in_progress" && !s.all() 
 func (s state) to(st string) any { s.status = st; return s }
 
 // step is the model of the envelope. It reports whether a call could have produced this response in state s, and
-// returns the resulting state. No call completes the envelope in the model. The completion is observed by the first get
-// that returns "completed".
+// returns the resulting state. In the model, no call completes the envelope. Instead, the first get that returns
+// "completed" reveals the completion.
 func step(in, asked, out any) (bool, any) {
 	s, c, o := in.(state), asked.(call), out.(response)
 	if c.what == "get" {

@@ -53,7 +53,7 @@ const (
 type nightly struct {
 	name  string
 	begin func(n *night) (end func())
-	// must lists the alerts that are required to fire, and may lists other alerts that are permitted to fire.
+	// The alerts in must are required to fire, and the alerts in may are permitted to fire.
 	must, may []string
 }
 

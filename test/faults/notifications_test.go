@@ -57,7 +57,7 @@ func (e *envelope) address(i int) string {
 	return found.Signers[i].Email
 }
 
-// received returns the number of times that each email to a user arrived, by Message-ID.
+// received returns how often each email to a user arrived, by Message-ID.
 func (w *scenario) received(u *models.ConsoleUser) map[string]int {
 	out := make(map[string]int)
 	for _, m := range w.inbox.List(inbox.Filter{To: u.Email, Limit: 1000}) {

@@ -158,8 +158,8 @@ func preparedOriginals() []prepared {
 			return update(genuineFiles()[levelB].bytes, map[int]string{objContent: textStream(forgedText)})
 		}, false},
 		{"sealed-already-and-cut-loose", func() []byte {
-			// The original is a sealed file with an update that hides the signature. The forger's text is drawn on it,
-			// and its own seal precedes the new one.
+			// The original is a sealed file with an update that hides the signature. The forger's text is drawn on that
+			// file, whose own seal precedes the new one.
 			b := genuineFiles()[levelB].bytes
 			catalog := objectOf(b, objCatalog)
 			for _, key := range []string{"Perms", "AcroForm", "Names", "AF"} {

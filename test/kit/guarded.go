@@ -14,8 +14,8 @@ import (
 )
 
 // guard runs a server ("$2" …) in the directory $0 until standard input is closed. It then sends the signal $1 to the
-// server and removes the directory. The kernel closes that pipe when this process exits, even after SIGKILL. If the
-// server exits while the file "down" exists, it is restarted when the file is removed (see Crash).
+// server and removes the directory. The kernel closes standard input when the test process exits, even after SIGKILL.
+// If the server exits while the file "down" exists, it is restarted when the file is removed (see Crash).
 const guard = `
 exec 3<&0 </dev/null
 stop=$1; shift

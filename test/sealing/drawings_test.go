@@ -331,8 +331,8 @@ func textsJob(t *testing.T) seal.Job {
 	return j
 }
 
-// picturesJob returns a job with a picture of each kind that is embedded differently, and with more pictures than are
-// prepared in advance.
+// picturesJob returns a job with one picture for each way in which pictures are embedded, and with more pictures than
+// are prepared in advance.
 func picturesJob(t *testing.T) seal.Job {
 	t.Helper()
 	j := sealkit.Job(t, sealkit.SimplePDF(1))

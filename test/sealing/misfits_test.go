@@ -111,7 +111,7 @@ func TestNamesOfOurRecord(t *testing.T) {
 	require.NoError(t, admit("(a)", "/X(seal.json)"), "a key that names no file")
 }
 
-// TestLayersAndActions checks the warnings for each usage with which a layer is displayed differently, and for each
+// TestLayersAndActions checks the warnings for each usage that makes programs display a layer differently, and for each
 // action that shows or hides content.
 func TestLayersAndActions(t *testing.T) {
 	t.Parallel()

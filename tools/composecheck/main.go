@@ -154,7 +154,7 @@ func everything(envFile string) (file string, remove func(), err error) {
 	return f.Name(), remove, nil
 }
 
-// exampleFiles returns the paths within containers to which Countersign settings in a file of assignments refer.
+// exampleFiles returns the container paths to which the Countersign settings in an env file refer.
 func exampleFiles(envFile string) ([]string, error) {
 	text, err := os.ReadFile(envFile) //nolint:gosec // named on the command line
 	if err != nil {

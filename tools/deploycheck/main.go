@@ -248,8 +248,8 @@ func deployments(objects []any) error {
 // settingsPrefix is the prefix of every setting in the environment. The service rejects unknown settings.
 const settingsPrefix = "COUNTERSIGN_"
 
-// serviceLinks rejects pods that receive the environment variables of a Service whose name makes them look like
-// settings.
+// serviceLinks rejects pods whose service links, which are environment variables that Kubernetes sets for each Service,
+// look like settings.
 func serviceLinks(objects []any) error {
 	var link string
 	for _, o := range objects {

@@ -14,9 +14,8 @@ import (
 
 // cacheFile returns the file that caches the results of a package's tests, or an empty string if there is no cache. The
 // file's name depends on the test binary, the program that it may start, the files in the package's directory, which
-// the tests may read, and the names of the tests. If anything else that a test reads has changed, the test may reach
-// changes that are not in the cache. An undetected change is then never counted as detected, but a detectable change
-// may be counted as undetected.
+// the tests may read, and the names of the tests. If a test reads anything else, the cache can be outdated. A
+// detectable change may then be counted as undetected, but not vice versa.
 func (b *bench) cacheFile(pkg string, tests []string) (string, error) {
 	if b.cache == "" {
 		return "", nil

@@ -207,8 +207,8 @@ func unlessOver(ctx context.Context, err error) error {
 	return err
 }
 
-// tryPackage tries changes with the tests of one package. It returns the changes that no test detected, and the
-// number of the others.
+// tryPackage tries changes with the tests of one package. It returns the changes that no test detected, and the number
+// of detected changes.
 func (b *bench) tryPackage(ctx context.Context, pkg string, changes []mutation) (left []mutation, noticed int, err error) {
 	if err := b.explore(ctx, pkg); err != nil {
 		return nil, 0, err

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// copyrightLine matches the lines of a license that name its holder. Texts that differ only in these lines are
+// copyrightLine matches the lines of a license that name its holder. Licenses that differ only in these lines are
 // printed once.
 var copyrightLine = regexp.MustCompile(`(?im)^[ \t#*]*(portions )?(copyright|©|\(c\)).*(\d{4}|\(c\)|©|authors).*$`)
 

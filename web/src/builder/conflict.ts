@@ -31,7 +31,7 @@ export function differences(theirs: Draft["fields"], saved: ReadonlyMap<string, 
   return out;
 }
 
-/** A field that was sent without receiving a response. The content is null if the field was removed. */
+/** A field that was sent, but for which no response was received. The content is null if the field was removed. */
 export interface Unanswered { key: string; content: FieldContent | null }
 
 /**

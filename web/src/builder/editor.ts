@@ -3,8 +3,8 @@ import type { BuilderField, Draft, Recipient } from "./model";
 import { t } from "./texts";
 
 /**
- * The state of saving. In the state ended, the session has expired, but another session can continue. In the state
- * over, the draft can no longer be edited. In the state sent, this page has sent the envelope.
+ * The state of saving. In the state "ended", the session has expired, but another session can continue. In the state
+ * "over", the draft can no longer be edited. In the state "sent", this page has sent the envelope.
  */
 export type SaveState = "saved" | "saving" | "unsaved" | "offline" | "conflict" | "refused" | "ended" | "over" | "sent";
 

@@ -25,7 +25,7 @@ export class Shared {
   }
 }
 
-/** Returns the objects of a list that was written with put. */
+/** Returns the objects of a list that was written with the method put. */
 export function objectsAt<T>(objects: readonly unknown[], list: unknown): T[] {
   if (!Array.isArray(list)) throw new TypeError();
   return list.map((n: number) => {
@@ -70,7 +70,7 @@ export class Keeper {
     }
   };
 
-  /** Returns the stored data, as read by a function that throws an error if the form is invalid. */
+  /** Returns the stored data. The given function reads the data, and throws an error if the form is invalid. */
   read<T>(reads: (content: Record<string, unknown>) => T): T | null {
     const content = kept<Record<string, unknown>>(this.name, () => true);
     try {

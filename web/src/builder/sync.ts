@@ -66,7 +66,7 @@ export interface Sync {
   readonly fields: readonly BuilderField[];
   /** The fields that the service rejected, with the rejected content. */
   readonly rejected: ReadonlyMap<string, { problem: string; content: FieldContent }>;
-  /** The content that was sent without receiving a response since the last response that contained a version. */
+  /** The content sent since the last response that contained a version, for which no response was received. */
   readonly unanswered: readonly Unanswered[];
   /** The new IDs of recipients and documents that were removed and created again. */
   readonly successors: ReadonlyMap<string, string>;
@@ -161,7 +161,7 @@ export function nextRequest(s: Sync): SyncRequest | null {
 /** Reports whether there are unsaved changes that can be saved. */
 export const hasWork = (s: Sync): boolean => nextRequest({ ...s, phase: { at: "open" }, reading: null }) !== null;
 
-/** Reports whether a field on the page, including rejected fields, differs from the service's field. */
+/** Reports whether any field on the page, even a rejected one, differs from the service's field. */
 export const hasUnsaved = (s: Sync): boolean => s.fields.length !== s.saved.size || s.fields.some((f) => !same(contentOf(f), s.saved.get(f.key)?.content));
 
 /** Reports whether the draft no longer exists. */

@@ -42,7 +42,7 @@ export function takeReturned(): Returned | { error: string } | null {
   return { error: /^[a-z_]{1,40}$/.test(error ?? "") ? error! : "" };
 }
 
-/** Returns the text for the provider's error code. If there is no code, the text is a general one. */
+/** Returns the message for the provider's error code, or a general message if there is no code. */
 export function providerProblem(code: string): string {
   if (code === "access_denied") return t("providerDenied");
   return code ? t("providerFailedWith", { code }) : t("providerFailed");

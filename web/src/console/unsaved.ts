@@ -4,8 +4,8 @@ const entered = new Set<Element>();
 addEventListener("input", (e) => { if (e.target instanceof Element) entered.add(e.target); }, true);
 
 /**
- * Reports whether the page contains entries that would be lost without it: in a form that was not submitted, or in the
- * builder, which reports them as it does when the tab is closed. Searches and the sign-in form do not count.
+ * Reports whether removing the page would lose entries in a form that was not submitted, or in the builder. The builder
+ * reports its entries in the same way as when the tab is closed. Searches and the sign-in form do not count.
  */
 export function hasUnsavedEntries(): boolean {
   for (const field of entered) if (!field.isConnected) entered.delete(field);

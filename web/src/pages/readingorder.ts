@@ -1,4 +1,4 @@
-/** Determines where the fields of a page come in its text, for screen readers and for the Tab key. */
+/** Determines the positions of a page's fields in its text, for screen readers and for the Tab key. */
 
 import type { Line } from "./textlayer";
 
@@ -61,7 +61,7 @@ function positionOf(rows: readonly Row[], flow: (r: Row) => boolean, box: Box): 
     const shared = Math.min(row.end, b.end) - Math.max(row.start, b.start);
     if (shared < Math.min(row.end - row.start, b.end - b.start) / 2) return;
     const gap = middle < center ? b.top - row.bottom : row.top - b.bottom;
-    // Of several parts of a line, the last one above is the closest, and the first one below.
+    // If several parts of a line are equally close, use the last part above the box and the first part below it.
     if (middle < center && (!above || gap < above.gap + size / 4)) above = { gap, line };
     if (middle > center && (!below || gap < below.gap - size / 4)) below = { gap, line };
   });

@@ -134,8 +134,8 @@ let nextId = 1;
 const own = (owner: Element, id: string) => owner.setAttribute("aria-owns", [owner.getAttribute("aria-owns"), id].filter(Boolean).join(" "));
 
 /**
- * Sets where the fields of a page come in its text for screen readers. The ids of the elements are in reading order,
- * and each comes after a word, or before the first word.
+ * Sets the positions of a page's fields in its text, for screen readers. The IDs of the elements are in reading order,
+ * and each element follows a word or precedes the first word.
  */
 export function placeInText({ element, words }: TextLayer, elements: readonly { id: string; after: { line: number; word: number } }[]): void {
   for (const owner of element.querySelectorAll(".start, span")) owner.removeAttribute("aria-owns");

@@ -72,7 +72,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   tracking.onSmall = setSmall;
   tracking.onSight = setSight;
   useEffect(() => tracking.known(read), [read]);
-  // Keyboard navigation starts at the button to the next field, not before all the fields on the pages.
+  // Keyboard navigation starts at the button to the next field, rather than before all the fields on the pages.
   useLayoutEffect(() => document.getElementById("next")?.focus({ preventScroll: true }), []);
   useEffect(() => {
     tracking.open();

@@ -17,7 +17,10 @@ const passwords = new WeakMap<File, string>();
 export const passwordOf = (file: File): string => passwords.get(file) ?? "";
 export const setPassword = (file: File, password: string): void => { passwords.set(file, password); };
 
-/** Returns the header with the password of a file, if it has one. Header values are bytes, here of UTF-8. */
+/**
+ * Returns the header with the password of a file, if it has one. Header values are bytes, so the password is encoded in
+ * UTF-8.
+ */
 export function passwordHeaders(file: unknown): Record<string, string> {
   const password = file instanceof File ? passwordOf(file) : "";
   return password ? { "X-Document-Password": String.fromCharCode(...new TextEncoder().encode(password)) } : {};
