@@ -81,8 +81,8 @@ func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
 	})
 }
 
-// TestMailTimeout_GrowsWithAttempts checks that the first attempt has a timeout of ten seconds, and later attempts of
-// one minute.
+// TestMailTimeout_GrowsWithAttempts checks that the timeout is ten seconds for the first attempt, and one minute for
+// later attempts.
 func TestMailTimeout_GrowsWithAttempts(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {

@@ -64,8 +64,8 @@ func TestInvite_EnvelopeClosedWhileSending(t *testing.T) {
 	})
 }
 
-// TestRemind_EnvelopeClosedInBetween checks that no second signer is reminded if the envelope is closed after the first
-// signer's reminder.
+// TestRemind_EnvelopeClosedInBetween checks that the second signer is not reminded if the envelope is closed after the
+// first signer's reminder.
 func TestRemind_EnvelopeClosedInBetween(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {

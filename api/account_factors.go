@@ -82,7 +82,7 @@ func (s *signInHandler) confirmFactor(c *gin.Context, app caller, o *object) err
 	return respond(c, http.StatusOK, gin.H{"recoveryCodes": recovery})
 }
 
-// wrongCode returns an error for the member code if err reports a wrong code. The session itself is valid, so the
+// wrongCode returns an error for the member "code" if err reports a wrong code. The session itself is valid, so the
 // response is not a 401.
 func wrongCode(err error) error {
 	if errors.Is(err, store.ErrCode) {

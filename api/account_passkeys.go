@@ -226,7 +226,7 @@ func (s *signInHandler) rejectPasskey(c *gin.Context, user uuid.UUID, err error)
 	return wrongPasskey(errPasskeyRejected)
 }
 
-// wrongPasskey returns an error for the member credential if err reports a rejected response. The session itself is
+// wrongPasskey returns an error for the member "credential" if err reports a rejected response. The session itself is
 // valid, so the response is not a 401.
 func wrongPasskey(err error) error {
 	if errors.Is(err, errPasskeyRejected) {

@@ -14,7 +14,7 @@ import (
 	"countersign/store"
 )
 
-// twoUsers has a user with a password and a user at the provider, both with a second factor.
+// twoUsers is a store with a password user and a provider user, both with a second factor.
 type twoUsers struct{ userStore }
 
 func (twoUsers) UserDetails(context.Context, uuid.UUID) ([]store.UserDetail, error) {

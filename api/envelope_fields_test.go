@@ -60,7 +60,7 @@ func byName(fields []any) map[string]object {
 	return out
 }
 
-// TestCheckboxDefault checks that the default of a checkbox must be a Boolean or its text.
+// TestCheckboxDefault checks that the default of a checkbox must be a Boolean, or the string "true" or "false".
 func TestCheckboxDefault(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -13,7 +13,7 @@ const (
 	maxValues = 100_000 // values and member names
 )
 
-// jsonCount is the size and shape of a JSON text.
+// jsonCount contains the size of a JSON text, the number of its values, and its depth.
 type jsonCount struct {
 	bytes      int64
 	values     int // strings (including names), numbers, literals, arrays and objects

@@ -91,8 +91,8 @@ type templateView struct {
 	More      string                 `json:"more,omitempty"`
 }
 
-// maxTemplateFields is the maximum number of fields in a result, which occupy a few kilobytes. A template may have
-// thousands of fields.
+// maxTemplateFields is the maximum number of fields in a result. This number of fields takes up a few kilobytes, but a
+// template may have thousands.
 const maxTemplateFields = 40
 
 func (s *server) getTemplate(ctx context.Context, _ *mcp.CallToolRequest, in templateInput) (any, error) {
