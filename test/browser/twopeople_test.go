@@ -48,9 +48,9 @@ func TestTwoPeopleOnAnEnvelope(t *testing.T) {
 	voids(one)
 	one.until(`document.querySelector(".head .badge")?.textContent === "voided"`)
 	two.click(named("Remind Ada Lovelace"))
-	two.see("Not done: this envelope was closed in the meantime.")
+	two.see("The action wasn't performed because this envelope was closed in the meantime.")
 	two.until(`document.querySelector(".head .badge")?.textContent === "voided" && !` + named("Remind Ada Lovelace"))
-	two.see("Not done: this envelope was closed in the meantime.") // although the buttons have disappeared
+	two.see("The action wasn't performed because this envelope was closed in the meantime.") // although the buttons have disappeared
 	two.see("Sam Staff voided")
 	two.until(`document.activeElement !== document.body`)
 	two.checked("console-closed-meanwhile")
@@ -68,7 +68,7 @@ func TestTwoPeopleOnAnEnvelope(t *testing.T) {
 	voids(one)
 	one.until(`document.querySelector(".head .badge")?.textContent === "voided"`)
 	two.click(in(dialog, "Save"))
-	two.until(`document.querySelector("dialog[open] [role=alert]")?.textContent.startsWith("Not done: this envelope was closed in the meantime.")`)
+	two.until(`document.querySelector("dialog[open] [role=alert]")?.textContent.startsWith("The action wasn't performed because this envelope was closed in the meantime.")`)
 	require.Equal(t, "corrected-later@example.com", eval[string](two, `document.querySelector("#cmail").value`))
 	two.checked("console-correct-meanwhile")
 	two.keys("\x1b")
@@ -76,7 +76,7 @@ func TestTwoPeopleOnAnEnvelope(t *testing.T) {
 	two.until(`document.activeElement !== document.body`)
 	require.Empty(t, svc.mailsTo(t, "corrected-later@example.com"))
 	three.click(in(dialog, "Void"))
-	three.until(`document.querySelector("dialog[open] [role=alert]")?.textContent.startsWith("Not done: this envelope was closed in the meantime.")`)
+	three.until(`document.querySelector("dialog[open] [role=alert]")?.textContent.startsWith("The action wasn't performed because this envelope was closed in the meantime.")`)
 
 	// Both users correct the address. The second user sees the first user's change. An identical correction is not
 	// repeated.
