@@ -71,7 +71,7 @@ func (l *keySet) find(id string) (store.Key, bool) {
 	return store.Key{}, false
 }
 
-// reload reloads the keys if they are at least as old as age. The caller must hold loading.
+// reload reloads the keys if their age is at least the given one. The caller must hold the lock loading.
 func (r *keyRing) reload(now time.Time, age time.Duration) {
 	was := r.current.Load()
 	if r.load == nil || now.Sub(was.at) < age {

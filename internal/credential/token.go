@@ -59,8 +59,8 @@ func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
 	return &Tokens{ring: r, now: now, verified: &tokenCache{}}, nil
 }
 
-// ReloadFrom sets the function that reloads the keys when the cached keys expire or a token contains an unknown key ID.
-// If load fails, the current keys remain in use. ReloadFrom must be called before the Tokens is used.
+// ReloadFrom sets the function that reloads the keys when the cached keys expire or a token contains an unknown key
+// ID. If the function fails, the current keys remain in use. ReloadFrom must be called before the Tokens is used.
 func (t *Tokens) ReloadFrom(load func() ([]store.Key, error)) { t.ring.load = load }
 
 type claims struct {
@@ -260,8 +260,8 @@ func (t *Tokens) VerifyReceipt(token string) (app, envelope, signer uuid.UUID, e
 	return c.App, c.Envelope, signer, err
 }
 
-// IssueUnsubscribe issues a token that can only disable the notifications of a console user. at is the time of the
-// email, so that the token in a repeated email has the same claims.
+// IssueUnsubscribe issues a token that can only disable the notifications of a console user. The claims depend only on
+// the user and the time of the email, so that a repeated email contains the same claims.
 func (t *Tokens) IssueUnsubscribe(u *models.ConsoleUser, at time.Time) (string, error) {
 	return t.sign(claims{RegisteredClaims: registered(audienceUnsubscribe, u.ID, "", at, at.Add(UnsubscribeLifetime)), App: u.AppID})
 }

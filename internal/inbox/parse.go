@@ -18,7 +18,7 @@ import (
 const (
 	maxDepth = 8       // nesting of multiparts
 	maxParts = 200     // leaf parts of one email
-	maxText  = 2 << 20 // bytes stored of each of the text and the HTML
+	maxText  = 2 << 20 // maximum size of the stored text, and of the stored HTML, in bytes
 	maxLinks = 200
 )
 
@@ -88,7 +88,8 @@ func readText(r io.Reader) (string, error) {
 
 var errTooManyParts = errors.New("inbox: too many parts")
 
-// walkLeaves calls head with the email's header, and leaf with each part that is not a multipart, in order.
+// walkLeaves calls the function head with the email's header, and the function leaf with each part that is not a
+// multipart, in order.
 func walkLeaves(r io.Reader, head func(mail.Header), leaf func(*message.Entity) error) error {
 	root, err := message.Read(r)
 	if err != nil && !isUnknownEncoding(err) {

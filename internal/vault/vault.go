@@ -54,7 +54,7 @@ func New(masterKeys string) (*Vault, error) {
 	return v, nil
 }
 
-// Encrypt encrypts plain with AES-256-GCM and a random nonce. The result begins with the key's ID. It can be
+// Encrypt encrypts a value with AES-256-GCM and a random nonce. The result begins with the key's ID. It can be
 // decrypted only with the same label.
 func (v *Vault) Encrypt(plain []byte, label string) []byte {
 	k := v.keys[0]
