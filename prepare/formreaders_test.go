@@ -143,7 +143,7 @@ func TestFormsAsMuPDF(t *testing.T) {
 			}
 			want := f.Value
 			if end := strings.IndexByte(want, 0); end >= 0 {
-				want = want[:end] // MuPDF ends a value at the first NUL, and hyperref's wrongly escaped value contains some
+				want = want[:end] // MuPDF ends a value at the first NUL, and hyperref's wrongly escaped value contains NULs
 			}
 			if (f.Type == "checkbox" || f.Type == "radio") && w.Value == "Off" {
 				w.Value = ""

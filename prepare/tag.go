@@ -178,8 +178,8 @@ func parsePairs(parts []string, commas bool) (Tag, error) {
 	return t, t.check()
 }
 
-// first parses the first part of a tag. If it is a valid type and no pair specifies the type, it is the type.
-// Otherwise, it is the name. If the separator is a comma, it must be a valid type unless a pair specifies one.
+// first parses the first part of a tag, which is the type or the name. It is the type if it is a valid type and no
+// pair specifies the type. If the separator is a comma and no pair specifies the type, it must be a valid type.
 func (t *Tag) first(part string, parts []string, commas bool) error {
 	typed := slices.ContainsFunc(parts[1:], func(p string) bool {
 		key, _, ok := strings.Cut(p, "=")

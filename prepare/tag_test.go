@@ -147,7 +147,8 @@ func TestBadTags(t *testing.T) {
 	}
 }
 
-// FuzzParseTag checks that accepted tags are within the limits, and that all errors are those of parsing.
+// FuzzParseTag checks that accepted tags are within the limits, and that parsing returns only the errors that it
+// defines.
 func FuzzParseTag(f *testing.F) {
 	for _, s := range []string{
 		"{{Name;role=Tenant;type=signature;required=true}}", "{{signature, r1, required=true}}", "{{*Name_es_:signer1:signature}}",

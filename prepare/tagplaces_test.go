@@ -97,8 +97,8 @@ func TestTagsInSharedForms(t *testing.T) {
 	}
 }
 
-// TestNestedFormWithoutResources checks that a tag is rejected if its removal requires a clone, and the form that
-// paints the clone has no resources to name it in.
+// TestNestedFormWithoutResources checks that a tag is rejected if its removal requires a clone that cannot be named,
+// because the form that would paint the clone has no resources.
 func TestNestedFormWithoutResources(t *testing.T) {
 	t.Parallel()
 	b := assemble([]string{

@@ -10,8 +10,9 @@ import (
 type actionType struct {
 	// removed is the kind of change that removes the action, or "" if the action is kept.
 	removed string
-	// operands lists keys of which an action with an effect has at least one. They distinguish an action from a
-	// structure element (14.7.2), which also has a key S. If the list is empty, the type is sufficient.
+	// operands lists keys. An action has an effect only if it contains one of them. The keys also distinguish an
+	// action from a structure element (14.7.2), which has a key S as well. If the list is empty, the type is
+	// sufficient.
 	operands []string
 	// keepIf reports whether a particular action of a removed type is kept.
 	keepIf func(*Finder, pdf.Dict) (bool, error)
