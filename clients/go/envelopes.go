@@ -84,8 +84,8 @@ func (c *Client) AddFields(ctx context.Context, id uuid.UUID, fields ...FieldReq
 	return list, nil
 }
 
-// Upload adds a PDF to a draft. Files and byte readers are retried. Content that cannot be read twice, such as a pipe,
-// is sent only once.
+// Upload adds a PDF to a draft. If the content can be read again, as a file can, the request is retried. Other
+// content, such as a pipe, is sent only once.
 func (c *Client) Upload(ctx context.Context, id uuid.UUID, pdf io.Reader) (*Document, error) {
 	return c.UploadWith(ctx, id, pdf, UploadOptions{})
 }

@@ -25,7 +25,8 @@ type Error struct {
 	RequestID  string        // identifies the request in the service's log
 }
 
-// Error returns the message, followed by the problems of members that the message does not begin with.
+// Error returns the message and the problems with each member. It does not repeat problems with which the message
+// begins.
 func (e *Error) Error() string {
 	text := strings.TrimSuffix(e.Message, ".")
 	for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
