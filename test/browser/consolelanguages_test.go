@@ -21,6 +21,19 @@ const (
 		"deliveredAt": null, "failedAt": "2026-11-20T09:00:00Z", "webhookUrl": "https://app.example.com/hooks/countersign"}]}`
 )
 
+// cutTexts returns the selected options and placeholders that are wider than their controls. Browsers do not report
+// this as an overflow.
+const cutTexts = `(() => {
+	const pen = document.createElement("canvas").getContext("2d");
+	return [...document.querySelectorAll("select, input[placeholder]")].filter((e) => e.checkVisibility()).filter((e) => {
+		const style = getComputedStyle(e), list = e.matches("select");
+		pen.font = style.font;
+		const arrow = list ? 16 : 0;
+		return pen.measureText(shown(e)).width > e.clientWidth - parseFloat(style.paddingInlineStart) - parseFloat(style.paddingInlineEnd) - arrow + 1;
+	}).map(shown);
+	function shown(e) { return e.matches("select") ? e.selectedOptions[0]?.text ?? "" : e.value ? "" : e.placeholder; }
+})()`
+
 // pageFits checks that the page is not wider than the screen, on a desktop and on a phone, and that no button label
 // is truncated.
 func (b *tab) pageFits(name string) {
@@ -29,6 +42,7 @@ func (b *tab) pageFits(name string) {
 		b.size(width, b.look.height)
 		b.settled()
 		require.LessOrEqual(b.t, eval[int64](b, `document.documentElement.scrollWidth`), width, "%s at %d pixels", name, width)
+		require.Empty(b.t, eval[[]string](b, cutTexts), "%s at %d pixels", name, width)
 		require.Empty(b.t, eval[[]string](b, `[...document.querySelectorAll("button, .button, select")].filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)`), "%s at %d pixels", name, width)
 	}
 	b.size(b.look.width, b.look.height)

@@ -44,6 +44,7 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
   const [unfolded, setUnfolded] = useState(more > 0); // stays open while its filters are cleared
   useEffect(() => { if (more > 0) setUnfolded(true); }, [more > 0]);
   const fresh = data?.data.length === 0 && !filtered && !get("cursor");
+  const known = Boolean(data ?? problem); // until then, it is unknown whether there are any envelopes
   const button = <button type="button" class="small" onClick={() => setMaking(true)}>{t("newEnvelope")}</button>;
   const rows = data?.data ?? [];
   const choose = (some: readonly Envelope[], on: boolean) => setChosen((old) => {
@@ -55,15 +56,15 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
   const selected = [...chosen.values()].map((e) => rows.find((r) => r.id === e.id) ?? e);
   return (
     <>
-      <div class="row head"><Title>{t("envelopes")}</Title>{sender && !fresh && button}</div>
+      <div class="row head"><Title>{t("envelopes")}</Title>{sender && known && !fresh && button}</div>
       {making && <NewEnvelope client={client} who={who} onClose={() => setMaking(false)} />}
       {fresh && (
         <Empty icon="pen" title={t("noEnvelopes")} action={sender && <>{button}<a class="button small plain" href="#/templates">{t("startFromTemplate")}</a></>}>
           {t(sender ? "noEnvelopesSender" : "noEnvelopesViewer")}
         </Empty>
       )}
-      {!fresh && <InboxBar client={client} tenant={workspace} part={get("inbox")} onChoose={(inbox) => set({ inbox, status: "" })} />}
-      <form class="filters finder" role="search" hidden={fresh} onSubmit={(e) => e.preventDefault()}>
+      {known && !fresh && <InboxBar client={client} tenant={workspace} part={get("inbox")} onChoose={(inbox) => set({ inbox, status: "" })} />}
+      <form class="filters finder" role="search" hidden={!known || fresh} onSubmit={(e) => e.preventDefault()}>
         <SearchBox value={search} onSearch={(text) => set({ search: text })} />
         <details class="more" open={unfolded} onToggle={(e) => setUnfolded(e.currentTarget.open)}>
           <summary class="small">{more ? t("filtersOn", { n: more }) : t("filters")}</summary>
@@ -76,7 +77,7 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
           </div>
         </details>
       </form>
-      {!fresh && <SavedFilters who={who} names={filterNames} get={get} set={set} />}
+      {known && !fresh && <SavedFilters who={who} names={filterNames} get={get} set={set} />}
       <ErrorNotice text={problem} />
       {data && !fresh && (
         <>

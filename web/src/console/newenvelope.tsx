@@ -36,7 +36,8 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
     const key = `${once}-${chosen}`; // selecting other files makes a different request
     const first = files[0];
     if (!first) throw new Error(t("choosePdf"));
-    const signers = [...people.map(({ name, email, phone }) => ({ name, email, ...(phone ? { phone } : {}) })), ...(signing && me ? [{ name: me.name, email: me.email }] : [])];
+    // The sender signs first, so the signing page can open as soon as the envelope is sent.
+    const signers = [...(signing && me ? [{ name: me.name, email: me.email }] : []), ...people.map(({ name, email, phone }) => ({ name, email, ...(phone ? { phone } : {}) }))];
     const form = new FormData();
     form.append("data", JSON.stringify({ tenantId: workspace, subject: subject || null, signers: signers.map((s, i) => ({ ...s, routingOrder: i + 1 })) }));
     form.append("file", first, first.name);
@@ -60,6 +61,7 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
       <fieldset class="recipients">
         <legend>{t("recipients")}</legend>
         <ol class={several ? "numbered" : ""}>
+          {signing && me && <li class="me"><span><strong><bdi>{me.name}</bdi></strong> <span class="quiet small"><bdi>{me.email}</bdi></span></span></li>}
           {people.map((p, i) => (
             <li key={p.id}>
               <ContactBox id={i ? `newname${i}` : "newname"} label={t("name")} listLabel={t("contacts")} first={false} value={p.name} contacts={contacts} onInput={(name) => set(p.id, { name, phone: null })} onTake={(c) => set(p.id, { name: c.name, email: c.email, phone: c.phone })} />
@@ -69,7 +71,6 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
               {people.length > 1 && <button type="button" class="bare small" aria-label={t("removeRecipient", { name: p.name || String(i + 1) })} onClick={() => setPeople(people.filter((o) => o !== p))}><Icon name="cross" size={16} /></button>}
             </li>
           ))}
-          {signing && me && <li class="me"><span><strong><bdi>{me.name}</bdi></strong> <span class="quiet small"><bdi>{me.email}</bdi></span></span></li>}
         </ol>
         <div class="row">
           {people.length < mostPeople && <button type="button" class="plain small" onClick={() => setPeople([...people, { id: Math.max(...people.map((p) => p.id)) + 1, name: "", email: "", phone: null }])}><Icon name="plus" size={16} />{t("addRecipient")}</button>}

@@ -17,7 +17,8 @@ export function keepFocus(): void {
   new MutationObserver(() => {
     if (!last || (document.activeElement && document.activeElement !== document.body)) return;
     const target = last.isConnected ? last : focusHome();
+    if (!target) return; // the next page is still loading
     if (!last.isConnected) last = null;
-    target?.focus({ preventScroll: !byKeys });
+    target.focus({ preventScroll: !byKeys });
   }).observe(document.body, { childList: true, subtree: true });
 }
