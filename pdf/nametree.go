@@ -211,10 +211,8 @@ func (t *treeReader) resolve(v Value) (Value, error) {
 	return v, nil
 }
 
-// node returns a node of a tree.
 func (t *treeReader) node(v Value) (Dict, error) { return readAs(t, v, Value.Dict) }
 
-// array returns the elements of an array in a node.
 func (t *treeReader) array(v Value) ([]Value, error) { return readAs(t, v, Value.Array) }
 
 func readAs[T any](t *treeReader, v Value, as func(Value) (T, error)) (T, error) {

@@ -383,7 +383,6 @@ func decodeLiteral(b []byte) []byte {
 //nolint:gochecknoglobals // a constant
 var docEncoding = map[byte]string{0x18: "˘ˇˆ˙˝˛˚˜", 0x80: "•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž", 0xA0: "€"}
 
-// docCharacter returns a character of PDFDocEncoding.
 func docCharacter(c byte) rune {
 	for first, characters := range docEncoding {
 		if all := []rune(characters); c >= first && int(c-first) < len(all) {

@@ -85,7 +85,6 @@ func (c *canvas) left(x, w float64) float64 {
 	return x
 }
 
-// rect fills a rectangle.
 func (c *canvas) rect(x, y, w, h float64, col rgbColor) {
 	c.fill(col)
 	c.op("re", c.left(x, w), c.h-y-h, w, h)
@@ -271,7 +270,6 @@ func (c *canvas) formOf(bbox pdf.Value, extra ...pdf.Entry) (pdf.Ref, error) {
 	return c.t.w.AddStream(d, c.b), c.err
 }
 
-// box returns a PDF rectangle.
 func box(x0, y0, x1, y1 float64) pdf.Value {
 	b := []byte{'['}
 	for i, n := range []float64{x0, y0, x1, y1} {

@@ -191,7 +191,6 @@ func (p *painter) rectangle(v pdf.Value) (pdf.Box, bool, error) {
 
 var everywhere = pdf.Box{X0: math.Inf(-1), Y0: math.Inf(-1), X1: math.Inf(1), Y1: math.Inf(1)}
 
-// stampValue draws a value as a stamp annotation.
 func (p *painter) stampValue(o *stamps, g pdf.Geometry, v Value, dark bool) error {
 	const around = 2 // points, because glyphs can extend slightly beyond their field
 	w, h := g.Size()

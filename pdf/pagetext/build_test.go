@@ -58,7 +58,6 @@ func flow(entries, data string) string {
 	return fmt.Sprintf("<</Length %d%s>>\nstream\n%s\nendstream", len(data), entries, data)
 }
 
-// read returns the text of all pages.
 func read(t testing.TB, b []byte) []*pagetext.Page {
 	t.Helper()
 	pages, err := readAll(t.Context(), b)

@@ -82,7 +82,6 @@ func parseCMap(b []byte) *cmap {
 	return c
 }
 
-// code returns a character code and its length in bytes.
 func code(o operand) (n uint32, length int) {
 	b, ok := o.value.Bytes()
 	if !ok || len(b) > 4 {

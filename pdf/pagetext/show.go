@@ -59,7 +59,6 @@ type run struct {
 	height           float64 // displayed font size
 }
 
-// show shows one string.
 func (s *interpreter) show(o operand) error {
 	a := s.g.font
 	if a == nil {

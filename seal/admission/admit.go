@@ -257,7 +257,6 @@ func errNoEnd(r io.ReaderAt, size int64) error {
 	return rejection.New(rejection.PDFTruncated, "The PDF is truncated: its end is missing.")
 }
 
-// checkEncryption rejects an encrypted PDF.
 func checkEncryption(f *pdf.File) error {
 	if f.Trailer().Get("Encrypt").IsNull() {
 		return nil

@@ -68,7 +68,6 @@ func decrypt(ctx context.Context, r io.ReaderAt, size int64, lim Limits, passwor
 	return a.PDF, a.Err()
 }
 
-// taskDecrypt identifies the decryption task.
 const taskDecrypt = 'd'
 
 // maxDecrypted is the maximum size of the result in bytes.

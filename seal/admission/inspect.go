@@ -71,7 +71,6 @@ func (n *inspector) warningList() []Warning {
 	return out
 }
 
-// objects examines every object.
 func (n *inspector) objects(ctx context.Context) error {
 	count := 0
 	err := n.f.Objects(func(o pdf.Object) error {

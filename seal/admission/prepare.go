@@ -145,7 +145,6 @@ func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.
 	return info, rev, RejectionOf(err)
 }
 
-// revise returns the revision that prepares a PDF.
 func revise(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]byte, lim Limits, opt prepare.Options) (*prepare.Revision, error) {
 	f, err := open(r, size, lim)
 	if err != nil {

@@ -82,7 +82,6 @@ func (d *Document) Lines(number int) (*Lines, error) {
 	return out, d.fault(nil)
 }
 
-// lineReader reads the objects of a page.
 type lineReader struct {
 	textReader
 
@@ -211,7 +210,6 @@ func (r *lineReader) straightParts(object uint64, m matrix) (out []part) {
 	return out
 }
 
-// addSegment adds a segment if it is horizontal or vertical.
 func (r *lineReader) addSegment(a, b point) {
 	switch {
 	case math.Abs(a.y-b.y) < slack:

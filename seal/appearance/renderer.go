@@ -78,12 +78,10 @@ func (r *Renderer) run(ctx context.Context, bounds sandbox.Bounds, task byte, fi
 	return r.processes.Run(ctx, bounds, sandbox.InParts(task), file, size, answer, most)
 }
 
-// onPage runs a task for a page.
 func (r *Renderer) onPage(ctx context.Context, task byte, file io.ReaderAt, size int64, page int, level Level, answer any) error {
 	return r.run(ctx, r.bounds, task, newRequest(file, page, level), size+requestSize, answer, maxAnswer)
 }
 
-// pageResult runs a task that reads a page, and returns its result.
 func pageResult[T any](ctx context.Context, r *Renderer, task byte, file io.ReaderAt, size int64, page int, level Level) (*T, error) {
 	var a pageAnswer[T]
 	if err := r.onPage(ctx, task, file, size, page, level, &a); err != nil {

@@ -127,7 +127,6 @@ func Tasks(e *Engine) map[byte]sandbox.Task {
 	}
 }
 
-// pageTask returns the task that reads a page.
 func pageTask[T any](e *Engine, read func(d *Document, page int, level Level) (*T, error)) sandbox.Task {
 	return func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
 		var a pageAnswer[T]

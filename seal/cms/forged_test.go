@@ -102,7 +102,6 @@ func (f *forger) carry(t *testing.T, kind asn1.ObjectIdentifier, content []byte)
 	return f.set(t, idContentType, kind)
 }
 
-// sign signs the attributes and returns the message.
 func (f *forger) sign(t *testing.T) []byte {
 	t.Helper()
 	var encoded [][]byte

@@ -203,7 +203,6 @@ func TestAStatementWithAnEmptySignatureIsRejected(t *testing.T) {
 	require.EqualError(t, err, "cms: OCSP response: it is malformed")
 }
 
-// find returns the element at a path.
 func find(root *element, path ...int) *element {
 	for _, i := range path {
 		root = root.children[i]

@@ -84,7 +84,6 @@ func newChecker() (*checker, error) {
 
 func (c *checker) close() { _ = os.RemoveAll(c.dir) }
 
-// result is the result for one file.
 type result struct{ counts, failures []string }
 
 func (r *result) count(format string, args ...any) {

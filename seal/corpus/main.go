@@ -171,7 +171,6 @@ func (c *checker) each(ctx context.Context, parallel int, all []input, t *tally)
 	wg.Wait()
 }
 
-// tally counts the results.
 type tally struct {
 	mu       sync.Mutex
 	counts   map[string]int

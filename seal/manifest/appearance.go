@@ -185,7 +185,6 @@ func (a *Appearance) listed() (map[levelPage]string, error) {
 	return out, nil
 }
 
-// check checks that each of a signer's pages is listed.
 func (s *SignerPages) check(listed map[levelPage]string) error {
 	left := len(listed)
 	for _, l := range s.Levels {

@@ -15,7 +15,6 @@ import (
 	"countersign/seal/rejection"
 )
 
-// rectanglePicture returns a picture of one rectangle on a background.
 func rectanglePicture(t *testing.T, w, h int, ground color.NRGBA, ink image.Rectangle, c color.NRGBA) []byte {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))

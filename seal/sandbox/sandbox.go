@@ -360,7 +360,6 @@ func (s *resourceMeter) check() {
 	}
 }
 
-// cpuTime returns the total CPU time used by the process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

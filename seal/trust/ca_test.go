@@ -74,7 +74,6 @@ func issueFor(t testing.TB, by *identity, tmpl *x509.Certificate, key *ecdsa.Pri
 	return made
 }
 
-// authority returns the template of a certificate authority.
 func authority(name string) *x509.Certificate {
 	return &x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
@@ -104,7 +103,6 @@ func stampingWith(critical bool, usages ...asn1.ObjectIdentifier) *x509.Certific
 	}
 }
 
-// chain returns the certificate followed by its issuers.
 func (i *identity) chain() []*x509.Certificate {
 	var out []*x509.Certificate
 	for ; i != nil; i = i.by {
@@ -125,14 +123,12 @@ func (i *identity) crl(at time.Time, change func(*x509.RevocationList)) []byte {
 	return der
 }
 
-// revoking returns a function that adds a certificate to a revocation list.
 func revoking(c *identity, at time.Time, reason int) func(*x509.RevocationList) {
 	return func(l *x509.RevocationList) {
 		l.RevokedCertificateEntries = []x509.RevocationListEntry{{SerialNumber: c.cert.SerialNumber, RevocationTime: at, ReasonCode: reason}}
 	}
 }
 
-// ocsp returns a response about c, signed by responder.
 func (i *identity) ocsp(c, responder *identity, at time.Time, change func(*ocsp.Response)) []byte {
 	i.t.Helper()
 	r := ocsp.Response{Status: ocsp.Good, SerialNumber: c.cert.SerialNumber, ThisUpdate: at, NextUpdate: at.AddDate(0, 0, 7), IssuerHash: crypto.SHA256}

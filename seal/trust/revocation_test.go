@@ -18,7 +18,6 @@ import (
 	"countersign/seal/trust"
 )
 
-// extension returns a function that adds an extension to a revocation list.
 func extension(id asn1.ObjectIdentifier, critical bool, value []byte) func(*x509.RevocationList) {
 	return func(l *x509.RevocationList) {
 		l.ExtraExtensions = append(l.ExtraExtensions, pkix.Extension{Id: id, Critical: critical, Value: value})

@@ -62,7 +62,6 @@ func (m *Marks) search(b []byte, base int64) error {
 	}
 }
 
-// sealedRevision is the revision that the service sealed.
 type sealedRevision struct {
 	signatureDict
 	file *pdf.File

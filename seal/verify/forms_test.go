@@ -17,7 +17,6 @@ import (
 // smallPDF returns a PDF with the given objects. Object 1 is the catalog.
 func smallPDF(objects map[int]string) []byte { return addObjects([]byte("%PDF-1.7\n"), objects) }
 
-// addObjects appends an increment with the given objects.
 func addObjects(b []byte, objects map[int]string) []byte {
 	prev := ""
 	if i := bytes.LastIndex(b, []byte("startxref\n")); i >= 0 {

@@ -18,7 +18,6 @@ const CopyBuffer = 256 << 10
 // Buffer is memory for reading a file.
 type Buffer [CopyBuffer]byte
 
-// buffers holds unused buffers.
 var buffers = sync.Pool{New: func() any { return new(Buffer) }}
 
 // NewBuffer returns a buffer with arbitrary content. The caller should release it with Free.

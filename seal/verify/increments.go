@@ -262,7 +262,6 @@ const (
 	additionUnknown     = "unknown"
 )
 
-// maxObjectsExamined is the maximum number of objects examined.
 const maxObjectsExamined = 2000
 
 // classifyAdditions returns the kind of the bytes after the given offset, and the object that determines it. Other

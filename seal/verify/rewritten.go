@@ -22,7 +22,6 @@ type rewrittenSeal struct {
 	EnvelopeID string     `json:"envelopeId"`
 }
 
-// errRecordFound stops the search for the record.
 var errRecordFound = errors.New("seal: found")
 
 // findRewritten returns the seal's record and signature from their standard locations in a PDF, or nil if either is

@@ -100,7 +100,6 @@ func (c *client) post(ctx context.Context, path string, in, out any) error {
 
 type envelope = countersign.Envelope
 
-// invited returns the number of invited signers.
 func invited(e *envelope) (n int) {
 	for _, ev := range e.AuditLog {
 		if ev.Event == "invitation.sent" {

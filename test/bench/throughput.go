@@ -140,7 +140,6 @@ func (w *benchEnv) dial() (sdkclient.Client, error) {
 	return sdkclient.Dial(sdkclient.Options{HostPort: w.temporal, Logger: log.NewStructuredLogger(discard)})
 }
 
-// bareWorkflows returns the duration of n bare workflows.
 func (w *benchEnv) bareWorkflows(ctx context.Context, n int) (time.Duration, error) {
 	c, err := w.dial()
 	if err != nil {

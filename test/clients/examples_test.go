@@ -24,7 +24,6 @@ import (
 	"countersign/test/kit/contractcheck"
 )
 
-// contractFiles lists the files of the contract.
 var contractFiles = []string{"../../api/openapi.yaml", "../../api/console.yaml"}
 
 const (

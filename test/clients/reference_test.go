@@ -150,5 +150,4 @@ func (s *samples) run(t *testing.T, operation, lang, source string) (dir, output
 	return dir, out.String()
 }
 
-// signingToken returns the token of a signing link.
 func signingToken(link *string) string { return (*link)[strings.LastIndexByte(*link, '/')+1:] }

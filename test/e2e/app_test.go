@@ -78,7 +78,6 @@ func person(name, email string) countersign.SignerRequest {
 	return countersign.SignerRequest{Name: name, Email: email, AuthMethod: countersign.Ptr(api.SignerRequestAuthMethodNone)}
 }
 
-// draft creates a draft with the given document.
 func (a *app) draft(t *testing.T, in countersign.EnvelopeRequest, pdf []byte) *countersign.Envelope {
 	t.Helper()
 	e, err := a.Create(t.Context(), in)

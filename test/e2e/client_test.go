@@ -131,7 +131,6 @@ func (c *client) multipart(t *testing.T, want int, path string, text map[string]
 	return out
 }
 
-// message is a message in the inbox.
 type message struct {
 	Kind, Subject, Text, HTML string
 	To, Links                 []string

@@ -47,7 +47,6 @@ func (e *envelope) mustSign(i int) {
 	require.Equal(e.w.t, 200, a.status, "%s", a.body)
 }
 
-// address returns the email address of a signer.
 func (e *envelope) address(i int) string {
 	e.w.t.Helper()
 	a, err := e.w.client.do(http.MethodGet, "/v1/envelopes/"+e.id, "", nil)

@@ -278,7 +278,6 @@ func (w *scenario) count(query string, args ...any) (n int) {
 	return n
 }
 
-// invitations counts the sent invitations.
 func (w *scenario) invitations() int {
 	w.t.Helper()
 	return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL")

@@ -58,7 +58,6 @@ func (s *webhookSink) take(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// on sets the handler for a path.
 func (s *webhookSink) on(path string, h http.HandlerFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

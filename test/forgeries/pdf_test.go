@@ -200,7 +200,6 @@ func with(dict, key, value string) string {
 
 func entry(dict, key string) string { return string(must(pdf.Value(dict).Dict()).Get(key)) }
 
-// refNumber returns the number of the object to which a value refers.
 func refNumber(value string) int {
 	r, ok := pdf.Value(value).Ref()
 	if !ok {

@@ -45,7 +45,7 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// disk sets the free disk space, in KB.
+// install installs a shell script as a program.
 func (m *machine) install(t *testing.T, name, script string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(m.root, "path", name), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
@@ -56,13 +56,13 @@ func (m *machine) remove(t *testing.T, name string) {
 	require.NoError(t, os.Remove(filepath.Join(m.root, "path", name)))
 }
 
-// memory sets the free memory, in KB.
+// disk sets the free disk space, in KB.
 func (m *machine) disk(t *testing.T, kb int) {
 	t.Helper()
 	m.install(t, "df", fmt.Sprintf("echo 'Filesystem 1024-blocks Used Available Capacity Mounted on'\necho '/dev/sda1 99999999 1 %d 1%% /'", kb))
 }
 
-// memory sets the free memory to kb KB.
+// memory sets the free memory, in KB.
 func (m *machine) memory(t *testing.T, kb int) {
 	t.Helper()
 	m.meminfo = filepath.Join(m.root, "meminfo")

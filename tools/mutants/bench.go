@@ -267,7 +267,6 @@ func (b *bench) run(ctx context.Context, pkg string, tests []string, n int, seen
 	return result, err
 }
 
-// limit returns the time limit for the tests.
 func (b *bench) limit(pkg string, tests []string) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -63,7 +63,6 @@ func run(ctx context.Context, root string, checkOnly bool, sbom, program string)
 	return nil
 }
 
-// component is a bundled component.
 type component struct {
 	name, version string
 	kind          string   // go, npm or other

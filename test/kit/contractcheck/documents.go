@@ -45,7 +45,6 @@ func Load(documents ...[]byte) (*openapi3.T, error) {
 	return all, nil
 }
 
-// add adds the components in more to all.
 func add[V any](all, more map[string]V) error {
 	for name, v := range more {
 		there, both := all[name]
