@@ -305,7 +305,7 @@ func TestInvite_RejectedAddress(t *testing.T) {
 	})
 }
 
-func TestInvite_NobodyAwaited(t *testing.T) {
+func TestInvite_NoSignerAwaited(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")

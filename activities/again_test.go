@@ -110,8 +110,8 @@ func TestRemindDeletion_NotAfterThePurge(t *testing.T) {
 	})
 }
 
-// TestMails_NameTheirReader checks that each email addresses its reader by name.
-func TestMails_NameTheirReader(t *testing.T) {
+// TestMails_NameTheRecipient checks that each email addresses its reader by name.
+func TestMails_NameTheRecipient(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
 		ctx, number := env.t.Context(), "+442079460958"

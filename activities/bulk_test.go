@@ -280,9 +280,9 @@ func TestBulkSend_WaitsForItsBacklog(t *testing.T) {
 	})
 }
 
-// TestChangeBulk_AppliesWhatIsAllowed checks that operators' signals pause, resume and cancel a bulk send, and that
+// TestChangeBulk_AppliesAllowedActions checks that operators' signals pause, resume and cancel a bulk send, and that
 // signals that its status does not allow are ignored.
-func TestChangeBulk_AppliesWhatIsAllowed(t *testing.T) {
+func TestChangeBulk_AppliesAllowedActions(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()

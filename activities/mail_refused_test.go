@@ -17,9 +17,9 @@ import (
 	"countersign/temporal"
 )
 
-// TestRejectedMail_IsGivenUpAfterDays checks that an email fails permanently after its address has been rejected for
-// days, unlike an email during a long outage of the server.
-func TestRejectedMail_IsGivenUpAfterDays(t *testing.T) {
+// TestRejectedMail_FailsAfterTheRetryPeriod checks that an email fails permanently after its address has been rejected
+// for days, unlike an email during a long outage of the server.
+func TestRejectedMail_FailsAfterTheRetryPeriod(t *testing.T) {
 	t.Parallel()
 	const days = 5 * 24 * time.Hour
 	onBothDatabases(t, func(env *fakeEnv) {

@@ -235,9 +235,9 @@ func TestNotifySender_CorrectedAddress_IsNotReported(t *testing.T) {
 	})
 }
 
-// TestNotifySender_OnlyWhoMayAndWants checks that no email is sent to a user who can no longer see the envelope, has
-// disabled the notification, or caused the event.
-func TestNotifySender_OnlyWhoMayAndWants(t *testing.T) {
+// TestNotifySender_FollowsPermissionsAndSettings checks that no email is sent to a user who can no longer see the
+// envelope, has disabled the notification, or caused the event.
+func TestNotifySender_FollowsPermissionsAndSettings(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(env *fakeEnv, u *models.ConsoleUser, e *models.Envelope){
 		"disabled": func(env *fakeEnv, u *models.ConsoleUser, _ *models.Envelope) {
@@ -445,9 +445,9 @@ func TestSendDigest_Retry(t *testing.T) {
 	})
 }
 
-// TestSendDigest_SpeaksForTheWorkspace checks that a digest shows the tenant's name, or the app's name if it is about
+// TestSendDigest_ShowsTenantOrAppName checks that a digest shows the tenant's name, or the app's name if it is about
 // several tenants.
-func TestSendDigest_SpeaksForTheWorkspace(t *testing.T) {
+func TestSendDigest_ShowsTenantOrAppName(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
 		ctx, name := env.t.Context(), "Lovelace Letting"
@@ -522,8 +522,8 @@ func TestNotifySender_KnownEvents(t *testing.T) {
 	}
 }
 
-// TestNotifySender_OvertakenEvents checks which events are not reported because of later events.
-func TestNotifySender_OvertakenEvents(t *testing.T) {
+// TestNotifySender_SupersededEvents checks which events are not reported because of later events.
+func TestNotifySender_SupersededEvents(t *testing.T) {
 	t.Parallel()
 	s := &models.Signer{ID: newID()}
 	event := func(name models.EventName, id uuid.UUID) []models.Event {

@@ -151,9 +151,9 @@ func TestSendCopies_OneRejectedAddress(t *testing.T) {
 	})
 }
 
-// TestClosing_NamesTheReasonOfTheEnd checks that the email states the reason for which the envelope ended, rather than
+// TestClosing_ContainsTheReason checks that the email states the reason for which the envelope ended, rather than
 // the reason for an undelivered email.
-func TestClosing_NamesTheReasonOfTheEnd(t *testing.T) {
+func TestClosing_ContainsTheReason(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()

@@ -323,9 +323,9 @@ func newRealSealer(t *testing.T, now time.Time) *seal.Sealer {
 	return s
 }
 
-// TestEverythingAtItsLimit_IsSealed checks that an envelope with the maximum number of signers, fields, values and
+// TestSeal_EnvelopeAtAllLimits checks that an envelope with the maximum number of signers, fields, values and
 // events is sealed.
-func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
+func TestSeal_EnvelopeAtAllLimits(t *testing.T) {
 	t.Parallel()
 	c, original := newFullEnvelope(t, 1), kit.OnePage()
 	for range 4 {
@@ -357,9 +357,9 @@ func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
 	assert.Greater(t, c.e.Used.Texts, limits.Texts*6/10)
 }
 
-// TestWhateverIsAccepted_IsSealed checks that an envelope is sealed for every accepted distribution of values among its
+// TestSeal_EveryAcceptedEnvelope checks that an envelope is sealed for every accepted distribution of values among its
 // signers.
-func TestWhateverIsAccepted_IsSealed(t *testing.T) {
+func TestSeal_EveryAcceptedEnvelope(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {
 		c, original := newFullEnvelope(t, seed+2), kit.OnePage()

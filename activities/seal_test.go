@@ -213,8 +213,8 @@ func TestInvite_OneUnreachableRecipient(t *testing.T) {
 	})
 }
 
-// TestMailLimit_HangingAppLeavesSlots checks that an app whose emails hang does not delay other apps.
-func TestMailLimit_HangingAppLeavesSlots(t *testing.T) {
+// TestMailLimit_HangingAppLeavesCapacity checks that an app whose emails hang does not delay other apps.
+func TestMailLimit_HangingAppLeavesCapacity(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
 		env.MailLimit = activities.NewMailLimit(1, env.Now)

@@ -36,7 +36,7 @@ func TestToken_FormOrBasic_IsAccepted(t *testing.T) {
 	}
 }
 
-func TestJWKS_RevokedKey_SaysWhenAndWhy(t *testing.T) {
+func TestJWKS_RevokedKey_HasTimeAndReason(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	keys, err := s.store.Keys(t.Context(), models.KeyManifests)

@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-func TestAddRejection_KeepsWhatItSays(t *testing.T) {
+func TestAddRejection_PreservesTheMessage(t *testing.T) {
 	t.Parallel()
 	p := models.Problems{}
 	require.NoError(t, addRejection(p, nil))

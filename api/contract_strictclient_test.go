@@ -77,9 +77,9 @@ func strictly[T any](t *testing.T, a *response) (out T) {
 	return out
 }
 
-// TestStrictClientAmongOthers runs a client that knows only the original API, while other envelopes of the same app use
-// every later addition.
-func TestStrictClientAmongOthers(t *testing.T) {
+// TestOriginalAPIClient_IgnoresLaterAdditions runs a client that knows only the original API, while other envelopes of
+// the same app use every later addition.
+func TestOriginalAPIClient_IgnoresLaterAdditions(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}

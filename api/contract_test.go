@@ -159,9 +159,9 @@ func TestContractIsDescribed(t *testing.T) {
 	require.Greater(t, members, 800)
 }
 
-// TestClientOfTheInterface processes an envelope from creation to completion with a client that knows only the original
-// API. The client does not use sessions or the values of other signers.
-func TestClientOfTheInterface(t *testing.T) {
+// TestOriginalAPIClient_CompletesAnEnvelope processes an envelope from creation to completion with a client that knows
+// only the original API. The client does not use sessions or the values of other signers.
+func TestOriginalAPIClient_CompletesAnEnvelope(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, signer := s.client(t), &client{t: t, s: s} // no cookies or additional headers

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestReadyz_ForAPurpose_LeavesOutWhatItDoesNotNeed(t *testing.T) {
+func TestReadyz_Purpose_OmitsOtherChecks(t *testing.T) {
 	t.Parallel()
 	c := &client{t: t, s: onSQLite(t, nil)}
 	for query, parts := range map[string][]string{"": {"database", "files", "temporal"}, "?for=uploads": {"database", "files"}, "?for=requests": {"database", "files"}} {

@@ -44,8 +44,8 @@ func objectOf(t *testing.T, text string) *object {
 	return o
 }
 
-// TestBodiesThatAreNoObject checks that the error describes why the body is not a valid JSON object.
-func TestBodiesThatAreNoObject(t *testing.T) {
+// TestBodies_WithoutAnObject_AreRejected checks that the error describes why the body is not a valid JSON object.
+func TestBodies_WithoutAnObject_AreRejected(t *testing.T) {
 	t.Parallel()
 	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + "}" }
 	for body, says := range map[string]string{

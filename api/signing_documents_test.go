@@ -140,9 +140,9 @@ func withoutViews(v any) any {
 	return strings.NewReplacer(`"status":"viewed"`, `"status":"sent"`, `"in_progress"`, `"sent"`).Replace(string(b))
 }
 
-// TestWhichDocument checks that a document is found by its own ID or the ID of its original, and that the requested
-// kind of file is sent.
-func TestWhichDocument(t *testing.T) {
+// TestSigningDocument_IsFoundByID checks that a document is found by its own ID or the ID of its original, and that the
+// requested kind of file is sent.
+func TestSigningDocument_IsFoundByID(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)

@@ -144,9 +144,9 @@ func TestPages_OfOthers_AreNotFound(t *testing.T) {
 	nobody.post(at+"/documents/"+document+"/pages/1/finished", object{"fields": []object{}}).want(401)
 }
 
-// TestPage_RenderedWhileItsFileIsRemoved_IsNotKept checks that no page image of a deleted document remains, even if a
+// TestPage_RenderedWhileItsFileIsRemoved_IsNotStored checks that no page image of a deleted document remains, even if a
 // concurrent request stores it after the deletion.
-func TestPage_RenderedWhileItsFileIsRemoved_IsNotKept(t *testing.T) {
+func TestPage_RenderedWhileItsFileIsRemoved_IsNotStored(t *testing.T) {
 	t.Parallel()
 	for name, url := range databases {
 		t.Run(name, func(t *testing.T) {
@@ -212,9 +212,9 @@ func TestPages_NeedTheCode_WhereDocumentsDo(t *testing.T) {
 	nobody.binds(at).get(page).want(200)
 }
 
-// TestPages_OfAlteredFiles_AreMadeAgainOrNotShown checks that a page image is compared with its record before it is
+// TestPages_OfAlteredFiles_AreRenderedAgainOrRejected checks that a page image is compared with its record before it is
 // sent.
-func TestPages_OfAlteredFiles_AreMadeAgainOrNotShown(t *testing.T) {
+func TestPages_OfAlteredFiles_AreRenderedAgainOrRejected(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)

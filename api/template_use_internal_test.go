@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-func TestPlainTexts_AreTextsNumbersAndTruthValues(t *testing.T) {
+func TestPlainTexts_AreStringsNumbersAndBooleans(t *testing.T) {
 	t.Parallel()
 	o := objectOf(t, `{"values":{"a":true,"b":1.50,"c":"x","d":null,"e":false}}`)
 	require.Equal(t, map[string]string{"a": "true", "b": "1.50", "c": "x", "d": "", "e": "false"}, o.plainTexts("values"))

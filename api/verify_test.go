@@ -183,9 +183,9 @@ func TestVerify_Endpoint(t *testing.T) {
 	t.Fatal("not limited")
 }
 
-// TestVerify_TrustsWhomTheSettingsName checks that the seal of another installation is valid if its certificate and
+// TestVerify_TrustsConfiguredSealers checks that the seal of another installation is valid if its certificate and
 // record keys are trusted.
-func TestVerify_TrustsWhomTheSettingsName(t *testing.T) {
+func TestVerify_TrustsConfiguredSealers(t *testing.T) {
 	t.Parallel()
 	other := onSQLite(t, nil)
 	c := other.client(t)

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestExitCodesOfCalls checks that a network timeout, the timeout given by the user, and Ctrl-C have different exit
-// codes.
-func TestExitCodesOfCalls(t *testing.T) {
+// TestExitCodes_OfClientErrors checks that a network timeout, the timeout given by the user, and Ctrl-C have different
+// exit codes.
+func TestExitCodes_OfClientErrors(t *testing.T) {
 	t.Parallel()
 	network := fmt.Errorf("Get %q: %w", "http://192.0.2.1/", &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded})
 	code := func(err error) int {
@@ -48,7 +48,7 @@ func TestExitCodesOfCalls(t *testing.T) {
 	}
 }
 
-func TestParsePerson_TakesTheNameFromAnAddress(t *testing.T) {
+func TestParsePerson_NameDefaultsToTheLocalPart(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"you@example.com": "You", "ada.lovelace@example.com": "Ada Lovelace", "jean-luc_picard@example.com": "Jean Luc Picard",

@@ -9,8 +9,8 @@ import (
 	"countersign/models"
 )
 
-// TestMadeUpEventsAreAsRealOnes checks that a sample event has the same members as a real event of the same kind.
-func TestMadeUpEventsAreAsRealOnes(t *testing.T) {
+// TestSampleEvents_MatchRealEvents checks that a sample event has the same members as a real event of the same kind.
+func TestSampleEvents_MatchRealEvents(t *testing.T) {
 	t.Parallel()
 	about := map[models.EventName]bool{ // events about a single signer (docs/build/webhooks.md)
 		models.EventEnvelopeDeclined: true, models.EventSignerViewed: true, models.EventSignerSigned: true, models.EventSignerDeclined: true, models.EventSignerOTPFailed: true,

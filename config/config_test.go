@@ -30,9 +30,9 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, [5]time.Duration{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}, [5]time.Duration(c.WebhookSchedule))
 }
 
-// TestNamesOfOthersAreLeftAlone checks that variables for other programs are ignored. A developer's shell contains the
-// variables of the command line client, and those of the Compose file if the shell has sourced .env.
-func TestNamesOfOthersAreLeftAlone(t *testing.T) {
+// TestLoad_IgnoresForeignVariables checks that variables for other programs are ignored. A developer's shell contains
+// the variables of the command line client, and those of the Compose file if the shell has sourced .env.
+func TestLoad_IgnoresForeignVariables(t *testing.T) {
 	t.Parallel()
 	of := map[string]*regexp.Regexp{
 		"../docs/build/cli.md":    regexp.MustCompile(`COUNTERSIGN_[A-Z_]+`),
@@ -60,9 +60,9 @@ func TestNamesOfOthersAreLeftAlone(t *testing.T) {
 	require.Greater(t, found, 10)
 }
 
-// TestAServiceOfKubernetesIsNoSetting checks that the variables that Kubernetes sets for a Service are ignored. Their
-// names begin with the name of the Service, which is usually countersign.
-func TestAServiceOfKubernetesIsNoSetting(t *testing.T) {
+// TestLoad_IgnoresKubernetesServiceVariables checks that the variables that Kubernetes sets for a Service are ignored.
+// Their names begin with the name of the Service, which is usually countersign.
+func TestLoad_IgnoresKubernetesServiceVariables(t *testing.T) {
 	t.Parallel()
 	links := []string{
 		"COUNTERSIGN_SERVICE_HOST=10.0.0.7", "COUNTERSIGN_SERVICE_PORT=80", "COUNTERSIGN_SERVICE_PORT_HTTP=80", "COUNTERSIGN_PORT=tcp://10.0.0.7:80",
@@ -80,7 +80,7 @@ func TestAServiceOfKubernetesIsNoSetting(t *testing.T) {
 	require.ErrorContains(t, err, "COUNTERSIGN_BASE_ULR", "misspelt ones are found in a pod, too")
 }
 
-func TestTheEnvironmentWins(t *testing.T) {
+func TestLoad_EnvironmentOverridesDefaults(t *testing.T) {
 	t.Parallel()
 	c, err := load("COUNTERSIGN_BASE_URL=https://sign.example.com/", "COUNTERSIGN_SIGNING_URL=https://s.example.com/x/", "COUNTERSIGN_WEBHOOK_SCHEDULE=detailed",
 		"COUNTERSIGN_TRUSTED_PROXIES=10.0.0.0/8,127.0.0.1", "COUNTERSIGN_LOG_LEVEL=debug", "COUNTERSIGN_REMINDER_INTERVAL=0", "COUNTERSIGN_RATE_LIMIT=5")
@@ -94,7 +94,7 @@ func TestTheEnvironmentWins(t *testing.T) {
 	assert.Equal(t, 5, c.RateLimit)
 }
 
-func TestAllThatIsWrongIsNamedAtOnce(t *testing.T) {
+func TestLoad_ReportsEveryError(t *testing.T) {
 	t.Parallel()
 	bad := map[string]string{
 		"LISTEN": "8080", "METRICS_LISTEN": "9090", "PPROF_LISTEN": "0.0.0.0:6060", "BASE_URL": "sign.example.com", "DATABASE_URL": "mysql://root:hunter2@db", "BLOB_URL": "ftp://x", "SMTP_URL": "mail.example.com",
@@ -116,8 +116,8 @@ func TestAllThatIsWrongIsNamedAtOnce(t *testing.T) {
 	assert.NotContains(t, err.Error(), "c2hvcnQ=")
 }
 
-// TestSignInAtAProviderIsSetWhole checks that incomplete settings and plain http URLs are rejected.
-func TestSignInAtAProviderIsSetWhole(t *testing.T) {
+// TestOIDC_RequiresAllSettings checks that incomplete settings and plain http URLs are rejected.
+func TestOIDC_RequiresAllSettings(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{
 		"BASE_URL": "https://sign.example.com", "OIDC_ISSUER": "https://login.example.com/staff", "OIDC_CLIENT_ID": "countersign", "OIDC_CLIENT_SECRET": "hunter2", "OIDC_ROLE_CLAIM": "roles",
@@ -156,7 +156,7 @@ func TestSignInAtAProviderIsSetWhole(t *testing.T) {
 	require.ErrorContains(t, err, "COUNTERSIGN_OIDC_ISSUER: requires a COUNTERSIGN_BASE_URL that begins with https://")
 }
 
-func TestTimestampsNeedAnAuthority(t *testing.T) {
+func TestTimestamps_RequireAnAuthority(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"TSA_OPTIONAL", "SEAL_LONG_TERM", "TSA_ANCHOR"} {
 		_, err := load(config.Prefix + name + "=true")
@@ -166,7 +166,7 @@ func TestTimestampsNeedAnAuthority(t *testing.T) {
 	}
 }
 
-func TestAReplicaNeedsPostgres(t *testing.T) {
+func TestReadReplica_RequiresPostgreSQL(t *testing.T) {
 	t.Parallel()
 	const replica = "COUNTERSIGN_DATABASE_READ_URL=postgres://standby/countersign"
 	for _, database := range []string{"", "COUNTERSIGN_DATABASE_URL=sqlite:///tmp/x.db"} {
@@ -216,7 +216,7 @@ func TestRequire(t *testing.T) {
 	assert.NotContains(t, err.Error(), "DATABASE_URL")
 }
 
-func TestSecretsDoNotShow(t *testing.T) {
+func TestSecrets_AreRedacted(t *testing.T) {
 	t.Parallel()
 	key := base64.StdEncoding.EncodeToString(make([]byte, 32))
 	c, err := load("COUNTERSIGN_MASTER_KEY="+key, "COUNTERSIGN_DATABASE_URL=postgres://u:hunter2@h/d")
@@ -243,8 +243,8 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	}
 }
 
-// TestLinksThatLeadNowhereAreWarnedOf checks the warnings about URLs whose path is not /sign or /embed.
-func TestLinksThatLeadNowhereAreWarnedOf(t *testing.T) {
+// TestUnreachableLinks_CauseWarnings checks the warnings about URLs whose path is not /sign or /embed.
+func TestUnreachableLinks_CauseWarnings(t *testing.T) {
 	t.Parallel()
 	for set, warned := range map[string]int{
 		"": 0, "COUNTERSIGN_SIGNING_URL=https://sign.example.com/sign": 0, "COUNTERSIGN_SIGNING_URL=https://sign.example.com": 1,

@@ -82,8 +82,8 @@ func TestSecretFile_Faults(t *testing.T) {
 	assert.Empty(t, string(c.SealPassword))
 }
 
-// TestSMTPOAuth_IsSetWhole checks that each error contains the name of the setting.
-func TestSMTPOAuth_IsSetWhole(t *testing.T) {
+// TestSMTPOAuth_RequiresAllSettings checks that each error contains the name of the setting.
+func TestSMTPOAuth_RequiresAllSettings(t *testing.T) {
 	t.Parallel()
 	const (
 		smtp   = "COUNTERSIGN_SMTP_URL=smtp://sign%40example.com@smtp.office365.com:587"

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheAlertOutlastsTheWaitForTheNextAttempt checks that the alert CountersignMailFails lasts longer than the
+// TestAlert_OutlastsTheRetryDelay checks that the alert CountersignMailFails lasts longer than the
 // longest delay between two attempts to send a rejected email. Otherwise, the alert would end between attempts
 // although the problem persists.
-func TestTheAlertOutlastsTheWaitForTheNextAttempt(t *testing.T) {
+func TestAlert_OutlastsTheRetryDelay(t *testing.T) {
 	t.Parallel()
 	minutes := func(file, pattern string) int {
 		b, err := os.ReadFile("../" + file)
@@ -29,9 +29,9 @@ func TestTheAlertOutlastsTheWaitForTheNextAttempt(t *testing.T) {
 		minutes("activities/mail.go", `const longestWait = (\d+) \* time\.Minute`))
 }
 
-// TestTheImageIsHealthyWithoutTemporal checks that the health checks of the images run the program's own check, which
+// TestImage_IsHealthyWithoutTemporal checks that the health checks of the images run the program's own check, which
 // ignores Temporal for an API. Signing continues while Temporal is down, so orchestrators must not remove the APIs.
-func TestTheImageIsHealthyWithoutTemporal(t *testing.T) {
+func TestImage_IsHealthyWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"../Dockerfile", "../deploy/docker/release.Dockerfile"} {
 		b, err := os.ReadFile(file)
@@ -47,9 +47,9 @@ func TestTheImageIsHealthyWithoutTemporal(t *testing.T) {
 	assert.Contains(t, string(b), `cfg.Listen, "/readyz?for=requests"`)
 }
 
-// TestProxiesLetWhatIsVerifiedThrough checks that the documents state the maximum body size of POST /v1/verify, and
+// TestProxies_AllowBodiesOfVerify checks that the documents state the maximum body size of POST /v1/verify, and
 // that the shipped proxy configurations permit it.
-func TestProxiesLetWhatIsVerifiedThrough(t *testing.T) {
+func TestProxies_AllowBodiesOfVerify(t *testing.T) {
 	t.Parallel()
 	read := func(file string) string {
 		b, err := os.ReadFile("../" + file)

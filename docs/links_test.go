@@ -102,8 +102,8 @@ func anchors(t *testing.T, page string) map[string]bool {
 	return found
 }
 
-// TestEveryPageIsOnTheMap checks that docs/README.md links to every page except the decision records.
-func TestEveryPageIsOnTheMap(t *testing.T) {
+// TestDocumentMap_ListsEveryPage checks that docs/README.md links to every page except the decision records.
+func TestDocumentMap_ListsEveryPage(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)

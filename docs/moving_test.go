@@ -11,9 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestMovingPagesNameOurCalls checks that every call and event on the pages about moving from other services is in the
-// contract.
-func TestMovingPagesNameOurCalls(t *testing.T) {
+// TestMigrationGuides_NameExistingOperations checks that every call and event on the pages about moving from other
+// services is in the contract.
+func TestMigrationGuides_NameExistingOperations(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../api/openapi.yaml")
 	require.NoError(t, err)

@@ -133,9 +133,9 @@ func atoi(t *testing.T, s string) int {
 	return n
 }
 
-// TestAccessTokensStayWithServers checks that the documents warn against using an access token in a browser. A token
-// has all permissions of its application.
-func TestAccessTokensStayWithServers(t *testing.T) {
+// TestDocuments_WarnAgainstTokensInBrowsers checks that the documents warn against using an access token in a browser.
+// A token has all permissions of its application.
+func TestDocuments_WarnAgainstTokensInBrowsers(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{
 		"docs/learn/security.md":              "access tokens to the app's server alone",

@@ -129,10 +129,10 @@ func TestEnvelope_IsOneWordPerLanguage(t *testing.T) {
 	}
 }
 
-// TestNamesOfButtonsBeginAsTheyRead checks the accessible names of buttons that are longer than the visible text (WCAG
-// 2.5.3). In the builder, such a name must begin with the visible text. In the console, it must contain the visible
-// text.
-func TestNamesOfButtonsBeginAsTheyRead(t *testing.T) {
+// TestButtonNames_BeginWithTheVisibleText checks the accessible names of buttons that are longer than the visible text
+// (WCAG 2.5.3). In the builder, such a name must begin with the visible text. In the console, it must contain the
+// visible text.
+func TestButtonNames_BeginWithTheVisibleText(t *testing.T) {
 	t.Parallel()
 	for _, tag := range locales.Tags() {
 		texts := read(t, tag, "builder.json")

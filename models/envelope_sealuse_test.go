@@ -61,9 +61,9 @@ func TestEnvelope_ThatCouldNotBeSealed_IsRejected(t *testing.T) {
 	}
 }
 
-// TestSigners_LeaveRoomForOthers checks that signers whose values are as large as permitted leave enough capacity for
-// later signers.
-func TestSigners_LeaveRoomForOthers(t *testing.T) {
+// TestSigners_LeaveCapacityForOthers checks that signers whose values are as large as permitted leave enough capacity
+// for later signers.
+func TestSigners_LeaveCapacityForOthers(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1, 1, 1)
 	for _, s := range e.Signers {
@@ -104,9 +104,9 @@ func TestSigners_LeaveRoomForOthers(t *testing.T) {
 	require.NoError(t, sign(2, 128<<10, 10))
 }
 
-// TestSign_TextsBeyondTheRoom_AreRejected checks that texts that exactly fill the capacity are accepted, and that
+// TestSign_TextsBeyondTheCapacity_AreRejected checks that texts that exactly fill the capacity are accepted, and that
 // longer texts are rejected.
-func TestSign_TextsBeyondTheRoom_AreRejected(t *testing.T) {
+func TestSign_TextsBeyondTheCapacity_AreRejected(t *testing.T) {
 	t.Parallel()
 	for over, ok := range map[int]bool{0: true, 1: false} {
 		e := sent(t, nil, models.AuthNone, 1)

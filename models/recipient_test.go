@@ -304,7 +304,7 @@ func TestEditSigner_ChangesKind(t *testing.T) {
 	require.Equal(t, 1, e.Signers[1].Position)
 }
 
-func TestAskedInPerson_WhereAHostReceivesTheRequest_IsASignature(t *testing.T) {
+func TestRequestedAction_InPersonWithHost_IsASignature(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, kind(models.RecipientApprover)), recipient(1, func(in *models.SignerInput) { in.Kind, in.Host = models.RecipientInPerson, host("hal@example.com") }))
 	require.Equal(t, "approver", e.OwnAction(e.Signers[0]))

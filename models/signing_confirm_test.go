@@ -101,7 +101,7 @@ func TestConfirmation_EndsWithTheLink(t *testing.T) {
 	}
 }
 
-func TestWhoMayDecline(t *testing.T) {
+func TestDecline_AllowedSigners(t *testing.T) {
 	t.Parallel()
 	mine := act(start)
 	mine.Session = []byte("session")

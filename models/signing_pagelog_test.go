@@ -25,7 +25,7 @@ func TestPageLog_DoesNotModifyTheLoadedOne(t *testing.T) {
 	require.Equal(t, map[uuid.UUID][][2]int{document: {{1, 2}}}, e.Signers[0].Pages.Seen)
 }
 
-func TestRecordDelivery_OfAPageOnceMore_ChangesNothing(t *testing.T) {
+func TestRecordDelivery_RepeatedPage_ChangesNothing(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	s, document := e.Signers[0], e.Originals()[0].ID
@@ -38,9 +38,9 @@ func TestRecordDelivery_OfAPageOnceMore_ChangesNothing(t *testing.T) {
 	require.Equal(t, reflect.ValueOf(before).Pointer(), reflect.ValueOf(s.Pages.Delivered).Pointer(), "the row need not be written")
 }
 
-// TestRecordDelivery_FullRecord_TakesNoMore checks that the number of recorded pages is limited even if the documents
-// have more pages.
-func TestRecordDelivery_FullRecord_TakesNoMore(t *testing.T) {
+// TestRecordDelivery_FullRecord_IgnoresFurtherPages checks that the number of recorded pages is limited even if the
+// documents have more pages.
+func TestRecordDelivery_FullRecord_IgnoresFurtherPages(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	s, d := e.Signers[0], e.Originals()[0]
@@ -53,9 +53,9 @@ func TestRecordDelivery_FullRecord_TakesNoMore(t *testing.T) {
 	require.Len(t, e.Delivered(), limits.MaxHashes)
 }
 
-// TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder checks that each page is stored once, ordered by document, page
+// TestRecordFinished_SortsPages checks that each page is stored once, ordered by document, page
 // and level.
-func TestRecordFinished_PagesInAnyOrder_AreKeptInOneOrder(t *testing.T) {
+func TestRecordFinished_SortsPages(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	_, err := e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))

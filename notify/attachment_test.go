@@ -78,8 +78,9 @@ func smtpConversation(end func(line string) (string, bool)) func(string) (string
 	}
 }
 
-// TestTakenIsSent checks that an accepted email is not sent again, regardless of how the connection ends.
-func TestTakenIsSent(t *testing.T) {
+// TestSend_AcceptedEmail_IsNotSentAgain checks that an accepted email is not sent again, regardless of how the
+// connection ends.
+func TestSend_AcceptedEmail_IsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(string) (string, bool){
 		"hangs up after DATA": func(string) (string, bool) { return "250 taken\r\n", false },
@@ -105,7 +106,7 @@ func TestTakenIsSent(t *testing.T) {
 	}
 }
 
-func TestUncertainIsRetried(t *testing.T) {
+func TestSend_UncertainResult_IsRetried(t *testing.T) {
 	t.Parallel()
 	s := sender(t, &mailServer{addr: smtpScript(t, "220 hello\r\n", smtpConversation(func(string) (string, bool) { return "", false }))}, "?tls=none")
 	err := s.Send(t.Context(), hello())
@@ -114,7 +115,7 @@ func TestUncertainIsRetried(t *testing.T) {
 	assert.NotErrorAs(t, err, &permanent)
 }
 
-func TestDeadServers(t *testing.T) {
+func TestSend_UnreachableServers(t *testing.T) {
 	t.Parallel()
 	silent := smtpScript(t, "", func(string) (string, bool) { return "", true })
 	stuck := smtpScript(t, "220 hello\r\n", smtpConversation(func(string) (string, bool) { return "", true }))

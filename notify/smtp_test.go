@@ -141,7 +141,7 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-func TestTextAlone(t *testing.T) {
+func TestSend_TextOnly(t *testing.T) {
 	t.Parallel()
 	server := serve(t, serverKind{})
 	m := hello()
@@ -199,7 +199,7 @@ func keys(h netmail.Header) []string {
 	return out
 }
 
-func TestBadMails(t *testing.T) {
+func TestSend_InvalidEmails(t *testing.T) {
 	t.Parallel()
 	server := serve(t, serverKind{})
 	s := sender(t, server, "?tls=none")

@@ -8,9 +8,9 @@ import (
 	"countersign/pdf"
 )
 
-// TestMemoryIsUsedAgain checks that an increment does not depend on the content of a reused buffer, regardless of which
-// increment is larger.
-func TestMemoryIsUsedAgain(t *testing.T) {
+// TestIncrement_ReusesMemory checks that an increment does not depend on the content of a reused buffer, regardless of
+// which increment is larger.
+func TestIncrement_ReusesMemory(t *testing.T) {
 	t.Parallel()
 	write := func(objects, room int) (*pdf.Increment, string) {
 		w := pdf.NewDocument()

@@ -11,9 +11,9 @@ import (
 	"countersign/pdf"
 )
 
-// TestHiddenSectionThatPassesOver checks that the Prev entry of a hidden section must be absent or equal the Prev entry
-// of its table.
-func TestHiddenSectionThatPassesOver(t *testing.T) {
+// TestHiddenSection_WithAnotherPrev_IsRejected checks that the Prev entry of a hidden section must be absent or equal
+// the Prev entry of its table.
+func TestHiddenSection_WithAnotherPrev_IsRejected(t *testing.T) {
 	t.Parallel()
 	for skip, want := range map[int]string{-1: "", 1: "", 2: "refers to a different section than its table", 3: "refers to a different section than its table"} {
 		b := []byte("%PDF-1.5\n1 0 obj\n<</Type/Catalog>>\nendobj\n")

@@ -181,8 +181,8 @@ func beginWherePopplerHasThem(t *testing.T, b []byte, tags []prepare.FoundTag) {
 }
 
 // TestCorpusForms checks that forms created by other programs yield the fields that other parsers find (see
-// TestFormsAsQPDF, TestFormsAsMuPDF and TestFormsAsPDFJS). Importing the forms must leave the pages unchanged except
-// for the widgets.
+// TestReadForm_MatchesQPDF, TestReadForm_MatchesMuPDF and TestReadForm_MatchesPDFJS). Importing the forms must leave
+// the pages unchanged except for the widgets.
 func TestCorpusForms(t *testing.T) {
 	t.Parallel()
 	const red = `\376\377\000r\000e\000d` // hyperref escapes the string twice, and every program unescapes it once

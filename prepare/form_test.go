@@ -131,8 +131,9 @@ func TestFormPlaces(t *testing.T) {
 	}
 }
 
-// TestStrangeForms checks that reading a cyclic form terminates, and that a widget that is not on a page is omitted.
-func TestStrangeForms(t *testing.T) {
+// TestReadForm_CyclicForms checks that reading a cyclic form terminates, and that a widget that is not on a page is
+// omitted.
+func TestReadForm_CyclicForms(t *testing.T) {
 	t.Parallel()
 	objects := formObjects("", "<<"+at+"/FT/Tx/T(a)/Kids[5 0 R 6 0 R 6 0 R]>>", "<<"+at+"/Parent 5 0 R/Kids[5 0 R]>>", "<<"+at+"/Parent 5 0 R>>")
 	fields, err := prepare.ReadForm(t.Context(), open(t, assemble(objects)))
@@ -191,9 +192,9 @@ type qpdfField struct {
 	} `json:"annotation"`
 }
 
-// TestFormsAsQPDF checks that qpdf finds the same widgets with the same attributes. A glob pattern in
+// TestReadForm_MatchesQPDF checks that qpdf finds the same widgets with the same attributes. A glob pattern in
 // COUNTERSIGN_TEST_FORMS can specify more files.
-func TestFormsAsQPDF(t *testing.T) {
+func TestReadForm_MatchesQPDF(t *testing.T) {
 	t.Parallel()
 	objects := everyKind()
 	objects[3] = strings.Replace(objects[3], "]/DA", " 12 0 R 15 0 R]/DA", 1)

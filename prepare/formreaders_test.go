@@ -113,8 +113,8 @@ func sameWidget(t *testing.T, hint string, o otherWidget, f prepare.FormField) {
 	require.ElementsMatch(t, o.Options, f.Options, hint)
 }
 
-// TestFormsAsMuPDF checks that MuPDF finds the same widgets with the same attributes and positions.
-func TestFormsAsMuPDF(t *testing.T) {
+// TestReadForm_MatchesMuPDF checks that MuPDF finds the same widgets with the same attributes and positions.
+func TestReadForm_MatchesMuPDF(t *testing.T) {
 	t.Parallel()
 	type widget struct {
 		otherWidget
@@ -181,8 +181,8 @@ func (w pdfjsWidget) fieldType() string {
 	return map[string]string{"Tx": "text", "Ch": "select", "Sig": "signature"}[w.Kind]
 }
 
-// TestFormsAsPDFJS checks that pdf.js finds the same widgets with the same attributes and positions.
-func TestFormsAsPDFJS(t *testing.T) {
+// TestReadForm_MatchesPDFJS checks that pdf.js finds the same widgets with the same attributes and positions.
+func TestReadForm_MatchesPDFJS(t *testing.T) {
 	t.Parallel()
 	files := formFiles(t)
 	for i, widgets := range readBy[pdfjsWidget](t, files, "node", "testdata/formfields.mjs", "../test/clients/node_modules/pdfjs-dist") {

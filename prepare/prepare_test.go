@@ -166,8 +166,8 @@ func TestReplacementTexts(t *testing.T) {
 	require.NotContains(t, string(r.Appended), "{{a}}")
 }
 
-// TestPrepareEnds checks that Prepare stops when its context is canceled.
-func TestPrepareEnds(t *testing.T) {
+// TestPrepare_EndsWithItsContext checks that Prepare stops when its context is canceled.
+func TestPrepare_EndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -179,9 +179,9 @@ func TestAnnotationsWithoutTags(t *testing.T) {
 	require.Len(t, revision(t, b, prepare.Options{Tags: prepare.TagsDetect}).Tags, 1)
 }
 
-// TestTagsThatCannotLeave checks that a tag that programs redraw from another source is rejected with an error that
-// contains its text and page.
-func TestTagsThatCannotLeave(t *testing.T) {
+// TestTags_ThatCannotBeRemoved checks that a tag that programs redraw from another source is rejected with an error
+// that contains its text and page.
+func TestTags_ThatCannotBeRemoved(t *testing.T) {
 	t.Parallel()
 	undrawn := annotated("<</Subtype/FreeText/Rect[100 500 140 700]/DA(/F1 9 Tf)/Contents(Sign {{a}})>>", "", false)
 	_, err := prepare.Prepare(t.Context(), open(t, undrawn), sha256.Sum256(undrawn), prepare.Options{Tags: prepare.TagsDetect})

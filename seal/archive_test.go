@@ -244,9 +244,9 @@ func TestRevokedCertificateIsNotArchived(t *testing.T) {
 	require.ErrorContains(t, err, "revoked")
 }
 
-// TestAlteredIsNotRenewed checks that additions to a sealed file are detected before any authority is contacted, and
-// that nothing is written.
-func TestAlteredIsNotRenewed(t *testing.T) {
+// TestRenew_AlteredFile_IsRejected checks that additions to a sealed file are detected before any authority is
+// contacted, and that nothing is written.
+func TestRenew_AlteredFile_IsRejected(t *testing.T) {
 	t.Parallel()
 	a := sealkit.NewAuthority(t)
 	k := a.Keys(t)

@@ -142,9 +142,9 @@ func TestAttachmentsAreEmbedded(t *testing.T) {
 	}
 }
 
-// TestAttachmentsMustBeTheOnesThatWereGiven checks that sealing rejects a file that differs from the attached one or is
+// TestAttachments_MustMatchTheJob checks that sealing rejects a file that differs from the attached one or is
 // not recorded in the chain.
-func TestAttachmentsMustBeTheOnesThatWereGiven(t *testing.T) {
+func TestAttachments_MustMatchTheJob(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
 	files := map[string][]byte{"scan.pdf": sealkit.SimplePDF(1)}

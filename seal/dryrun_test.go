@@ -55,9 +55,9 @@ func manyPages(contents ...string) []byte {
 	return sealkit.ClassicPDF(l)
 }
 
-// TestASealWithFactsIsTheSame checks that a seal with facts determined at upload is identical to a seal with facts
+// TestSeal_WithFacts_IsIdentical checks that a seal with facts determined at upload is identical to a seal with facts
 // determined during sealing.
-func TestASealWithFactsIsTheSame(t *testing.T) {
+func TestSeal_WithFacts_IsIdentical(t *testing.T) {
 	t.Parallel()
 	long := "q " + strings.Repeat("0 0 m 9 9 l S\n", 20_000) + "Q"
 	for name, tt := range map[string]struct {
@@ -94,9 +94,9 @@ func TestASealWithFactsIsTheSame(t *testing.T) {
 	}
 }
 
-// TestFactsThatCannotBeAreNotBelieved checks that impossible facts are determined again, so that the seal still defines
+// TestFacts_Impossible_AreRejected checks that impossible facts are determined again, so that the seal still defines
 // all undefined objects.
-func TestFactsThatCannotBeAreNotBelieved(t *testing.T) {
+func TestFacts_Impossible_AreRejected(t *testing.T) {
 	t.Parallel()
 	original := sealkit.OpenEndedContents()
 	k := sealkit.NewFixture(t)

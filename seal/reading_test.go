@@ -139,8 +139,8 @@ func TestReadingCopyLooksAsSealed(t *testing.T) {
 	}
 }
 
-// TestReadingCopyOfNothing checks that the copy is the original if no values have been entered.
-func TestReadingCopyOfNothing(t *testing.T) {
+// TestReadingCopy_WithoutValues_IsTheOriginal checks that the copy is the original if no values have been entered.
+func TestReadingCopy_WithoutValues_IsTheOriginal(t *testing.T) {
 	t.Parallel()
 	original := sealkit.SimplePDF(1)
 	j := sealkit.Job(t, original)
@@ -152,9 +152,9 @@ func TestReadingCopyOfNothing(t *testing.T) {
 	require.Equal(t, original, b)
 }
 
-// TestReadingCopyDefinesWhatIsOpen checks that references in the original cannot resolve to the copy's additions,
-// whether or not the facts about the original are known.
-func TestReadingCopyDefinesWhatIsOpen(t *testing.T) {
+// TestReadingCopy_DefinesUndefinedReferences checks that references in the original cannot resolve to the copy's
+// additions, whether or not the facts about the original are known.
+func TestReadingCopy_DefinesUndefinedReferences(t *testing.T) {
 	t.Parallel()
 	open, content := "", ""
 	first := 0

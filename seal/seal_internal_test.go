@@ -19,8 +19,8 @@ import (
 	"countersign/seal/verify"
 )
 
-// TestWhatASealerRemembers checks the cached hash of the time-stamp authority's certificates and the cached QR code.
-func TestWhatASealerRemembers(t *testing.T) {
+// TestSealer_Caches checks the cached hash of the time-stamp authority's certificates and the cached QR code.
+func TestSealer_Caches(t *testing.T) {
 	t.Parallel()
 	var a authority
 	a.last.Store(&[32]byte{7})

@@ -97,7 +97,7 @@ func call(t *testing.T, session *mcp.ClientSession, tool string) (text string, r
 	return content.Text, res.IsError
 }
 
-func TestExplainNamesWhatIsStuck(t *testing.T) {
+func TestExplainEnvelope_NamesTheCause(t *testing.T) {
 	t.Parallel()
 	inspect, progress := "GET /v1/console/envelopes/"+envelopeID, "GET /v1/envelopes/"+envelopeID+"/progress"
 	waiting := map[string]any{"step": "waiting", "openGroup": 1, "awaiting": []any{signerID}, "answeredBy": "workflow"}
@@ -145,9 +145,9 @@ func TestExplainNamesWhatIsStuck(t *testing.T) {
 	}
 }
 
-// TestOtherTenantsAreOutOfReach checks that the agent can access only its tenant's envelopes, even if the app may
+// TestOtherTenants_AreNotAccessible checks that the agent can access only its tenant's envelopes, even if the app may
 // access the envelopes of all tenants.
-func TestOtherTenantsAreOutOfReach(t *testing.T) {
+func TestOtherTenants_AreNotAccessible(t *testing.T) {
 	t.Parallel()
 	other := envelope(map[string]any{"tenantId": "other", "subject": "Not yours"})
 	session := connect(t, service(t, answers{"GET /v1/envelopes/" + envelopeID: other, "GET /v1/console/envelopes/" + envelopeID: other}), time.Now,
@@ -160,8 +160,8 @@ func TestOtherTenantsAreOutOfReach(t *testing.T) {
 	}
 }
 
-// TestAnswersExpire checks that a confirmation that arrives too late is rejected.
-func TestAnswersExpire(t *testing.T) {
+// TestConfirmation_Expires checks that a confirmation that arrives too late is rejected.
+func TestConfirmation_Expires(t *testing.T) {
 	t.Parallel()
 	get, void := "GET /v1/envelopes/"+envelopeID, "POST /v1/envelopes/"+envelopeID+"/void"
 	for _, c := range []struct {
@@ -184,7 +184,7 @@ func TestAnswersExpire(t *testing.T) {
 	}
 }
 
-func TestRejectionsSayWhatHelps(t *testing.T) {
+func TestRejections_SuggestASolution(t *testing.T) {
 	t.Parallel()
 	get, void := "GET /v1/envelopes/"+envelopeID, "POST /v1/envelopes/"+envelopeID+"/void"
 	for code, has := range map[status]string{401: "countersign login", 412: "changed after the confirmation request", 409: "Refused (409 refused)"} {

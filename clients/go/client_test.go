@@ -440,7 +440,7 @@ func TestNew_InvalidAddress_IsRejected(t *testing.T) {
 	require.Contains(t, err.Error(), "check the address")
 }
 
-func TestRedirect_GetsNoSecret(t *testing.T) {
+func TestRedirect_DoesNotForwardCredentials(t *testing.T) {
 	t.Parallel()
 	var reached []byte
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached, _ = httputil.DumpRequest(r, true) }))

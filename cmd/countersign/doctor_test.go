@@ -15,8 +15,8 @@ import (
 	"countersign/operate/watch"
 )
 
-// TestDoctor_ChecksWhatIsWatched checks that doctor reports on each alert condition that it can check.
-func TestDoctor_ChecksWhatIsWatched(t *testing.T) {
+// TestDoctor_ChecksEveryAlertCondition checks that doctor reports on each alert condition that it can check.
+func TestDoctor_ChecksEveryAlertCondition(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("doctor*.go")
 	require.NoError(t, err)

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCommandsOfInstall checks that the program accepts every command in docs/run/install.md, including its flags.
-func TestCommandsOfInstall(t *testing.T) {
+// TestInstallGuide_CommandsAreAccepted checks that the program accepts every command in docs/run/install.md, including
+// its flags.
+func TestInstallGuide_CommandsAreAccepted(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/run/install.md")
 	require.NoError(t, err)

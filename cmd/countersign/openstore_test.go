@@ -14,9 +14,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCommandsDoNotMigrateTheDatabaseOfAService checks that only `migrate` migrates the database of a service. Every
+// TestCommands_DoNotMigrateAServiceDatabase checks that only `migrate` migrates the database of a service. Every
 // command migrates the database in dev's data directory.
-func TestCommandsDoNotMigrateTheDatabaseOfAService(t *testing.T) {
+func TestCommands_DoNotMigrateAServiceDatabase(t *testing.T) {
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			url := kit.DatabaseURL(t, kind)
@@ -68,8 +68,8 @@ func TestCommands_RejectAnotherMasterKey(t *testing.T) {
 	assert.Zero(t, n, "nothing was written with the other key")
 }
 
-// TestRotatingTheKeyOfRecords checks that the current and the previous name of the record key can be used to rotate it.
-func TestRotatingTheKeyOfRecords(t *testing.T) {
+// TestRotateKey_OfRecords checks that the current and the previous name of the record key can be used to rotate it.
+func TestRotateKey_OfRecords(t *testing.T) {
 	url := kit.MigratedURL(t, "sqlite")
 	t.Setenv("COUNTERSIGN_DATABASE_URL", url)
 	t.Setenv("COUNTERSIGN_MASTER_KEY", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")

@@ -33,8 +33,8 @@ func TestHealthcheck_Address(t *testing.T) {
 	require.ErrorContains(t, err, "COUNTERSIGN_METRICS_LISTEN must be set")
 }
 
-// TestHealthcheck_SaysWhatIsDown checks that the error for a process that is not ready contains its response.
-func TestHealthcheck_SaysWhatIsDown(t *testing.T) {
+// TestHealthcheck_NamesFailedParts checks that the error for a process that is not ready contains its response.
+func TestHealthcheck_NamesFailedParts(t *testing.T) {
 	t.Parallel()
 	status := http.StatusOK
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRejectionsBeforeAHandler checks that requests rejected by net/http itself receive an error in the API's format.
-func TestRejectionsBeforeAHandler(t *testing.T) {
+// TestRequestsRejectedBeforeAHandler_GetAProblem checks that requests rejected by net/http itself receive an error in
+// the API's format.
+func TestRequestsRejectedBeforeAHandler_GetAProblem(t *testing.T) {
 	t.Parallel()
 	l, err := listen(t.Context(), "127.0.0.1:0")
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"countersign/seal/sealkey"
 )
 
-// TestSealKeyOfDev checks that dev can seal with its own key, with PEM files, or with a PKCS#12 file.
-func TestSealKeyOfDev(t *testing.T) {
+// TestDevSealKey checks that dev can seal with its own key, with PEM files, or with a PKCS#12 file.
+func TestDevSealKey(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, prepareDataDir(dir))
 	sealer := func() string {

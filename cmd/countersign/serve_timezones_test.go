@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTimeZonesAreEmbedded checks that the program embeds the time zone database. A container image has no zoneinfo,
+// TestTimeZones_AreEmbedded checks that the program embeds the time zone database. A container image has no zoneinfo,
 // and digests are due at 08:00 in the recipient's time zone.
-func TestTimeZonesAreEmbedded(t *testing.T) {
+func TestTimeZones_AreEmbedded(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)

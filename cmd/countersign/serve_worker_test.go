@@ -61,9 +61,9 @@ func startAgainst(t *testing.T, answer func(ctx context.Context, request any) er
 	return err
 }
 
-// TestAWorkerWaitsForASlowTemporal checks that a worker retries every kind of request to which Temporal does not
+// TestWorker_WaitsForSlowTemporal checks that a worker retries every kind of request to which Temporal does not
 // respond in time.
-func TestAWorkerWaitsForASlowTemporal(t *testing.T) {
+func TestWorker_WaitsForSlowTemporal(t *testing.T) {
 	t.Parallel()
 	requests := map[string]func(any) bool{
 		"capabilities": func(r any) bool { _, ok := r.(*workflowservice.GetSystemInfoRequest); return ok },
@@ -102,9 +102,9 @@ func TestAWorkerWaitsForASlowTemporal(t *testing.T) {
 	}
 }
 
-// TestAWorkerOfAMissingNamespaceEnds checks that the worker exits if its namespace does not exist, because waiting
+// TestWorker_MissingNamespace_Exits checks that the worker exits if its namespace does not exist, because waiting
 // would not help and an exit is visible to the operator.
-func TestAWorkerOfAMissingNamespaceEnds(t *testing.T) {
+func TestWorker_MissingNamespace_Exits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		err := startAgainst(t, func(_ context.Context, request any) error {

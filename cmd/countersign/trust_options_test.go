@@ -92,9 +92,9 @@ func TestTrustOptions(t *testing.T) {
 	assert.NotContains(t, strings.ToLower(err.Error()), "--")
 }
 
-// TestAnAuthorityAloneIsNotEnough checks that settings with authorities but without sealers are rejected for the
-// service's own verdicts.
-func TestAnAuthorityAloneIsNotEnough(t *testing.T) {
+// TestTrust_AuthoritiesWithoutSealers_AreRejected checks that settings with authorities but without sealers are
+// rejected for the service's own verdicts.
+func TestTrust_AuthoritiesWithoutSealers_AreRejected(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load([]string{"COUNTERSIGN_TRUST_CA=ca.pem"}, config.Default())
 	require.ErrorContains(t, err, "COUNTERSIGN_TRUST_CA: requires COUNTERSIGN_TRUST_SEALERS")

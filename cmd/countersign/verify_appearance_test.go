@@ -18,9 +18,9 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestVerifyAppearance_OfWhatProgramsDrawDifferently checks pages that other programs draw differently. The image that
+// TestVerifyAppearance_RenderingDifferences checks pages that other programs draw differently. The image that
 // the command writes must have the hash that was recorded when the page was displayed to a signer.
-func TestVerifyAppearance_OfWhatProgramsDrawDifferently(t *testing.T) {
+func TestVerifyAppearance_RenderingDifferences(t *testing.T) {
 	t.Parallel()
 	const fonts = "/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>"
 	page := func(content, extra string, objects ...string) []byte {

@@ -27,9 +27,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestVerifyIsBounded checks that a file is examined in a separate process, and that there is no verdict if the process
-// exceeds its limits.
-func TestVerifyIsBounded(t *testing.T) {
+// TestVerify_IsBounded checks that a file is examined in a separate process, and that there is no verdict if the
+// process exceeds its limits.
+func TestVerify_IsBounded(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "plain.pdf")
 	require.NoError(t, os.WriteFile(name, []byte("%PDF-1.7\nnothing in it\n"), 0o600))

@@ -14,9 +14,9 @@ import (
 	"countersign/internal/bundled"
 )
 
-// TestStartTriesOtherPorts checks that Start tries again if another process takes one of the chosen ports before the
-// server does.
-func TestStartTriesOtherPorts(t *testing.T) {
+// TestStart_RetriesWithOtherPorts checks that Start tries again if another process takes one of the chosen ports before
+// the server does.
+func TestStart_RetriesWithOtherPorts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		failures int

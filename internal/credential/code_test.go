@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestACodeIsOneLinks checks that the hash of a code differs for another link, another signer and another key.
-func TestACodeIsOneLinks(t *testing.T) {
+// TestCode_IsBoundToItsLink checks that the hash of a code differs for another link, another signer and another key.
+func TestCode_IsBoundToItsLink(t *testing.T) {
 	t.Parallel()
 	codes := credential.NewCodes([]byte("key"))
 	l := models.Link{EnvelopeID: uuid.New(), SignerID: uuid.New(), ID: uuid.New()}

@@ -23,9 +23,9 @@ func key(t *testing.T, id string, retired bool) store.Key {
 	return store.Key{ID: id, Private: k, Retired: retired}
 }
 
-// TestTokensFollowTheKeys checks that new keys are used after half a minute, or as soon as a token is signed with one,
+// TestTokens_UseNewKeys checks that new keys are used after half a minute, or as soon as a token is signed with one,
 // and that unknown keys cause at most one reload per second.
-func TestTokensFollowTheKeys(t *testing.T) {
+func TestTokens_UseNewKeys(t *testing.T) {
 	t.Parallel()
 	clock, app := kit.NewClock(), uuid.New()
 	one, two := key(t, "one", false), key(t, "two", false)

@@ -21,9 +21,9 @@ func isExpired(t *testing.T, err error, msg string) {
 	require.True(t, credential.IsExpired(err), "%s: %v", msg, err)
 }
 
-// TestTokensSayWhatTheyWereIssuedFor checks that a token contains the values for which it was issued, and is not
+// TestTokens_RoundTrip checks that a token contains the values for which it was issued, and is not
 // accepted as a token of another kind.
-func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
+func TestTokens_RoundTrip(t *testing.T) {
 	t.Parallel()
 	clock, app := kit.NewClock(), uuid.New()
 	tokens, err := credential.NewTokens([]store.Key{key(t, "k", false)}, clock.Now)
@@ -127,8 +127,8 @@ func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 	isExpired(t, err, "ended")
 }
 
-// TestASignerWithoutALinkHasNoToken checks that no token is issued for a signer who lacks any part of a link.
-func TestASignerWithoutALinkHasNoToken(t *testing.T) {
+// TestIssueSigning_WithoutLink_IsRejected checks that no token is issued for a signer who lacks any part of a link.
+func TestIssueSigning_WithoutLink_IsRejected(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()
 	tokens, err := credential.NewTokens([]store.Key{key(t, "k", false)}, clock.Now)
@@ -144,9 +144,9 @@ func TestASignerWithoutALinkHasNoToken(t *testing.T) {
 	}
 }
 
-// TestTokensOfOthersAreWorthNothing checks that a token is rejected if it has another key, algorithm or audience, or
-// lacks a required claim.
-func TestTokensOfOthersAreWorthNothing(t *testing.T) {
+// TestTokens_WithForeignKeys_AreRejected checks that a token is rejected if it has another key, algorithm or audience,
+// or lacks a required claim.
+func TestTokens_WithForeignKeys_AreRejected(t *testing.T) {
 	t.Parallel()
 	clock, app := kit.NewClock(), uuid.New()
 	ours := key(t, "k", false)

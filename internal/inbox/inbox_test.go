@@ -217,7 +217,7 @@ func TestSMSAndFilters(t *testing.T) {
 	}
 }
 
-func TestSurvivesARestart(t *testing.T) {
+func TestInbox_SurvivesARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first := start(t, dir)

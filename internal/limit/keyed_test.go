@@ -12,9 +12,9 @@ import (
 	"countersign/internal/limit"
 )
 
-// TestKeyed_SpreadsWhatWaits checks that 500 waiting units of a hanging key are retried a few at a time rather than in
-// waves, and that another key has its own limit.
-func TestKeyed_SpreadsWhatWaits(t *testing.T) {
+// TestKeyed_SpreadsWaitingCalls checks that 500 waiting units of a hanging key are retried a few at a time rather than
+// in waves, and that another key has its own limit.
+func TestKeyed_SpreadsWaitingCalls(t *testing.T) {
 	t.Parallel()
 	const slots, waiting, hang = 16, 500, 10 * time.Second
 	synctest.Test(t, func(t *testing.T) {
@@ -59,8 +59,8 @@ func TestKeyed_SpreadsWhatWaits(t *testing.T) {
 	})
 }
 
-// TestKeyed_FollowsThePace checks that waiting work is retried soon after the work has become fast again.
-func TestKeyed_FollowsThePace(t *testing.T) {
+// TestKeyed_AdaptsToThroughput checks that waiting work is retried soon after the work has become fast again.
+func TestKeyed_AdaptsToThroughput(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &limit.Keyed{MaxWait: time.Hour, Now: time.Now}

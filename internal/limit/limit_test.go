@@ -12,9 +12,9 @@ import (
 	"countersign/internal/limit"
 )
 
-// TestAcquire_WaitsItsTurn checks that units are granted in order of arrival, even if a later request needs fewer
+// TestAcquire_IsInOrderOfArrival checks that units are granted in order of arrival, even if a later request needs fewer
 // units.
-func TestAcquire_WaitsItsTurn(t *testing.T) {
+func TestAcquire_IsInOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := limit.New(3)
@@ -43,9 +43,9 @@ func TestAcquire_WaitsItsTurn(t *testing.T) {
 	})
 }
 
-// TestAcquire_DoesNotWaitForever checks that Acquire stops waiting at the time limit or when the context ends, and
+// TestAcquire_TimesOut checks that Acquire stops waiting at the time limit or when the context ends, and
 // then acquires nothing.
-func TestAcquire_DoesNotWaitForever(t *testing.T) {
+func TestAcquire_TimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := limit.New(1)
@@ -66,8 +66,8 @@ func TestAcquire_DoesNotWaitForever(t *testing.T) {
 	})
 }
 
-// TestNilAdmitsEverything checks that a nil limit is unlimited.
-func TestNilAdmitsEverything(t *testing.T) {
+// TestNilLimit_IsUnlimited checks that a nil limit is unlimited.
+func TestNilLimit_IsUnlimited(t *testing.T) {
 	t.Parallel()
 	var l *limit.Limit
 	for range 3 {

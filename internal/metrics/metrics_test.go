@@ -54,7 +54,7 @@ type text struct{}
 
 func (text) Send(context.Context, string, string) error { return nil }
 
-func TestEverythingIsCounted(t *testing.T) {
+func TestMetrics_CountEveryOutcome(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
 	ctx := t.Context()
@@ -120,7 +120,7 @@ func TestEverythingIsCounted(t *testing.T) {
 	assert.Empty(t, problems, "%v", problems)
 }
 
-func TestAnOutboxThatCannotBeReadIsAbsent(t *testing.T) {
+func TestOutbox_Unreadable_IsAbsent(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
 	m.Outbox(func(context.Context) (int64, time.Duration, error) { return 0, 0, errors.New("database is down") })
@@ -153,7 +153,7 @@ func TestTemporal(t *testing.T) {
 	}
 }
 
-func TestNothingIsCountedWithoutMetrics(t *testing.T) {
+func TestNilMetrics_CountNothing(t *testing.T) {
 	t.Parallel()
 	var m *metrics.Metrics
 	assert.Nil(t, m.Requests())
@@ -169,8 +169,8 @@ func TestNothingIsCountedWithoutMetrics(t *testing.T) {
 
 var update = flag.Bool("update", false, "write deploy/metrics.txt anew")
 
-// TestTheListOfMetrics checks the list of metrics that alerts and dashboards can use (see deploy/).
-func TestTheListOfMetrics(t *testing.T) {
+// TestMetrics_AreTheDocumentedOnes checks the list of metrics that alerts and dashboards can use (see deploy/).
+func TestMetrics_AreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
 	m.Requests()("GET", "/", 200, 0)

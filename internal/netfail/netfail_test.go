@@ -17,8 +17,8 @@ import (
 	"countersign/internal/netfail"
 )
 
-// TestCausesOfRealFailures checks the causes of real connection failures in the standard library.
-func TestCausesOfRealFailures(t *testing.T) {
+// TestCauseOf_RealFailures checks the causes of real connection failures in the standard library.
+func TestCauseOf_RealFailures(t *testing.T) {
 	t.Parallel()
 	get := func(url string, config *tls.Config) error {
 		c := http.Client{Transport: &http.Transport{TLSClientConfig: config}}

@@ -22,7 +22,7 @@ func recorder() (trace.Tracer, *tracetest.InMemoryExporter) {
 	return sdktrace.NewTracerProvider(sdktrace.WithSyncer(seen)).Tracer(tracing.Name), seen
 }
 
-func TestATraceIsTakenUpAgain(t *testing.T) {
+func TestTraceparent_ContinuesTheTrace(t *testing.T) {
 	t.Parallel()
 	tracer, seen := recorder()
 	ctx, span := tracer.Start(t.Context(), "request")
@@ -37,7 +37,7 @@ func TestATraceIsTakenUpAgain(t *testing.T) {
 	assert.Equal(t, got[0].SpanContext.SpanID(), got[1].Parent.SpanID())
 }
 
-func TestNothingIsCarriedWithoutATrace(t *testing.T) {
+func TestTraceparent_WithoutTrace_IsEmpty(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, tracing.Traceparent(t.Context()))
 	off, span := noop.NewTracerProvider().Tracer("t").Start(t.Context(), "request")
@@ -52,7 +52,7 @@ func TestNothingIsCarriedWithoutATrace(t *testing.T) {
 	}
 }
 
-func TestLogsNameTheTrace(t *testing.T) {
+func TestLogs_ContainTheTrace(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	log := slog.New(tracing.LogHandler(slog.NewTextHandler(&out, nil))).With("a", 1).WithGroup("g")

@@ -13,9 +13,10 @@ import (
 	"countersign/locales"
 )
 
-// TestWhatIsAskedFor checks that messages to an approver, viewer, witness or host state the request and do not ask for
-// a signature. If COUNTERSIGN_TEST_MAILS is set to a directory, the messages are saved there for inspection.
-func TestWhatIsAskedFor(t *testing.T) {
+// TestRequests_HaveTheirOwnTexts checks that messages to an approver, viewer, witness or host state the request and do
+// not ask for a signature. If COUNTERSIGN_TEST_MAILS is set to a directory, the messages are saved there for
+// inspection.
+func TestRequests_HaveTheirOwnTexts(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)
 	for _, tag := range locales.Tags() {
@@ -65,9 +66,9 @@ func TestWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestWordsForThoseWhoDoNotSign checks that emails to or about recipients who approve, read or receive copies do not
-// mention signing.
-func TestWordsForThoseWhoDoNotSign(t *testing.T) {
+// TestTexts_ForRecipientsWhoDoNotSign checks that emails to or about recipients who approve, read or receive copies do
+// not mention signing.
+func TestTexts_ForRecipientsWhoDoNotSign(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)
 	render := func(m interface{ Render() (Content, error) }) string {

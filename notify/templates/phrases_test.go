@@ -18,8 +18,8 @@ import (
 
 var braces = regexp.MustCompile(`\{[a-z]+\}`)
 
-// TestEveryPhraseIsThere checks that mail.json contains a phrase for each field of phrases.
-func TestEveryPhraseIsThere(t *testing.T) {
+// TestPhrases_AreComplete checks that mail.json contains a phrase for each field of phrases.
+func TestPhrases_AreComplete(t *testing.T) {
 	t.Parallel()
 	for tag, p := range languages {
 		v := reflect.ValueOf(*p)

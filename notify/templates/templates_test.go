@@ -151,7 +151,7 @@ func TestSafe(t *testing.T) {
 	}
 }
 
-func TestSubjectIsTheEnvelopes(t *testing.T) {
+func TestSubject_ContainsTheEnvelopeSubject(t *testing.T) {
 	t.Parallel()
 	got, err := templates.Invitation{Subject: "Lease 12b", SigningURL: signingURL()}.Render()
 	require.NoError(t, err)

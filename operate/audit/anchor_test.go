@@ -119,9 +119,9 @@ func stamped(t *testing.T, tsa *kit.TSA, content []byte) (digest string, token [
 	return fmt.Sprintf("%x", sum), token
 }
 
-// TestAnchorsFindOutWhatWasDoneToOpenEnvelopes checks that changes to an open envelope are detected, although no
+// TestAnchors_DetectChangesToOpenEnvelopes checks that changes to an open envelope are detected, although no
 // document has been sealed and every chain is consistent.
-func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
+func TestAnchors_DetectChangesToOpenEnvelopes(t *testing.T) {
 	t.Parallel()
 	const notThose = "differ from the anchored events"
 	attacks := []struct {
@@ -202,9 +202,9 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 	}
 }
 
-// TestAnAnchorProvesATime checks that the report contains the time of the anchor, and that openssl confirms the time
+// TestAnchor_ProvesATime checks that the report contains the time of the anchor, and that openssl confirms the time
 // using only the two stored files.
-func TestAnAnchorProvesATime(t *testing.T) {
+func TestAnchor_ProvesATime(t *testing.T) {
 	t.Parallel()
 	a := newAnchorFixture(t, "sqlite")
 	var anchors []*audit.AnchorReport
@@ -240,8 +240,8 @@ func TestAnAnchorProvesATime(t *testing.T) {
 		a.made[0].Digest, models.FormatTime(a.made[1].At), a.open, head.Seq, head.Hash), string(a.read(a.made[1].BlobKey)))
 }
 
-// TestARunThatIsCutOffIsNoFinding checks that an interrupted run does not cause a finding.
-func TestARunThatIsCutOffIsNoFinding(t *testing.T) {
+// TestAnchor_InterruptedRun_IsNoFinding checks that an interrupted run does not cause a finding.
+func TestAnchor_InterruptedRun_IsNoFinding(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		tsa := kit.NewTSA(t)

@@ -73,8 +73,9 @@ func (i *issuer) revoking(at time.Time, reason int) []byte {
 	return der
 }
 
-// TestWhoseAnchorsCount checks that the authorities of anchors are judged by the same rules as in a verification.
-func TestWhoseAnchorsCount(t *testing.T) {
+// TestAnchors_OfTrustedAuthorities checks that the authorities of anchors are judged by the same rules as in a
+// verification.
+func TestAnchors_OfTrustedAuthorities(t *testing.T) {
 	t.Parallel()
 	a := newAuditFixture(t, "sqlite")
 	present := a.clock.Now()

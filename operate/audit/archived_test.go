@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestArchivesAreVerified checks that archived data is compared with the sealed files and with every anchor.
-func TestArchivesAreVerified(t *testing.T) {
+// TestVerify_Archives checks that archived data is compared with the sealed files and with every anchor.
+func TestVerify_Archives(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
@@ -80,9 +80,9 @@ func TestArchivesAreVerified(t *testing.T) {
 	}
 }
 
-// TestAnAnchorHasWhatWasArchivedBeforeIt checks that an anchor also lists an envelope that was archived since the
+// TestAnchor_CoversEarlierArchives checks that an anchor also lists an envelope that was archived since the
 // previous anchor.
-func TestAnAnchorHasWhatWasArchivedBeforeIt(t *testing.T) {
+func TestAnchor_CoversEarlierArchives(t *testing.T) {
 	t.Parallel()
 	a := newAnchorFixture(t, "sqlite")
 	a.clock.Add(time.Hour)

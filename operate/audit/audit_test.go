@@ -294,9 +294,9 @@ func (a *auditFixture) remember() (undo func()) {
 // last is the name of the attack that cannot be undone.
 const last = "the whole envelope is gone"
 
-// TestASuperuserIsFoundOut checks that changes made by a superuser with the triggers disabled are detected. Some
-// attacks also recompute the chain, so that it is consistent.
-func TestASuperuserIsFoundOut(t *testing.T) {
+// TestVerify_DetectsChangesByASuperuser checks that changes made by a superuser with the triggers disabled are
+// detected. Some attacks also recompute the chain, so that it is consistent.
+func TestVerify_DetectsChangesByASuperuser(t *testing.T) {
 	t.Parallel()
 	attacks := []struct {
 		name string
@@ -412,8 +412,8 @@ func TestOne(t *testing.T) {
 	require.ErrorIs(t, a.One(t.Context(), uuid.New(), tell), models.ErrNotFound)
 }
 
-// TestASealedFileOfAnotherEnvelope checks that a valid sealed file is reported if it belongs to another envelope.
-func TestASealedFileOfAnotherEnvelope(t *testing.T) {
+// TestVerify_SealedFileOfAnotherEnvelope checks that a valid sealed file is reported if it belongs to another envelope.
+func TestVerify_SealedFileOfAnotherEnvelope(t *testing.T) {
 	t.Parallel()
 	a := newAuditFixture(t, "sqlite")
 	a.exec("UPDATE documents SET envelope_id = $1 WHERE envelope_id = $2 AND kind = 'sealed'", a.open, a.sealed)

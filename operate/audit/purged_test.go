@@ -12,9 +12,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestAPurgedEnvelopeIsSound checks that purging prefilled and entered values does not cause a finding, although the
-// chain contains their hashes. A prefilled value that was missing before the purge still causes a finding.
-func TestAPurgedEnvelopeIsSound(t *testing.T) {
+// TestVerify_PurgedEnvelope_HasNoProblems checks that purging prefilled and entered values does not cause a finding,
+// although the chain contains their hashes. A prefilled value that was missing before the purge still causes a finding.
+func TestVerify_PurgedEnvelope_HasNoProblems(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {

@@ -121,9 +121,9 @@ func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
 	assert.Len(t, s.requeued, len(lost)-1)
 }
 
-// TestRound_GoesOnWhereTheLastEnded checks that rounds of one page examine all work once and then start over at the
+// TestRound_ContinuesWhereTheLastEnded checks that rounds of one page examine all work once and then start over at the
 // beginning.
-func TestRound_GoesOnWhereTheLastEnded(t *testing.T) {
+func TestRound_ContinuesWhereTheLastEnded(t *testing.T) {
 	t.Parallel()
 	s := &fakeStore{unfinished: map[store.Work][]models.OutboxRow{}}
 	for range 450 { // three pages

@@ -170,8 +170,8 @@ func (r removing) Walk(ctx context.Context, prefix string, visit func(blob.Entry
 	})
 }
 
-// TestFilesAreRemovedMeanwhile checks that a run continues if a file is deleted after it was listed.
-func TestFilesAreRemovedMeanwhile(t *testing.T) {
+// TestRun_FilesRemovedConcurrently checks that a run continues if a file is deleted after it was listed.
+func TestRun_FilesRemovedConcurrently(t *testing.T) {
 	t.Parallel()
 	ctx, clock := t.Context(), kit.NewClock()
 	files, err := blob.OpenDir(t.TempDir())

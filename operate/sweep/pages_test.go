@@ -16,9 +16,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSweepOfPages checks that page images and extracted text are removed only when neither an envelope nor a template
+// TestSweep_Pages checks that page images and extracted text are removed only when neither an envelope nor a template
 // references their file.
-func TestSweepOfPages(t *testing.T) {
+func TestSweep_Pages(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()

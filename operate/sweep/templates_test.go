@@ -13,9 +13,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSweepOfTemplates checks that a template's file is reported only once it is no longer referenced, even if it is in
+// TestSweep_Templates checks that a template's file is reported only once it is no longer referenced, even if it is in
 // the folder of a deleted or purged envelope.
-func TestSweepOfTemplates(t *testing.T) {
+func TestSweep_Templates(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()

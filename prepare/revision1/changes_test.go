@@ -128,9 +128,9 @@ func TestActionsThatTakeLong(t *testing.T) {
 	}
 }
 
-// TestAnnotationsAskTheContext checks that processing a page's annotations stops when the context is canceled. Every
+// TestAnnotations_CheckTheContext checks that processing a page's annotations stops when the context is canceled. Every
 // annotation can be the same large object.
-func TestAnnotationsAskTheContext(t *testing.T) {
+func TestAnnotations_CheckTheContext(t *testing.T) {
 	t.Parallel()
 	b := file(false, "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 9 9]>>",
 		"<</Type/Page/Parent 2 0 R/Annots["+strings.Repeat("4 0 R ", 1000)+"]>>", "<</Type/Annot/Subtype/Square>>")

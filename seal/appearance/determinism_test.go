@@ -65,7 +65,7 @@ func TestRender_WithoutCacheAndInterpreted_IsTheSame(t *testing.T) {
 	assert.Equal(t, pinned(t)["text"].levels[0], hex.EncodeToString(sum[:]))
 }
 
-func TestNewEngine_CacheOfOthers_BecomesOnesOwn(t *testing.T) {
+func TestPrepareCache_SharedDirectory_BecomesPrivate(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cache")
 	require.NoError(t, os.Mkdir(dir, 0o777))

@@ -43,8 +43,8 @@ func TestLines(t *testing.T) {
 	assert.Equal(t, []appearance.Box{{X: 50, Y: 632, W: 200, H: 100}}, image.Images)
 }
 
-// TestLines_OfADrawing_AreNotGiven checks that lines are omitted for a page with more lines than a form would have.
-func TestLines_OfADrawing_AreNotGiven(t *testing.T) {
+// TestLines_OfADrawing_AreOmitted checks that lines are omitted for a page with more lines than a form would have.
+func TestLines_OfADrawing_AreOmitted(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for i := range 25_000 {

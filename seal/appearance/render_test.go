@@ -100,9 +100,9 @@ func TestRender_RotationCropAndUserUnit_DecideTheSize(t *testing.T) {
 	assert.Equal(t, [4]byte{255, 0, 0, 255}, pixel(p, 1, 1), "the lower left corner is at the top left")
 }
 
-// TestRender_LittleMemory_IsNeverAnotherPicture checks that, regardless of the amount of memory, rendering returns
+// TestRender_LowMemory_IsCorrectOrAnError checks that, regardless of the amount of memory, rendering returns
 // either the correct picture or an error.
-func TestRender_LittleMemory_IsNeverAnotherPicture(t *testing.T) {
+func TestRender_LowMemory_IsCorrectOrAnError(t *testing.T) {
 	t.Parallel()
 	file := scanPage(1500)
 	want := hash(t, file, 2)
@@ -129,7 +129,7 @@ func TestRender_LittleMemory_IsNeverAnotherPicture(t *testing.T) {
 	assert.Less(t, failed, 8)
 }
 
-func TestRender_PageThatIsNotThere_IsAnError(t *testing.T) {
+func TestRender_MissingPage_IsAnError(t *testing.T) {
 	t.Parallel()
 	d := open(t, textPage())
 	for _, page := range []int{0, -1, 2, 1 << 31} {

@@ -26,7 +26,7 @@ func newRenderer(t testing.TB) *appearance.Renderer {
 	return r
 }
 
-func TestRenderer_Process_GivesWhatTheEngineGives(t *testing.T) {
+func TestRenderer_Process_MatchesTheEngine(t *testing.T) {
 	t.Parallel()
 	r := newRenderer(t)
 	file := textPage()

@@ -26,7 +26,7 @@ func texts(words []appearance.Word) (out []string) {
 	return out
 }
 
-func TestText_Words_HaveTheirPlaces(t *testing.T) {
+func TestText_Words_HavePositions(t *testing.T) {
 	t.Parallel()
 	got := words(t, pdf("BT /F1 20 Tf 100 700 Td (Hello brave) Tj 0 -30 Td (world) Tj ET", letter+fontList(1), helvetica))
 	require.Equal(t, []string{"Hello", "brave", "world"}, texts(got))
@@ -90,7 +90,7 @@ func TestText_RightToLeft_IsLogical(t *testing.T) {
 	}
 }
 
-func TestText_VerticalWriting_StandsInOneWord(t *testing.T) {
+func TestText_VerticalWriting_IsOneWord(t *testing.T) {
 	t.Parallel()
 	got := words(t, pdf("BT /F1 20 Tf 300 700 Td <65e5672c8a9e> Tj ET", letter+fontList(1), cid("UniJIS-UCS2-V", "Japan1")))
 	require.Equal(t, []string{"日本語"}, texts(got))

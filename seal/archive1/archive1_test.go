@@ -76,7 +76,7 @@ func (f file) ReadAt(b []byte, at int64) (int, error) {
 	return n, nil
 }
 
-func TestMatchFindsWhatWriteWrote(t *testing.T) {
+func TestMatch_AcceptsWrittenIncrements(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors() {
 		inc := v.write(t)

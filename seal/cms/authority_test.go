@@ -47,9 +47,9 @@ func between(t *testing.T, change func(query, answer []byte) []byte) *cms.Author
 	return &cms.Authority{URL: srv.URL, Client: srv.Client(), Rand: rand.Reader}
 }
 
-// TestATimestampAnswersItsRequest checks that a time-stamp over the correct digest is rejected if it was issued for
+// TestTimestamp_MatchesItsRequest checks that a time-stamp over the correct digest is rejected if it was issued for
 // another request.
-func TestATimestampAnswersItsRequest(t *testing.T) {
+func TestTimestamp_MatchesItsRequest(t *testing.T) {
 	t.Parallel()
 	digest, other := sha256.Sum256([]byte("content")), sha256.Sum256([]byte("other"))
 	var first []byte
@@ -71,9 +71,9 @@ func TestATimestampAnswersItsRequest(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestARejectedTimestampIsNone checks that a response with a rejection status is not accepted, even if it contains a
-// valid token.
-func TestARejectedTimestampIsNone(t *testing.T) {
+// TestTimestamp_RejectedRequest_IsAnError checks that a response with a rejection status is not accepted, even if it
+// contains a valid token.
+func TestTimestamp_RejectedRequest_IsAnError(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
 	for status, good := range map[byte]bool{0: true, 1: true, 2: false, 3: false, 5: false} {
@@ -89,8 +89,8 @@ func TestARejectedTimestampIsNone(t *testing.T) {
 	}
 }
 
-// TestBadAnswersOfTheAuthority checks that invalid responses result in an error.
-func TestBadAnswersOfTheAuthority(t *testing.T) {
+// TestTimestamp_InvalidResponses checks that invalid responses result in an error.
+func TestTimestamp_InvalidResponses(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
 	for name, change := range map[string]func(query, answer []byte) []byte{

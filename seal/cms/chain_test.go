@@ -40,9 +40,9 @@ func (a *authority) below(t *testing.T, name string, key *ecdsa.PrivateKey) *aut
 	}, a.cert, key.Public())}
 }
 
-// TestTheChainOfASignature checks that the chain is built from signatures rather than only from names, and that a seal
+// TestSignature_Chain checks that the chain is built from signatures rather than only from names, and that a seal
 // contains exactly that chain in order.
-func TestTheChainOfASignature(t *testing.T) {
+func TestSignature_Chain(t *testing.T) {
 	t.Parallel()
 	root := newAuthority(t)
 	middle := root.below(t, "Middle", nil)
@@ -114,9 +114,9 @@ func TestTheChainOfASignature(t *testing.T) {
 	require.LessOrEqual(t, len(s.Chain()), 4)
 }
 
-// TestTheGreaterSignatureIsRejected checks that a seal is rejected if it has the larger of the two valid signature
+// TestSignature_LargerValue_IsRejected checks that a seal is rejected if it has the larger of the two valid signature
 // values.
-func TestTheGreaterSignatureIsRejected(t *testing.T) {
+func TestSignature_LargerValue_IsRejected(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	key, c := issueKey(t, ca)
@@ -143,9 +143,9 @@ func TestTheGreaterSignatureIsRejected(t *testing.T) {
 	require.Error(t, err, "a byte behind it")
 }
 
-// TestKeysThatMaySeal checks that a Signer accepts only P-256 and RSA keys with a matching certificate and a valid
-// chain.
-func TestKeysThatMaySeal(t *testing.T) {
+// TestNewSigner_AllowedKeys checks that a Signer accepts only P-256 and RSA keys with a matching certificate and a
+// valid chain.
+func TestNewSigner_AllowedKeys(t *testing.T) {
 	t.Parallel()
 	ca, other := newAuthority(t), newAuthority(t)
 	issue := func(pub crypto.PublicKey) *x509.Certificate {
@@ -203,9 +203,9 @@ func server(t *testing.T, answer func(w http.ResponseWriter, r *http.Request)) (
 	return srv.URL, &asked
 }
 
-// TestAskingForRevocations checks that OCSP is used if the certificate specifies a responder, that the revocation list
-// is used otherwise, and that invalid responses result in an error.
-func TestAskingForRevocations(t *testing.T) {
+// TestFetchStatement_Requests checks that OCSP is used if the certificate specifies a responder, that the revocation
+// list is used otherwise, and that invalid responses result in an error.
+func TestFetchStatement_Requests(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	present := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
@@ -286,9 +286,9 @@ func TestAskingForRevocations(t *testing.T) {
 	require.ErrorContains(t, err, "invalid address of revocation data")
 }
 
-// TestRevocationListsInOneForm checks that a list must match the certificate's issuer by name and by signature, without
-// trailing data.
-func TestRevocationListsInOneForm(t *testing.T) {
+// TestRevocationLists_HaveOneForm checks that a list must match the certificate's issuer by name and by signature,
+// without trailing data.
+func TestRevocationLists_HaveOneForm(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	present := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
@@ -314,9 +314,9 @@ func TestRevocationListsInOneForm(t *testing.T) {
 	require.ErrorContains(t, err, "malformed")
 }
 
-// TestRespondersAreCertifiedForOCSP checks that a responder other than the issuer must be certified for OCSP by the
+// TestOCSP_RespondersAreCertified checks that a responder other than the issuer must be certified for OCSP by the
 // issuer.
-func TestRespondersAreCertifiedForOCSP(t *testing.T) {
+func TestOCSP_RespondersAreCertified(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	c := ca.issue(t, 7)
@@ -368,8 +368,9 @@ func TestRespondersAreCertifiedForOCSP(t *testing.T) {
 	require.Equal(t, der, normal)
 }
 
-// TestARespondersKeyIsMeasuredFirst checks that a responder's key that is too large is rejected before it is used.
-func TestARespondersKeyIsMeasuredFirst(t *testing.T) {
+// TestOCSP_LargeResponderKey_IsRejectedFirst checks that a responder's key that is too large is rejected before it is
+// used.
+func TestOCSP_LargeResponderKey_IsRejectedFirst(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	c := ca.issue(t, 7)
@@ -387,16 +388,16 @@ func TestARespondersKeyIsMeasuredFirst(t *testing.T) {
 	require.ErrorContains(t, err, "key is too large")
 }
 
-// TestOCSPAnswersHaveALimit checks that a response that is too large is rejected before it is parsed.
-func TestOCSPAnswersHaveALimit(t *testing.T) {
+// TestOCSP_ResponsesAreBounded checks that a response that is too large is rejected before it is parsed.
+func TestOCSP_ResponsesAreBounded(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	_, err := cms.NormalizeOCSP(make([]byte, trust.MaxOCSP+1), ca.issue(t, 7), ca.cert)
 	require.ErrorContains(t, err, "it is too large")
 }
 
-// TestAnswersWithSHA1 checks that statements signed with SHA-1 are rejected, because SHA-1 is not secure.
-func TestAnswersWithSHA1(t *testing.T) {
+// TestOCSP_ResponsesWithSHA1 checks that statements signed with SHA-1 are rejected, because SHA-1 is not secure.
+func TestOCSP_ResponsesWithSHA1(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	c := ca.issue(t, 7)
@@ -415,9 +416,9 @@ func TestAnswersWithSHA1(t *testing.T) {
 	}
 }
 
-// TestAskingForATimestamp checks the format of the request (RFC 3161), and that only a response with status 200 is
+// TestTimestamp_Request checks the format of the request (RFC 3161), and that only a response with status 200 is
 // accepted.
-func TestAskingForATimestamp(t *testing.T) {
+func TestTimestamp_Request(t *testing.T) {
 	t.Parallel()
 	var kind atomic.Value
 	url, _ := server(t, func(w http.ResponseWriter, r *http.Request) {

@@ -129,8 +129,8 @@ func signingCert(sum []byte) any {
 	return struct{ Certs []id }{[]id{{sum}}}
 }
 
-// TestWhatASealSigns checks that a seal must contain exactly the PAdES attributes, over detached data.
-func TestWhatASealSigns(t *testing.T) {
+// TestSign_SignedAttributes checks that a seal must contain exactly the PAdES attributes, over detached data.
+func TestSign_SignedAttributes(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	key, c := issueKey(t, ca)
@@ -189,9 +189,9 @@ func issueKey(t *testing.T, ca *authority) (*ecdsa.PrivateKey, *x509.Certificate
 	}, ca.cert, key.Public())
 }
 
-// TestASignatureNamesItsCertificate checks that the attribute must identify the signer's certificate, and that
+// TestSignature_NamesItsCertificate checks that the attribute must identify the signer's certificate, and that
 // signing-certificate-v2 takes precedence if both attributes are present.
-func TestASignatureNamesItsCertificate(t *testing.T) {
+func TestSignature_NamesItsCertificate(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	key, c := issueKey(t, ca)

@@ -89,10 +89,10 @@ func otherShapes(t *testing.T, der []byte, f func(name string, der []byte)) {
 	visit("0", root)
 }
 
-// TestAMessageOfAnotherShapeIsRejected checks that a message with an additional, missing or changed element is rejected
+// TestParse_UnexpectedForm_IsRejected checks that a message with an additional, missing or changed element is rejected
 // or has an invalid signature. The exceptions are meaningless elements that no signature covers. A message with one of
 // these is not in canonical form.
-func TestAMessageOfAnotherShapeIsRejected(t *testing.T) {
+func TestParse_UnexpectedForm_IsRejected(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
 	signature, err := newSigner(t).Sign(context.Background(), digest, nil)
@@ -141,9 +141,9 @@ func sound[M interface{ Verify(digest []byte) error }](parse func([]byte) (M, er
 	}
 }
 
-// TestARevocationStatementOfAnotherShapeIsRejected checks that an authority's statement is accepted only in canonical
+// TestStatement_UnexpectedForm_IsRejected checks that an authority's statement is accepted only in canonical
 // form, without additions.
-func TestARevocationStatementOfAnotherShapeIsRejected(t *testing.T) {
+func TestStatement_UnexpectedForm_IsRejected(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	c := ca.issue(t, 7)
@@ -174,9 +174,9 @@ func TestARevocationStatementOfAnotherShapeIsRejected(t *testing.T) {
 	}
 }
 
-// TestAStatementWithAnEmptySignatureIsRejected checks that a revocation list and an OCSP response are rejected if their
+// TestStatement_EmptySignature_IsRejected checks that a revocation list and an OCSP response are rejected if their
 // signature is an empty BIT STRING that lacks even its first octet.
-func TestAStatementWithAnEmptySignatureIsRejected(t *testing.T) {
+func TestStatement_EmptySignature_IsRejected(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	c := ca.issue(t, 7)
@@ -309,9 +309,9 @@ func TestCertificatesAreBounded(t *testing.T) {
 	}
 }
 
-// TestTheSignerIsTheOneThatIsNamed checks that the signer is identified by issuer and serial number, or by its key
+// TestSigner_IsTheNamedOne checks that the signer is identified by issuer and serial number, or by its key
 // identifier.
-func TestTheSignerIsTheOneThatIsNamed(t *testing.T) {
+func TestSigner_IsTheNamedOne(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))
 	ca := newAuthority(t)

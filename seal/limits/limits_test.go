@@ -10,9 +10,9 @@ import (
 	"countersign/seal/limits"
 )
 
-// TestJSON_IsWhatTheEncoderWrites checks that no encoded text exceeds the size returned by JSON, and that Cut returns
+// TestJSON_MatchesTheEncoder checks that no encoded text exceeds the size returned by JSON, and that Cut returns
 // the longest prefix that fits.
-func TestJSON_IsWhatTheEncoderWrites(t *testing.T) {
+func TestJSON_MatchesTheEncoder(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "plain", `"quoted" \ <b>&amp;`, "a\tb\nc\r\x01\x1f\x7f", "é漢😀\u2028\u2029", "broken \xff\xfe"} {
 		b, err := json.Marshal(s)

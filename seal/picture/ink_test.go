@@ -84,9 +84,9 @@ func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 	require.Greater(t, accepted, 30)
 }
 
-// TestPictures_ThatShowNothing checks that pictures without visible content, which were formerly accepted as
+// TestPictures_Blank_AreRejected checks that pictures without visible content, which were formerly accepted as
 // signatures, are rejected.
-func TestPictures_ThatShowNothing(t *testing.T) {
+func TestPictures_Blank_AreRejected(t *testing.T) {
 	t.Parallel()
 	white, dark := color.NRGBA{255, 255, 255, 255}, color.NRGBA{0, 0, 60, 255}
 	for name, tt := range map[string]struct {

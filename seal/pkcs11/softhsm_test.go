@@ -49,9 +49,9 @@ func fileExists(p string) bool {
 	return err == nil
 }
 
-// TestSealWithKeysOnAToken checks that documents can be sealed with keys that never leave SoftHSM. It is not parallel,
+// TestSeal_WithKeysOnAToken checks that documents can be sealed with keys that never leave SoftHSM. It is not parallel,
 // because SoftHSM reads its configuration from the environment.
-func TestSealWithKeysOnAToken(t *testing.T) {
+func TestSeal_WithKeysOnAToken(t *testing.T) {
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "softhsm2.conf")
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "tokens"), 0o700))

@@ -10,7 +10,7 @@ import (
 	"countersign/seal/pkcs11"
 )
 
-func TestOpenSaysThatItIsNotBuilt(t *testing.T) {
+func TestOpen_WithoutSupport_IsAnError(t *testing.T) {
 	t.Parallel()
 	_, err := pkcs11.Open(pkcs11.Config{})
 	require.ErrorIs(t, err, pkcs11.ErrNotBuilt)

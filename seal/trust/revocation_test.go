@@ -38,9 +38,9 @@ func uriPoint(uri string) []byte {
 	return append([]byte{0x30, byte(len(point))}, point...)
 }
 
-// TestWhichStatementsCount checks that a statement counts only if it is about this certificate, is complete for it, and
-// was issued by an authorized party.
-func TestWhichStatementsCount(t *testing.T) {
+// TestStatements_OnlyRelevantOnesCount checks that a statement counts only if it is about this certificate, is complete
+// for it, and was issued by an authorized party.
+func TestStatements_OnlyRelevantOnesCount(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
 	namesake := issue(t, nil, authority("Root"))

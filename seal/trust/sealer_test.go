@@ -63,8 +63,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestWhoMaySeal checks that only the configured sealer is trusted.
-func TestWhoMaySeal(t *testing.T) {
+// TestSealers_OnlyConfiguredOnesAreTrusted checks that only the configured sealer is trusted.
+func TestSealers_OnlyConfiguredOnesAreTrusted(t *testing.T) {
 	t.Parallel()
 	root, other := issue(t, nil, authority("Root")), issue(t, nil, authority("Root")) // different authorities with the same name
 	between := issue(t, root, authority("Between"))
@@ -122,9 +122,9 @@ func named(commonName string) *x509.Certificate {
 	return c
 }
 
-// TestTheSentenceNamesTheOrganization checks that the message contains the organization, and that a malicious name is
+// TestMessage_NamesTheOrganization checks that the message contains the organization, and that a malicious name is
 // sanitized.
-func TestTheSentenceNamesTheOrganization(t *testing.T) {
+func TestMessage_NamesTheOrganization(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
 	leaf := issue(t, root, sealing("Acme Ltd"))
@@ -137,8 +137,9 @@ func TestTheSentenceNamesTheOrganization(t *testing.T) {
 	assert.Len(t, []rune(trust.Printable(string(make([]byte, 1000)))), 500)
 }
 
-// TestSealersThatCanNeverMatch checks that sealers that can never match are rejected when they are configured.
-func TestSealersThatCanNeverMatch(t *testing.T) {
+// TestSealers_ThatCannotMatch_AreRejected checks that sealers that can never match are rejected when they are
+// configured.
+func TestSealers_ThatCannotMatch_AreRejected(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
 	leaf := issue(t, root, sealing("Acme Ltd"))

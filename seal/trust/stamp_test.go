@@ -56,9 +56,9 @@ func TestStampers(t *testing.T) {
 	}
 }
 
-// TestTheCAOfTheTSAVouchesForNoSeal checks that an authority that is trusted for time-stamps is not trusted for seals,
-// and vice versa.
-func TestTheCAOfTheTSAVouchesForNoSeal(t *testing.T) {
+// TestSeal_ByTheCAOfTheTSA_IsNotTrusted checks that an authority that is trusted for time-stamps is not trusted for
+// seals, and vice versa.
+func TestSeal_ByTheCAOfTheTSA_IsNotTrusted(t *testing.T) {
 	t.Parallel()
 	sealRoot, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
 	tls := sealing("Acme Ltd")
@@ -171,9 +171,9 @@ func TestRevokedStamper(t *testing.T) {
 	require.Equal(t, trust.Untrusted, evaluate(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{}}}, year(7)).Stamps[0].Status)
 }
 
-// TestTheRecordsTimeMustFit checks that the certificate must be valid at the time claimed by the record, and that no
-// time-stamp may be earlier than that time.
-func TestTheRecordsTimeMustFit(t *testing.T) {
+// TestRecordTime_MustBeConsistent checks that the certificate must be valid at the time claimed by the record, and that
+// no time-stamp may be earlier than that time.
+func TestRecordTime_MustBeConsistent(t *testing.T) {
 	t.Parallel()
 	root, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
 	tmpl := sealing("Acme Ltd")

@@ -56,9 +56,9 @@ func TestAttachedOriginals(t *testing.T) {
 	}
 }
 
-// TestAnAttachmentThatIsNotNamed checks that, if the document has no attachment with the name in the record, the
-// attachment is reported as missing rather than damaged.
-func TestAnAttachmentThatIsNotNamed(t *testing.T) {
+// TestCheckAttachments_OtherName_IsMissing checks that, if the document has no attachment with the name in the record,
+// the attachment is reported as missing rather than damaged.
+func TestCheckAttachments_OtherName_IsMissing(t *testing.T) {
 	t.Parallel()
 	_, err := readEmbedded(nil, nil)
 	require.ErrorIs(t, err, errNotEmbedded)

@@ -127,9 +127,9 @@ func TestFindingsNameOnlyWhatTheirSentenceNames(t *testing.T) {
 	require.Equal(t, map[string]string{"name": "Ada", "issuer": "CA"}, r.Findings[0].Values)
 }
 
-// TestJudgementsOnTheWire checks that an examination from another process is received unchanged, and that an invalid
+// TestExamination_RoundTrip checks that an examination from another process is received unchanged, and that an invalid
 // certificate or key results in an error.
-func TestJudgementsOnTheWire(t *testing.T) {
+func TestExamination_RoundTrip(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)

@@ -15,9 +15,9 @@ import (
 
 const markText = "/CSGN_Seal<</V 1/Record 1 0 R/Original[0 1]"
 
-// TestMarksAreFoundWherever checks that each mark is found exactly once and at its position, regardless of how the
-// bytes are split.
-func TestMarksAreFoundWherever(t *testing.T) {
+// TestMarks_AreFoundAtEveryOffset checks that each mark is found exactly once and at its position, regardless of how
+// the bytes are split.
+func TestMarks_AreFoundAtEveryOffset(t *testing.T) {
 	t.Parallel()
 	text := []byte("ab" + markText + "cd" + markText + markText)
 	var want []int64

@@ -151,9 +151,9 @@ func TestConsoleMustEnrol(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleKeepsWorkForItsPerson checks that unsaved work is restored for the user who created it, but not for the
-// next user in the same tab.
-func TestConsoleKeepsWorkForItsPerson(t *testing.T) {
+// TestConsole_RestoresWorkOnlyForItsUser checks that unsaved work is restored for the user who created it, but not for
+// the next user in the same tab.
+func TestConsole_RestoresWorkOnlyForItsUser(t *testing.T) {
 	t.Parallel()
 	other := open(t, desktop)
 	consoleUser(other, "keeper-two", "sender")

@@ -295,9 +295,9 @@ func TestConsoleTimeline(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleOnABadDay checks that a sealing failure is displayed prominently, and that an unreachable host of an
+// TestConsole_ShowsFailures checks that a sealing failure is displayed prominently, and that an unreachable host of an
 // in-person signing is distinguished from an unreachable signer.
-func TestConsoleOnABadDay(t *testing.T) {
+func TestConsole_ShowsFailures(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
 	id, ines := "0197a1c2-0000-7000-8000-000000000002", "0197a1c2-0000-7000-8000-0000000000bb"
@@ -333,9 +333,9 @@ func TestConsoleUsageAtTheLimit(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleMakesASecretOnce checks that repeating a click after a lost response creates neither a second endpoint nor
-// a second secret.
-func TestConsoleMakesASecretOnce(t *testing.T) {
+// TestConsole_CreatesASecretOnce checks that repeating a click after a lost response creates neither a second endpoint
+// nor a second secret.
+func TestConsole_CreatesASecretOnce(t *testing.T) {
 	t.Parallel()
 	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	defer sink.Close()
@@ -442,9 +442,9 @@ func TestConsoleNavigationFits(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleKeepsWhatIsTypedMeanwhile checks that text typed while the service processes "Save" or "Add" is not
+// TestConsole_KeepsInputTypedWhileSaving checks that text typed while the service processes "Save" or "Add" is not
 // lost.
-func TestConsoleKeepsWhatIsTypedMeanwhile(t *testing.T) {
+func TestConsole_KeepsInputTypedWhileSaving(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
 	consoleUser(b, "meanwhile", "admin")

@@ -179,9 +179,9 @@ func TestBuilderByKeyboard(t *testing.T) {
 	require.Equal(t, "sent", svc.envelope(t, e.ID).Status)
 }
 
-// TestBuilderMeetsOtherEdits checks that, after concurrent edits, the page that saves later reports the earlier save
+// TestBuilder_ConcurrentEdits checks that, after concurrent edits, the page that saves later reports the earlier save
 // and the differences.
-func TestBuilderMeetsOtherEdits(t *testing.T) {
+func TestBuilder_ConcurrentEdits(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Two at once", twoPeople()[:1], leaseDocument())
 	b := open(t, desktop)

@@ -129,9 +129,9 @@ func TestBuilderWithoutStorage(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderLosesAnAnswer checks that, after a lost response, fields that were saved are neither saved again nor
+// TestBuilder_LostResponse checks that, after a lost response, fields that were saved are neither saved again nor
 // attributed to another user.
-func TestBuilderLosesAnAnswer(t *testing.T) {
+func TestBuilder_LostResponse(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "A lost answer", twoPeople(), leaseDocument())
 	b := open(t, desktop)
@@ -207,9 +207,9 @@ func (b *tab) delays(method, end string) {
 		window.fetch = async (...a) => { if (a[1]?.method === %q && new URL(a[0], location.href).pathname.endsWith(%q)) { window.held++; await gate; } return before(...a); }; return true; })()`, method, end))
 }
 
-// TestBuilderKeepsWhatIsEditedMeanwhile checks that the page keeps edits that are made during an upload, and edits that
-// the service rejects.
-func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
+// TestBuilder_KeepsEditsMadeDuringAnUpload checks that the page keeps edits that are made during an upload, and edits
+// that the service rejects.
+func TestBuilder_KeepsEditsMadeDuringAnUpload(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Edited meanwhile", twoPeople()[:1], leaseDocument())
 	places := []object{}
@@ -266,9 +266,9 @@ func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestTemplateKeepsWhatIsEditedMeanwhile checks that an upload to a template loses neither the uploaded document nor
+// TestTemplate_KeepsEditsMadeDuringAnUpload checks that an upload to a template loses neither the uploaded document nor
 // text that is edited in the meantime.
-func TestTemplateKeepsWhatIsEditedMeanwhile(t *testing.T) {
+func TestTemplate_KeepsEditsMadeDuringAnUpload(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Edited meanwhile, too")
 	b := open(t, desktop)
@@ -315,9 +315,9 @@ func (b *tab) losesWhatFollows(method, part string) {
 			const answer = await before(...a); if (a[1]?.method === %q && path.includes(%q)) after = true; return answer; }; return true; })()`, method, part))
 }
 
-// TestBuilderActsOnce checks that an action on recipients or documents is neither reported as failed nor repeated if
-// its result cannot be read.
-func TestBuilderActsOnce(t *testing.T) {
+// TestBuilder_ActionsAreNotRepeated checks that an action on recipients or documents is neither reported as failed nor
+// repeated if its result cannot be read.
+func TestBuilder_ActionsAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Done once", twoPeople()[:1], leaseDocument())
 	b := open(t, desktop)
@@ -364,9 +364,9 @@ func TestBuilderActsOnce(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderSendsWithoutAnAnswer checks that an envelope is reported as sent, both to the sender and to the embedding
+// TestBuilder_SendWithLostResponse checks that an envelope is reported as sent, both to the sender and to the embedding
 // application, even if the response to the send request was lost.
-func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
+func TestBuilder_SendWithLostResponse(t *testing.T) {
 	t.Parallel()
 	draft := func() envelope {
 		e := svc.draft(t, "Sent without an answer", twoPeople()[:1], leaseDocument())

@@ -102,9 +102,9 @@ func TestConsoleStartsABulkSend(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleTriesFailedRowsAgain checks that a row that failed because its externalId was in use can be sent again
+// TestConsole_RetriesFailedRows checks that a row that failed because its externalId was in use can be sent again
 // once the externalId is free.
-func TestConsoleTriesFailedRowsAgain(t *testing.T) {
+func TestConsole_RetriesFailedRows(t *testing.T) {
 	t.Parallel()
 	template := svc.templateOf(t, "Leases of August")
 	var rows []object

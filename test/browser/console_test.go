@@ -72,9 +72,9 @@ func TestConsoleAttachedFiles(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleSaysThatTemporalIsDown checks the message that appears while Temporal is unavailable, for example while
+// TestConsole_ShowsThatTemporalIsDown checks the message that appears while Temporal is unavailable, for example while
 // "make dev" is still compiling it.
-func TestConsoleSaysThatTemporalIsDown(t *testing.T) {
+func TestConsole_ShowsThatTemporalIsDown(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
 	b.answers("/readyz", http.StatusServiceUnavailable, `{"database":"ok","files":"ok","temporal":"down"}`)

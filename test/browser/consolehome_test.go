@@ -14,9 +14,9 @@ func rowOf(subject string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(".worklist tbody tr")].find((r) => r.querySelector(".what a").textContent === %q)`, subject)
 }
 
-// TestTheMorningAfter checks that ten questions of a sender about a tenant with twenty envelopes in all states can be
-// answered within two clicks each, starting from the home page.
-func TestTheMorningAfter(t *testing.T) {
+// TestConsole_AnswersWithinTwoClicks checks that ten questions of a sender about a tenant with twenty envelopes in all
+// states can be answered within two clicks each, starting from the home page.
+func TestConsole_AnswersWithinTwoClicks(t *testing.T) {
 	t.Parallel()
 	const workspace = "morning"
 	two := func(name string) []object {

@@ -151,9 +151,9 @@ func TestEveryKindOfField(t *testing.T) {
 	}
 }
 
-// TestFilesArriveWhileTheSignerGoesOn checks that a signer can continue during an upload, and that signing waits until
-// the upload has finished.
-func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
+// TestAttachments_UploadInTheBackground checks that a signer can continue during an upload, and that signing waits
+// until the upload has finished.
+func TestAttachments_UploadInTheBackground(t *testing.T) {
 	t.Parallel()
 	at := func(kind, name string, y int, required bool) object {
 		return object{"signerId": "0", "type": kind, "name": name, "label": name, "required": required, "page": 1, "x": 60, "y": y, "w": 200, "h": 22}

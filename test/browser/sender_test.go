@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestASenderAtWork performs the work of a user with the role sender in the console only. One envelope is created
-// from a file, prepared, sent, tracked, corrected, signed and downloaded. Another one is created from a template and
-// voided, and a bulk send is created from a table. The signers use the links in their emails.
-func TestASenderAtWork(t *testing.T) {
+// TestConsole_WorkOfASender performs the work of a user with the role sender in the console only. One envelope is
+// created from a file, prepared, sent, tracked, corrected, signed and downloaded. Another one is created from a
+// template and voided, and a bulk send is created from a table. The signers use the links in their emails.
+func TestConsole_WorkOfASender(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
 	consoleUser(b, "walk", "sender")

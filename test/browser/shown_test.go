@@ -139,9 +139,9 @@ func twoSigners(t *testing.T, name string) envelope {
 	}, leaseDocument())
 }
 
-// TestAddedMeanwhile checks that, if another signer of the same group signs while the page is open, the page reports
-// and displays the new values, and the signer has to read the page again.
-func TestAddedMeanwhile(t *testing.T) {
+// TestSignedByAnother_WhileThePageIsOpen checks that, if another signer of the same group signs while the page is open,
+// the page reports and displays the new values, and the signer has to read the page again.
+func TestSignedByAnother_WhileThePageIsOpen(t *testing.T) {
 	t.Parallel()
 	e := twoSigners(t, "meanwhile")
 	b := open(t, phone)

@@ -203,8 +203,9 @@ func TestTypedNamesOfAllScripts(t *testing.T) {
 	}
 }
 
-// TestReceiptWaits checks that the receipt of the first signer waits for the other signers and displays the outcome.
-func TestReceiptWaits(t *testing.T) {
+// TestReceipt_WaitsForOtherSigners checks that the receipt of the first signer waits for the other signers and displays
+// the outcome.
+func TestReceipt_WaitsForOtherSigners(t *testing.T) {
 	t.Parallel()
 	for outcome, word := range map[string]string{"sign": "Everyone has signed. Your sealed copy is ready.", "decline": "This request is closed"} {
 		t.Run(outcome, func(t *testing.T) {
@@ -262,8 +263,9 @@ func TestDigitsOfTheKeyboard(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestAdoptsWhatIsShown checks that, while a signature is still being rendered, the previous one cannot be adopted.
-func TestAdoptsWhatIsShown(t *testing.T) {
+// TestAdoptSignature_WaitsForRendering checks that, while a signature is still being rendered, the previous one cannot
+// be adopted.
+func TestAdoptSignature_WaitsForRendering(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Still drawn", []object{{"name": "Ada Lovelace", "email": "still-drawn@example.com", "authMethod": "none"}}, leaseFields()[1:2], leaseDocument())
 	b := open(t, desktop)

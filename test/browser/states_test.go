@@ -104,8 +104,9 @@ func TestLanguageIsChosen(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestEnds checks that, for each way in which a link can become invalid, a page explains the reason.
-func TestEnds(t *testing.T) {
+// TestInvalidLinks_ExplainTheReason checks that, for each way in which a link can become invalid, a page explains the
+// reason.
+func TestInvalidLinks_ExplainTheReason(t *testing.T) {
 	t.Parallel()
 	one := func(email string) envelope {
 		return svc.create(t, "Ends", []object{{"name": "Ada", "email": email, "authMethod": "none"}, {"name": "Bob", "email": "b-" + email, "authMethod": "none"}},
@@ -146,9 +147,9 @@ func TestEnds(t *testing.T) {
 	fresh.waitUntilStill()
 }
 
-// TestOtherEnds checks the pages for endings that would take weeks to occur or require a broken service. Each page
-// receives a prepared response.
-func TestOtherEnds(t *testing.T) {
+// TestRareEndings_ExplainTheReason checks the pages for endings that would take weeks to occur or require a broken
+// service. Each page receives a prepared response.
+func TestRareEndings_ExplainTheReason(t *testing.T) {
 	t.Parallel()
 	rejection := func(code, message string) string {
 		return fmt.Sprintf(`{"error": %q, "message": %q, "errors": {}}`, code, message)
@@ -228,9 +229,9 @@ func TestOffline(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// TestWhoHasAnsweredIsTold checks that the page displays the outcome after the signer has signed or declined in another
-// tab, or after the response to the signer's own action was lost.
-func TestWhoHasAnsweredIsTold(t *testing.T) {
+// TestPage_ShowsOutcomeOfAnotherTab checks that the page displays the outcome after the signer has signed or declined
+// in another tab, or after the response to the signer's own action was lost.
+func TestPage_ShowsOutcomeOfAnotherTab(t *testing.T) {
 	t.Parallel()
 	one := func(email string) envelope {
 		return svc.create(t, "Answered", []object{{"name": "Ada", "email": email, "authMethod": "none", "allowDelegation": true}, {"name": "Bob", "email": "b-" + email, "authMethod": "none"}},

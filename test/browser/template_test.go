@@ -132,9 +132,9 @@ func (s *service) people(t *testing.T, id string) people {
 	return out
 }
 
-// TestBuilderTakesBackRecipients checks that undo restores a removed recipient together with the recipient's fields,
-// and also reverts a move, a change to witness and a new name.
-func TestBuilderTakesBackRecipients(t *testing.T) {
+// TestBuilder_UndoesRecipientChanges checks that undo restores a removed recipient together with the recipient's
+// fields, and also reverts a move, a change to witness and a new name.
+func TestBuilder_UndoesRecipientChanges(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Back again", twoPeople(), leaseDocument())
 	b := open(t, desktop)
@@ -218,9 +218,9 @@ func TestBuilderOrdersRecipientsByMouse(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderTakesBackDocuments checks that undo restores a removed document with its name, position, pages and
+// TestBuilder_UndoesDocumentChanges checks that undo restores a removed document with its name, position, pages and
 // fields.
-func TestBuilderTakesBackDocuments(t *testing.T) {
+func TestBuilder_UndoesDocumentChanges(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Two files", twoPeople()[:1], leaseDocument())
 	b := open(t, desktop)

@@ -186,9 +186,9 @@ func sendFor[T any](p *tryIt, status int) T {
 	return v
 }
 
-// TestReferenceTriesIt checks that an envelope can be created, sent, signed, sealed, downloaded and verified with
-// only the request forms of the reference. The function tab.waitUntilStill reports requests to other hosts.
-func TestReferenceTriesIt(t *testing.T) {
+// TestReference_SendsRequests checks that an envelope can be created, sent, signed, sealed, downloaded and verified
+// with only the request forms of the reference. The function tab.waitUntilStill reports requests to other hosts.
+func TestReference_SendsRequests(t *testing.T) {
 	t.Parallel()
 	p := openReference(t)
 	type identified struct{ ID, Status string }

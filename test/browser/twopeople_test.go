@@ -158,9 +158,9 @@ func TestTwoPeopleSendADraft(t *testing.T) {
 	}
 }
 
-// TestSendSheetLosesTheAnswer cuts the connection after the service has sent the envelope. It checks that the send
+// TestSendSheet_LostResponse cuts the connection after the service has sent the envelope. It checks that the send
 // sheet says that the outcome is unknown, and that a retry displays the sent envelope without sending anything.
-func TestSendSheetLosesTheAnswer(t *testing.T) {
+func TestSendSheet_LostResponse(t *testing.T) {
 	t.Parallel()
 	const email = "cut-off@example.com"
 	e := svc.draft(t, "Cut off", []object{{"name": "Ada Lovelace", "email": email, "authMethod": "none"}}, leaseDocument())

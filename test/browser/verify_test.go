@@ -208,8 +208,8 @@ func TestVerifyInEveryLanguage(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestWordsForEveryFinding checks that the page has a sentence for each code in a report.
-func TestWordsForEveryFinding(t *testing.T) {
+// TestVerifyPage_HasATextForEveryFinding checks that the page has a sentence for each code in a report.
+func TestVerifyPage_HasATextForEveryFinding(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(filepath.Join(svc.root, "web", "src", "verify", "words.ts"))
 	require.NoError(t, err)

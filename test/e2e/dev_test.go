@@ -15,8 +15,8 @@ import (
 	"countersign/clients/go/api"
 )
 
-// TestDevSurvivesARestart checks that envelopes created before Ctrl-C continue after a restart.
-func TestDevSurvivesARestart(t *testing.T) {
+// TestDev_SurvivesARestart checks that envelopes created before Ctrl-C continue after a restart.
+func TestDev_SurvivesARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, p := dev(t, dir)
@@ -49,7 +49,7 @@ func contract() object {
 	}
 }
 
-func TestDevSaysWhatIsWrong(t *testing.T) {
+func TestDev_ReportsWhyItCannotStart(t *testing.T) {
 	t.Parallel()
 	taken := listen(t)
 	file := filepath.Join(t.TempDir(), "file")
@@ -83,9 +83,9 @@ func TestDevSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestTwoSideBySide runs two services at the same time. Their ports, except the API's, must be chosen automatically
-// unless they are configured. Only one service may use a data directory at a time.
-func TestTwoSideBySide(t *testing.T) {
+// TestDev_TwoServicesSideBySide runs two services at the same time. Their ports, except the API's, must be chosen
+// automatically unless they are configured. Only one service may use a data directory at a time.
+func TestDev_TwoServicesSideBySide(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a, _ := dev(t, dir)

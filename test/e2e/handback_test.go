@@ -22,9 +22,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestASealUnderWayIsHandedBack checks that a worker that is stopped while sealing returns the task to Temporal, and
-// that another worker continues immediately, without waiting for a heartbeat timeout.
-func TestASealUnderWayIsHandedBack(t *testing.T) {
+// TestWorkerStop_HandsBackRunningSeal checks that a worker that is stopped while sealing returns the task to Temporal,
+// and that another worker continues immediately, without waiting for a heartbeat timeout.
+func TestWorkerStop_HandsBackRunningSeal(t *testing.T) {
 	t.Parallel()
 	tsa, err := url.Parse(kit.NewTSA(t).URL)
 	require.NoError(t, err)

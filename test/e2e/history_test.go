@@ -15,9 +15,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestHistoriesHoldNoPersonalData checks that an envelope's data in Temporal contains IDs and times, but no names, addresses, phone
-// numbers, tokens, codes or text.
-func TestHistoriesHoldNoPersonalData(t *testing.T) {
+// TestHistories_ContainNoPersonalData checks that an envelope's data in Temporal contains IDs and times, but no names,
+// addresses, phone numbers, tokens, codes or text.
+func TestHistories_ContainNoPersonalData(t *testing.T) {
 	t.Parallel()
 	tmp := kit.Temporal(t)
 	s, _ := dev(t, t.TempDir(), "COUNTERSIGN_TEMPORAL_ADDRESS="+tmp.HostPort, "COUNTERSIGN_TEMPORAL_NAMESPACE="+tmp.Namespace)

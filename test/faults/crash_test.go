@@ -85,9 +85,9 @@ func marshal(t *testing.T, v any) []byte {
 	return b
 }
 
-// TestTwoOfEach runs two API processes and two workers under load, and kills one of each. It checks that no client
-// receives an error.
-func TestTwoOfEach(t *testing.T) {
+// TestTwoReplicas_OneIsKilled runs two API processes and two workers under load, and kills one of each. It checks that
+// no client receives an error.
+func TestTwoReplicas_OneIsKilled(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		w := newScenario(t, setting{})

@@ -88,10 +88,10 @@ func TestWorkflowsAreLost(t *testing.T) {
 	})
 }
 
-// TestTemporalIsOfAnotherVersion starts the bundled Temporal with the database of another release, as happens when
-// `dev` is upgraded. It checks that the database is moved aside, and that the workflows of open envelopes are
+// TestTemporal_DatabaseOfAnotherVersion starts the bundled Temporal with the database of another release, as happens
+// when `dev` is upgraded. It checks that the database is moved aside, and that the workflows of open envelopes are
 // restarted in a new one.
-func TestTemporalIsOfAnotherVersion(t *testing.T) {
+func TestTemporal_DatabaseOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
 		server := startTemporal(t)

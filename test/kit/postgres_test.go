@@ -43,7 +43,7 @@ func sharedTempDir(t *testing.T) string {
 	return dir
 }
 
-func TestPostgresGivesEachTestAnEmptyDatabase(t *testing.T) {
+func TestPostgres_EachTestHasAnEmptyDatabase(t *testing.T) {
 	t.Parallel()
 	seen := make(chan string, 8)
 	t.Run("parallel", func(t *testing.T) {

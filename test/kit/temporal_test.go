@@ -26,7 +26,7 @@ func listens(t *testing.T, address string) bool {
 
 func echoWorkflow(_ workflow.Context, s string) (string, error) { return s, nil }
 
-func TestTemporalGivesEachTestANamespace(t *testing.T) {
+func TestTemporal_EachTestHasANamespace(t *testing.T) {
 	t.Parallel()
 	for range 4 {
 		t.Run("", func(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestSealsThatDoNotFit covers signature dictionaries, and content around them, that do not match a seal, with one case
-// for each reason for rejection.
-func TestSealsThatDoNotFit(t *testing.T) {
+// TestSeals_ThatDoNotMatch_AreRejected covers signature dictionaries, and content around them, that do not match a
+// seal, with one case for each reason for rejection.
+func TestSeals_ThatDoNotMatch_AreRejected(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)
 	original := sealkit.ClassicPDF(sealkit.Layout{Pages: sealkit.LetterPage(""), Objects: []string{"(" + strings.Repeat("x", 12_000) + ")"}})

@@ -75,9 +75,9 @@ func sharedForm() []byte {
 	)
 }
 
-// TestAdmitWhatOtherReadersPassOver checks that a file is not rejected for faults that other programs ignore. It adds
-// each fault to a file of another program, which must then be admitted, sealed and verified.
-func TestAdmitWhatOtherReadersPassOver(t *testing.T) {
+// TestAdmit_FaultsThatOtherReadersIgnore checks that a file is not rejected for faults that other programs ignore. It
+// adds each fault to a file of another program, which must then be admitted, sealed and verified.
+func TestAdmit_FaultsThatOtherReadersIgnore(t *testing.T) {
 	t.Parallel()
 	classic := func(t *testing.T, name string) []byte {
 		out := filepath.Join(t.TempDir(), "classic.pdf")

@@ -75,8 +75,8 @@ func TestNewNumbersAreHigher(t *testing.T) {
 	require.Greater(t, seen, 10)
 }
 
-// TestAPageNamesTheNodeThatListsIt checks that a page is rejected if its Parent is not the node that lists it.
-func TestAPageNamesTheNodeThatListsIt(t *testing.T) {
+// TestPage_ParentMustBeTheListingNode checks that a page is rejected if its Parent is not the node that lists it.
+func TestPage_ParentMustBeTheListingNode(t *testing.T) {
 	t.Parallel()
 	admit := func(b []byte) error {
 		_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
@@ -239,9 +239,9 @@ func twiceInStream() []byte {
 	return bytes.Replace(b, []byte("6 0 <</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"), []byte("6 0 6 21 <</Type/Font/A 1>>  <</Type/Font/A 2>>    "), 1)
 }
 
-// TestFaultsThatAllReadersPassOver checks that files with faults that all PDF programs ignore are admitted and
+// TestAdmit_FaultsThatAllReadersIgnore checks that files with faults that all PDF programs ignore are admitted and
 // sealed.
-func TestFaultsThatAllReadersPassOver(t *testing.T) {
+func TestAdmit_FaultsThatAllReadersIgnore(t *testing.T) {
 	t.Parallel()
 	simple := sealkit.SimplePDF(2)
 	table := func(b []byte) int { return bytes.LastIndex(b, []byte("xref\n0 1")) }

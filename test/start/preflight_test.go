@@ -82,7 +82,7 @@ func (m *machine) preflight(t *testing.T, address string) string {
 // freeAddress is an address on which nothing listens.
 const freeAddress = "127.0.0.1:1"
 
-func TestPreflight_SaysWhatToDo(t *testing.T) {
+func TestPreflight_SuggestsSolutions(t *testing.T) {
 	t.Parallel()
 	mod, err := os.ReadFile("../../go.mod")
 	require.NoError(t, err)

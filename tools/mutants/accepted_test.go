@@ -37,8 +37,9 @@ func TestStaleEntriesAreNamedAndMended(t *testing.T) {
 	}
 }
 
-// TestMendDoesNotGuess checks that an entry is not changed if no change resembles it, or more than one does.
-func TestMendDoesNotGuess(t *testing.T) {
+// TestMend_AmbiguousEntries_AreUnchanged checks that an entry is not changed if no change resembles it, or more than
+// one does.
+func TestMend_AmbiguousEntries_AreUnchanged(t *testing.T) {
 	t.Parallel()
 	all := []mutation{
 		{file: "a/x.go", function: "f", kind: "never", text: "a == b"},
