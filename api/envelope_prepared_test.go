@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -262,7 +263,7 @@ func (c *client) draftOf(data object, file []byte) *response {
 // audit trail or the database.
 func TestDocumentPassword_IsNotStored(t *testing.T) {
 	t.Parallel()
-	const secret = "Tr0ub4dor-and-3"
+	const secret = "Tr0ub4dor & 3 €"
 	s := onSQLite(t, nil)
 	app := s.client(t)
 	dir := t.TempDir()
@@ -296,7 +297,7 @@ func TestDocumentPassword_IsNotStored(t *testing.T) {
 
 	e = app.post("/v1/envelopes", data).want(201)
 	at := "/v1/envelopes/" + e.str("id") + "/document"
-	app.send(http.MethodPost, at+"?password="+secret, "application/pdf", file).rejected(400, "validation_error")
+	app.send(http.MethodPost, at+"?password="+url.QueryEscape(secret), "application/pdf", file).rejected(400, "validation_error")
 	app.with("X-Document-Password", secret).send(http.MethodPost, at, "application/pdf", file).want(200)
 	check(e)
 	document := app.get("/v1/envelopes/" + e.str("id")).document(0)["id"].(string)

@@ -392,6 +392,22 @@ func docCharacter(c byte) rune {
 	return rune(c)
 }
 
+// EncodeDoc encodes a text in PDFDocEncoding. It reports whether the encoding has all of its characters.
+func EncodeDoc(text string) ([]byte, bool) {
+	var out []byte
+	for _, r := range text {
+		c := 0
+		for c < 256 && docCharacter(byte(c)) != r {
+			c++
+		}
+		if c == 256 {
+			return nil, false
+		}
+		out = append(out, byte(c))
+	}
+	return out, true
+}
+
 // DecodeText decodes a text string (7.9.2.2) in UTF-16, UTF-8 or PDFDocEncoding.
 func DecodeText(b []byte) string {
 	switch {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"strings"
@@ -20,7 +21,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// maxPassword is the maximum length of a password in bytes. The standard ignores further bytes (7.6.4.3).
+// maxPassword is the maximum length of an encoded password in bytes. The standard ignores further bytes (7.6.4.3).
 const maxPassword = 127
 
 // pdfcpuConfig returns the default configuration of pdfcpu. It is created only once, because doing so sets a global
@@ -53,10 +54,10 @@ func isEncrypted(r io.ReaderAt, size int64, lim Limits) (bool, error) {
 
 // decrypt returns an unencrypted copy of the PDF with the same objects.
 func decrypt(ctx context.Context, r io.ReaderAt, size int64, lim Limits, password string) ([]byte, error) {
-	if len(password) > maxPassword {
+	if len(password) > sentPassword {
 		return nil, errWrongPassword()
 	}
-	in, size := seal.Concat(r, size, append([]byte(password), byte(len(password)))) //nolint:gosec // at most maxPassword
+	in, size := seal.Concat(r, size, binary.BigEndian.AppendUint16([]byte(password), uint16(len(password)))) //nolint:gosec // at most sentPassword
 	var a decrypted
 	if lim.Validators == nil {
 		reading, release := lim.Reading(ctx)
@@ -80,8 +81,8 @@ type decrypted struct {
 	PDF []byte `json:"pdf,omitempty"`
 }
 
-// decryptTask decrypts a file in a separate process. Its input consists of the file, the password, and one byte with
-// the length of the password.
+// decryptTask decrypts a file in a separate process. Its input consists of the file, the password, and two bytes
+// with the length of the password.
 func decryptTask(ctx context.Context, r io.ReaderAt, size int64, bounds sandbox.Bounds) any {
 	lim := DefaultLimits()
 	lim.MaxMemory, lim.Timeout = bounds.Memory, bounds.CPU
@@ -103,17 +104,61 @@ func decryptWithPDFCPU(ctx context.Context, r io.ReaderAt, size int64, lim Limit
 			b, err = nil, errUndecipherable()
 		}
 	}()
-	length := make([]byte, 1)
-	if _, err := r.ReadAt(length, size-1); err != nil {
+	length := make([]byte, 2)
+	if _, err := r.ReadAt(length, size-2); err != nil {
 		return nil, err
 	}
-	password := make([]byte, length[0])
-	size -= int64(1 + len(password))
+	password := make([]byte, binary.BigEndian.Uint16(length))
+	size -= int64(len(length) + len(password))
 	if _, err := r.ReadAt(password, size); err != nil {
 		return nil, err
 	}
+	r = io.NewSectionReader(r, 0, size)
+	f, err := open(r, size, lim)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := readLock(f)
+	if err != nil {
+		return nil, err
+	}
+	return unlock(ctx, lock, r, string(password), lim)
+}
+
+// unlock decrypts a file. pdfcpu prepares an AES-256 password in a way that rejects spaces and symbols, so it receives
+// a file without a password.
+func unlock(ctx context.Context, lock *locked, r io.ReaderAt, password string, lim Limits) ([]byte, error) {
+	size := lock.f.Size()
+	if lock.ref == nil {
+		r, size = lock.withDictionary(r, lock.dict)
+	}
+	for _, p := range passwords(password, lock.isAES256()) {
+		if lock.isAES256() {
+			key, err := lock.fileKey(p)
+			if err != nil {
+				return nil, err
+			}
+			if key == nil {
+				continue
+			}
+			if r, size, err = lock.withoutPassword(r, key); err != nil {
+				return nil, err
+			}
+			p = ""
+		}
+		b, err := decryptFile(ctx, r, size, p, lim)
+		if rejected, ok := errors.AsType[*rejection.Error](err); ok && rejected.Code == rejection.PDFPassword {
+			continue
+		}
+		return b, err
+	}
+	return nil, errWrongPassword()
+}
+
+// decryptFile decrypts a file with an encoded password.
+func decryptFile(ctx context.Context, r io.ReaderAt, size int64, password string, lim Limits) ([]byte, error) {
 	conf := boundedConfig(size, lim)
-	conf.UserPW, conf.OwnerPW = string(password), string(password)
+	conf.UserPW, conf.OwnerPW = password, password
 	conf.WriteObjectStream, conf.WriteXRefStream = false, false
 	conf.Cmd = model.DECRYPT
 	var out bytes.Buffer

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -113,6 +115,89 @@ func TestAdmitEncrypted(t *testing.T) {
 		whole := append(bytes.Clone(p.Rewritten), p.Appended...)
 		_, err = admission.Admit(t.Context(), bytes.NewReader(whole), int64(len(whole)), admission.DefaultLimits())
 		require.NoError(t, err, name)
+	}
+}
+
+// TestAdmitPasswordCharacters checks that passwords with spaces, symbols and characters of other scripts open files that
+// other programs encrypted, with each encryption method and in each encoding in use.
+func TestAdmitPasswordCharacters(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in.pdf")
+	require.NoError(t, os.WriteFile(in, file("", ""), 0o600))
+	lim := admission.DefaultLimits()
+	lim.Validators = sandbox.New(os.Args[0], "validate-pdf")
+	t.Cleanup(lim.Validators.Close)
+	n := 0
+	for _, method := range [][]string{{"256"}, {"256", "--force-R5"}, {"128", "--use-aes=y"}, {"128", "--use-aes=n"}, {"40"}} {
+		for _, c := range []struct {
+			set, given string
+			mode       string // how qpdf encodes the password
+			aes256     bool   // whether only AES-256 supports it
+		}{
+			{"a b €", "a b €", "unicode", false},
+			{"a b €", "a b €", "bytes", false}, // UTF-8
+			{"  $%&/()=?  ", "  $%&/()=?  ", "unicode", false},
+			{"pässwörd ß", "pässwörd ß", "unicode", false},
+			{"p\xe4ss", "päss", "bytes", false},   // Latin-1
+			{"p\x80ss", "p€ss", "bytes", false},   // Windows-1252
+			{"päss", "p\xe4ss", "unicode", false}, // sent in a header in Latin-1
+			{"пароль 🔑 密码", "пароль 🔑 密码", "unicode", true},
+			{"IX fi", "Ⅸ\u00a0\ufb01\u00ad", "unicode", true},                      // SASLprep
+			{strings.Repeat("x", 127), strings.Repeat("x", 200), "unicode", false}, // 127 bytes count
+		} {
+			is256 := method[0] == "256"
+			if !is256 && c.aes256 || is256 && c.mode == "bytes" && c.set != "a b €" {
+				continue
+			}
+			for _, owner := range []bool{false, true} {
+				n++
+				locked := filepath.Join(dir, fmt.Sprint(n, ".pdf"))
+				args := []string{"--allow-weak-crypto", "--password-mode=" + c.mode, "--encrypt", c.set, "owner of it"}
+				if owner {
+					args[3], args[4] = "user of it", c.set
+				}
+				out, err := exec.CommandContext(t.Context(), "qpdf", append(append(args, method...), "--", in, locked)...).CombinedOutput()
+				require.NoError(t, err, string(out))
+				b, err := os.ReadFile(locked)
+				require.NoError(t, err)
+				open := func(password string) error {
+					_, p, err := admission.AdmitUpload(t.Context(), admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b), Password: &password}, lim, prepare.Options{})
+					if err == nil {
+						require.Contains(t, string(p.Rewritten), "/MediaBox")
+						require.NotContains(t, string(p.Rewritten), "/Encrypt")
+					}
+					return err
+				}
+				require.NoError(t, open(c.given), "%v %q, owner: %v", method, c.given, owner)
+				var r *rejection.Error
+				require.ErrorAs(t, open("wrong €"), &r)
+				require.Equal(t, rejection.PDFPassword, r.Code)
+			}
+		}
+	}
+}
+
+// TestAdmitDirectEncryptionDictionary checks that a file is decrypted if its trailer contains the encryption dictionary.
+func TestAdmitDirectEncryptionDictionary(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in, locked := filepath.Join(dir, "in.pdf"), filepath.Join(dir, "locked.pdf")
+	require.NoError(t, os.WriteFile(in, file("", ""), 0o600))
+	for _, method := range []string{"128", "256"} {
+		out, err := exec.CommandContext(t.Context(), "qpdf", "--allow-weak-crypto", "--encrypt", "a b", "owner", method, "--", in, locked).CombinedOutput()
+		require.NoError(t, err, string(out))
+		b, err := os.ReadFile(locked)
+		require.NoError(t, err)
+		ref := regexp.MustCompile(`/Encrypt (\d+ 0) R`).FindSubmatch(b)
+		require.NotNil(t, ref)
+		_, after, _ := bytes.Cut(b, append(append([]byte("\n"), ref[1]...), " obj\n"...))
+		dict, _, _ := bytes.Cut(after, []byte("\nendobj"))
+		b = bytes.Replace(b, ref[0], append([]byte("/Encrypt "), dict...), 1)
+		password := "a b"
+		_, p, err := admission.AdmitUpload(t.Context(), admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b), Password: &password}, admission.DefaultLimits(), prepare.Options{})
+		require.NoError(t, err, method)
+		require.NotContains(t, string(p.Rewritten), "/Encrypt")
 	}
 }
 

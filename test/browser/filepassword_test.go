@@ -26,7 +26,7 @@ func TestEncryptedPDFs_AreUploadedWithTheirPasswords(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
 	consoleUser(b, "filepasswords", "sender")
-	const secret = "Schlüssel-1" // the header must not change these characters
+	const secret = "Schlüssel 1 €" // the header must not change these characters
 	locked := encrypted(t, leaseDocument(), secret)
 	problem := func(id string) string {
 		return eval[string](b, `document.querySelector("#`+id+`").ariaInvalid + ": " + document.getElementById(document.querySelector("#`+id+`").getAttribute("aria-describedby")).textContent`)

@@ -15,7 +15,7 @@ function service(...answers) {
   const fetch = async (url, init) => {
     if (String(url).endsWith("/oauth/token")) return Response.json({ access_token: `token-${++tokens}`, token_type: "Bearer", expires_in: 3600 });
     const headers = new Headers(init.headers);
-    calls.push({ url: String(url), method: init.method, key: headers.get("Idempotency-Key"), token: headers.get("Authorization"), body: init.body });
+    calls.push({ url: String(url), method: init.method, key: headers.get("Idempotency-Key"), token: headers.get("Authorization"), password: headers.get("X-Document-Password"), body: init.body });
     const a = answers[Math.min(calls.length, answers.length) - 1];
     if (a === "lost") throw new TypeError("fetch failed");
     return new Response(a[1] === null ? null : JSON.stringify(a[1]), { status: a[0], headers: { "Content-Type": "application/json", ...a[2] } });
@@ -34,6 +34,12 @@ test("a retry keeps the idempotency key", async () => {
   await c.create({ tenantId: "acme", signers: [] });
   assert.notEqual(s.calls[4].key, s.calls[0].key);
   assert.equal(s.tokens(), 1);
+});
+
+test("the password of a document is sent in UTF-8", async () => {
+  const s = service([201, { documentId: "d1" }]);
+  await s.client().upload("e1", new TextEncoder().encode("%PDF"), { password: "pä €" });
+  assert.equal(Buffer.from(s.calls[0].password, "latin1").toString(), "pä €");
 });
 
 test("rejected requests throw typed errors and are not retried", async () => {
