@@ -18,15 +18,11 @@ import (
 // SendCopies sends the sealed documents to all signers and copy recipients. The documents are attached, or linked if
 // their total size exceeds the limit.
 func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) error {
-	release, err := a.acquireMailLimit(in.AppID)
+	e, v, release, err := a.loadForMail(ctx, in)
 	if err != nil {
 		return err
 	}
 	defer release()
-	e, v, err := a.loadEnvelope(ctx, in)
-	if err != nil {
-		return err
-	}
 	if e.Status != models.StatusCompleted {
 		return nil
 	}
@@ -115,15 +111,11 @@ func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailS
 // SendCopiesAgain sends a signer new links to the sealed files, in one email per request. If the files have been
 // purged, it sends nothing.
 func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInput) error {
-	release, err := a.acquireMailLimit(in.AppID)
+	e, v, release, err := a.loadForMail(ctx, in.EnvelopeInput)
 	if err != nil {
 		return err
 	}
 	defer release()
-	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
-	if err != nil {
-		return err
-	}
 	s := e.Recipient(in.SignerID)
 	if s == nil || e.Status != models.StatusCompleted {
 		return a.Store.DropRequestedMail(ctx, in.Request)

@@ -36,15 +36,11 @@ const ErrTypeRejected = "Rejected"
 // Invite invites the given recipients. It returns an error, so that it is retried, until all of them have been reached.
 // A retry skips the emails that were already sent. An unreachable address does not delay the other recipients.
 func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
-	release, err := a.acquireMailLimit(in.AppID)
+	e, v, release, err := a.loadForMail(ctx, in.EnvelopeInput)
 	if err != nil {
 		return err
 	}
 	defer release()
-	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
-	if err != nil {
-		return err
-	}
 	var mu sync.Mutex
 	var answers []string
 	rejected := func(answer string) {

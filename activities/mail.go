@@ -135,15 +135,11 @@ func (a *Activities) sendSMSInvitation(ctx context.Context, e *models.Envelope, 
 // SendClosing notifies all invited recipients, and the copy recipients who received a notice, that the envelope has
 // closed.
 func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput) error {
-	release, err := a.acquireMailLimit(in.AppID)
+	e, v, release, err := a.loadForMail(ctx, in)
 	if err != nil {
 		return err
 	}
 	defer release()
-	e, v, err := a.loadEnvelope(ctx, in)
-	if err != nil {
-		return err
-	}
 	msg := templates.Closed{Branding: v.branding, SenderName: v.sender, Subject: e.Title(), At: a.Now()}
 	var decliner *models.Signer
 	switch e.Status { //nolint:exhaustive // only these statuses mean that the envelope closed without completion
@@ -402,14 +398,22 @@ type mailSettings struct {
 	logo      []byte // PNG, or nil for none
 }
 
-// loadEnvelope returns an envelope and its tenant's settings for emails.
-func (a *Activities) loadEnvelope(ctx context.Context, in temporal.EnvelopeInput) (*models.Envelope, mailSettings, error) {
-	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
+// loadForMail acquires a mail slot for an envelope's app, and returns the envelope and its tenant's settings for emails.
+// The caller must call release.
+func (a *Activities) loadForMail(ctx context.Context, in temporal.EnvelopeInput) (e *models.Envelope, v mailSettings, release func(), err error) {
+	release, err = a.acquireMailLimit(in.AppID)
 	if err != nil {
-		return nil, mailSettings{}, nonRetryable(err)
+		return nil, v, nil, err
 	}
-	v, err := a.mailSettingsFor(ctx, in.AppID, e.TenantID)
-	return e, v, err
+	if e, err = a.Store.Envelope(ctx, in.AppID, in.EnvelopeID); err != nil {
+		err = nonRetryable(err)
+	} else {
+		v, err = a.mailSettingsFor(ctx, in.AppID, e.TenantID)
+	}
+	if err != nil {
+		release()
+	}
+	return e, v, release, err
 }
 
 func (a *Activities) mailSettingsFor(ctx context.Context, id uuid.UUID, tenant string) (mailSettings, error) {

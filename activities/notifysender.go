@@ -21,12 +21,12 @@ import (
 // NotifySender emails a console user about an event of an envelope that the user sent. It sends the email once, and
 // only if the user's settings still request it and the user can still see the envelope.
 func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationInput) error {
-	release, err := a.acquireMailLimit(in.AppID)
+	e, v, release, err := a.loadForMail(ctx, in.EnvelopeInput)
 	if err != nil {
 		return err
 	}
 	defer release()
-	pending, m, err := a.notificationMail(ctx, in)
+	pending, m, err := a.notificationMail(ctx, e, v, in.EventID)
 	if err != nil {
 		return err
 	}
@@ -38,11 +38,7 @@ func (a *Activities) NotifySender(ctx context.Context, in temporal.NotificationI
 
 // notificationMail returns an email to the sender of an envelope about an event, and the email's record. The email is
 // nil if none must be sent.
-func (a *Activities) notificationMail(ctx context.Context, in temporal.NotificationInput) (pending models.Mail, m *notify.Mail, err error) {
-	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
-	if err != nil {
-		return pending, nil, err
-	}
+func (a *Activities) notificationMail(ctx context.Context, e *models.Envelope, v mailSettings, event uuid.UUID) (pending models.Mail, m *notify.Mail, err error) {
 	user, err := a.envelopeOwner(ctx, e)
 	if err != nil || user == nil {
 		return pending, nil, err
@@ -55,7 +51,7 @@ func (a *Activities) notificationMail(ctx context.Context, in temporal.Notificat
 	if err != nil {
 		return pending, nil, err
 	}
-	at := slices.IndexFunc(log, func(ev models.Event) bool { return ev.ID == in.EventID })
+	at := slices.IndexFunc(log, func(ev models.Event) bool { return ev.ID == event })
 	if at < 0 {
 		return pending, nil, nil
 	}

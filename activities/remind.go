@@ -16,15 +16,11 @@ import (
 // such a link and sends both messages again. Remind returns the time at which the next reminder is due, or nil if there
 // is none.
 func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
-	release, err := a.acquireMailLimit(in.AppID)
+	e, v, release, err := a.loadForMail(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	e, v, err := a.loadEnvelope(ctx, in)
-	if err != nil {
-		return nil, err
-	}
 	mails, err := a.Store.Mails(ctx, e.ID)
 	if err != nil {
 		return nil, err

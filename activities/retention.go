@@ -124,15 +124,11 @@ func (a *Activities) linksSent(ctx context.Context, e *models.Envelope) (bool, e
 
 // RemindDeletion sends a reminder to every recipient except those who downloaded all files.
 func (a *Activities) RemindDeletion(ctx context.Context, in temporal.DeletionInput) error {
-	release, err := a.acquireMailLimit(in.AppID)
+	e, v, release, err := a.loadForMail(ctx, in.EnvelopeInput)
 	if err != nil {
 		return err
 	}
 	defer release()
-	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
-	if err != nil {
-		return err
-	}
 	until := e.RetainedUntil()
 	if until == nil {
 		return nil
