@@ -259,6 +259,22 @@ func (env *fakeEnv) sealed(in temporal.EnvelopeInput) {
 	assert.True(env.t, err == nil && status == models.StatusCompleted, "%s: %v", status, err)
 }
 
+// completed returns a completed envelope, which sent, signAll and sealed produced.
+func (env *fakeEnv) completed(emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
+	env.t.Helper()
+	e, in := env.sent(emails...)
+	env.signAll(e)
+	env.sealed(in)
+	return e, in
+}
+
+// retained is like completed, but the app has a retention period.
+func (env *fakeEnv) retained(days int, emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
+	env.t.Helper()
+	require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, RetentionDays: &days}))
+	return env.completed(emails...)
+}
+
 func (env *fakeEnv) events(e *models.Envelope, name models.EventName) (n int) {
 	env.t.Helper()
 	_, log, err := env.Store.EnvelopeWithEvents(env.t.Context(), env.app.ID, e.ID)
@@ -537,9 +553,7 @@ func TestSeal_Once(t *testing.T) {
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
-		e, in := env.sent("a@example.com", "A@Example.com", "b@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		e, in := env.completed("a@example.com", "A@Example.com", "b@example.com")
 		got, err := env.Store.Envelope(env.t.Context(), env.app.ID, e.ID)
 		require.NoError(env.t, err)
 		total := got.Sealed()[0].Size + got.Sealed()[1].Size
@@ -552,9 +566,7 @@ func TestCopies(t *testing.T) {
 		assert.NotContains(env.t, env.mails.mails[0].Text, "/download/")
 	})
 	onBothDatabases(t, func(env *fakeEnv) {
-		e, in := env.sent("a@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		e, in := env.completed("a@example.com")
 		got, err := env.Store.Envelope(env.t.Context(), env.app.ID, e.ID)
 		require.NoError(env.t, err)
 		env.AttachmentLimit = got.Sealed()[0].Size + got.Sealed()[1].Size - 1

@@ -96,11 +96,8 @@ func TestExpire_FailsIfNotRecorded(t *testing.T) {
 func TestRemindDeletion_NotAfterThePurge(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
-		days, ctx := 7, env.t.Context()
-		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
-		e, in := env.sent("a@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		ctx := env.t.Context()
+		_, in := env.retained(7, "a@example.com")
 		require.Equal(env.t, 2, env.sealer.last.Document.Order)
 		assert.Empty(env.t, env.sealer.last.Values, "all fields are on the first document")
 		env.clock.Add(7 * 24 * time.Hour)

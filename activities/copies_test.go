@@ -121,9 +121,7 @@ func TestSendCopies_AttachTheSealedFiles(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
-		e, in := env.sent("ada@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		_, in := env.completed("ada@example.com")
 		require.NoError(env.t, env.SendCopies(ctx, in))
 		require.Len(env.t, env.mails.mails, 1)
 		sealed := env.load(in).Sealed()
@@ -354,9 +352,7 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 func TestSendCopies_TooLargeForTheServer(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
-		e, in := env.sent("a@example.com", "b@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		e, in := env.completed("a@example.com", "b@example.com")
 		env.mails.rejectAttachments, env.mails.deferred = true, "b@example.com"
 		require.Error(env.t, env.SendCopies(env.t.Context(), in))
 		env.mails.deferred = ""
@@ -380,9 +376,7 @@ func TestSendCopies_RejectedLinks(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
 		env.AttachmentLimit = 1 // as links
-		e, in := env.sent("a@example.com", "b@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		e, in := env.completed("a@example.com", "b@example.com")
 		env.mails.reject = "b@example.com"
 		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
 		require.Equal(env.t, []string{"completed a@example.com"}, env.mailedTo())
@@ -434,11 +428,7 @@ func TestSendCopies_AfterThePurge(t *testing.T) {
 	for _, limit := range []int64{1000, 1} { // as attachments and as links
 		onBothDatabases(t, func(env *fakeEnv) {
 			env.AttachmentLimit = limit
-			days := 1
-			require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, RetentionDays: &days}))
-			e, in := env.sent("a@example.com", "b@example.com")
-			env.signAll(e)
-			env.sealed(in)
+			e, in := env.retained(1, "a@example.com", "b@example.com")
 			env.mails.deferred = "b@example.com"
 			require.Error(env.t, env.SendCopies(env.t.Context(), in))
 			require.Equal(env.t, []string{"completed a@example.com"}, env.mailedTo())

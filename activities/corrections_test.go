@@ -19,9 +19,7 @@ import (
 func TestSendCopiesAgain_OncePerRequest(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
-		e, in := env.sent("a@example.com", "b@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		e, in := env.completed("a@example.com", "b@example.com")
 		again := temporal.CopiesInput{EnvelopeInput: in, SignerID: e.Signers[1].ID, Request: uuid.New()}
 		env.mails.fail = errors.New("the mail server is down")
 		require.Error(env.t, env.SendCopiesAgain(env.t.Context(), again))

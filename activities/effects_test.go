@@ -82,9 +82,7 @@ func TestSeal_BrokenChain(t *testing.T) {
 func TestSeal_UploadedFile(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
-		e, in := env.sent("a@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		e, _ := env.completed("a@example.com")
 		require.NotNil(env.t, env.sealer.last.Original)
 		assert.Equal(env.t, emptyHash, env.sealer.last.OriginalSHA256)
 		assert.Equal(env.t, e.Originals()[1].ID.String(), env.sealer.last.Document.ID)
@@ -96,11 +94,8 @@ func TestSeal_UploadedFile(t *testing.T) {
 func TestSendCopies_AttachesFilesUpToTheLimit(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
-		days, ctx := 30, env.t.Context()
-		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, TenantID: "t", RetentionDays: &days}))
-		e, in := env.sent("a@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		ctx := env.t.Context()
+		e, _ := env.retained(30, "a@example.com")
 		e, err := env.Store.Envelope(ctx, env.app.ID, e.ID)
 		require.NoError(env.t, err)
 		env.AttachmentLimit = e.Sealed()[0].Size + e.Sealed()[1].Size

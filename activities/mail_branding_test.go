@@ -17,9 +17,7 @@ func TestMails_HaveTheTenantsBranding(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
-		e, in := env.sent("a@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		e, in := env.completed("a@example.com")
 		require.Nil(env.t, env.sealer.last.Logo)
 		require.NoError(env.t, env.SendCopies(ctx, in))
 		require.Empty(env.t, env.mails.mails[0].Inline)
@@ -31,9 +29,7 @@ func TestMails_HaveTheTenantsBranding(t *testing.T) {
 		require.NoError(env.t, env.Store.ChangeBranding(ctx, env.app.ID, e.TenantID, models.Branding{
 			Settings: models.Settings{PrimaryColor: &colour, Footer: &footer, SupportURL: &help}, Logo: logo.Bytes(),
 		}, []string{"primaryColor", "footer", "supportUrl", "logo"}))
-		e, in = env.sent("b@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		e, in = env.completed("b@example.com")
 		require.Equal(env.t, logo.Bytes(), env.sealer.last.Logo)
 		require.Equal(env.t, colour, env.sealer.last.Color)
 		require.NoError(env.t, env.SendCopies(ctx, in))

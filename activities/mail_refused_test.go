@@ -24,9 +24,7 @@ func TestRejectedMail_FailsAfterTheRetryPeriod(t *testing.T) {
 	const days = 5 * 24 * time.Hour
 	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
-		e, in := env.sent("a@example.com", "b@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		e, in := env.completed("a@example.com", "b@example.com")
 		env.mails.deferred = "a@example.com"
 		require.Error(env.t, env.SendCopies(ctx, in))
 		env.clock.Add(days - time.Minute)
@@ -68,9 +66,7 @@ func TestRejectedMail_FailsAfterTheRetryPeriod(t *testing.T) {
 		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
 	})
 	onBothDatabases(t, func(env *fakeEnv) {
-		e, in := env.sent("a@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		_, in := env.completed("a@example.com")
 		env.mails.fail = errors.New("mail server: connection refused")
 		require.Error(env.t, env.SendCopies(env.t.Context(), in))
 		env.clock.Add(2 * days)
@@ -131,9 +127,7 @@ func TestRejectedMail_DaysCountFromTheFirstRejection(t *testing.T) {
 	down := errors.New("connection refused")
 	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
-		e, in := env.sent("a@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		_, in := env.completed("a@example.com")
 		env.mails.fail = down
 		require.Error(env.t, env.SendCopies(ctx, in))
 		env.clock.Add(2 * days)
@@ -171,9 +165,7 @@ func TestRejectedMails_RetryDelaysGrow(t *testing.T) {
 	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
 		signing, asked := env.sent("a@example.com")
-		signed, completed := env.sent("a@example.com", "b@example.com")
-		env.signAll(signed)
-		env.sealed(completed)
+		signed, completed := env.completed("a@example.com", "b@example.com")
 		env.mails.deferred = "a@example.com"
 		wait := func(err error) time.Duration {
 			require.ErrorContains(env.t, err, "451")

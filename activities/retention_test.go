@@ -118,9 +118,7 @@ func TestRetentionSteps_DayByDay(t *testing.T) {
 			onBothDatabases(t, func(env *fakeEnv) {
 				ctx := env.t.Context()
 				require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &c.keep}))
-				e, in := env.sent("a@example.com")
-				env.signAll(e)
-				env.sealed(in)
+				env.completed("a@example.com")
 				limit := env.AttachmentLimit
 				var got []string
 				for day := range c.keep + 3 {
@@ -162,9 +160,7 @@ func TestRetentionRound_UndeletableFile(t *testing.T) {
 		days, ctx := 1, env.t.Context()
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
 		completed := func() *models.Envelope {
-			e, in := env.sent("a@example.com")
-			env.signAll(e)
-			env.sealed(in)
+			_, in := env.completed("a@example.com")
 			return env.load(in)
 		}
 		broken, whole := completed(), completed()
@@ -192,12 +188,9 @@ func TestRetentionRound_UndeletableFile(t *testing.T) {
 func TestRemindDeletion_LostArchive(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
-		days, ctx := 90, env.t.Context()
+		ctx := env.t.Context()
 		env.Store.UseArchives(env.Blobs)
-		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
-		e, in := env.sent("a@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		e, in := env.retained(90, "a@example.com")
 		require.NoError(env.t, env.SendCopies(ctx, in))
 		env.clock.Add(76 * 24 * time.Hour)
 		require.NoError(env.t, env.Store.Archive(ctx, store.EnvelopeRef{AppID: env.app.ID, ID: e.ID}))
@@ -215,11 +208,8 @@ func TestRemindDeletion_LostArchive(t *testing.T) {
 func TestRemindDeletion_OnlyLinkRecipients(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
-		days, ctx := 30, env.t.Context()
-		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
-		e, in := env.sent("a@example.com", "b@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		ctx := env.t.Context()
+		_, in := env.retained(30, "a@example.com", "b@example.com")
 		env.mails.deferred = "b@example.com"
 		require.Error(env.t, env.SendCopies(ctx, in))
 		env.mails.deferred, env.mails.rejectAttachments = "", true
@@ -237,11 +227,8 @@ func TestRemindDeletion_OnlyLinkRecipients(t *testing.T) {
 func TestRemindDeletion_AfterTheLimitWasRaised(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
-		days, ctx := 30, env.t.Context()
-		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
-		e, in := env.sent("a@example.com", "b@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		ctx := env.t.Context()
+		e, in := env.retained(30, "a@example.com", "b@example.com")
 		limit := env.AttachmentLimit
 		env.AttachmentLimit = 1
 		require.NoError(env.t, env.SendCopies(ctx, in))
@@ -261,9 +248,7 @@ func TestRemindDeletion_FilesWithoutRetention(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
 		env.AttachmentLimit = 1 // so that all recipients receive links
-		e, in := env.sent("a@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		_, in := env.completed("a@example.com")
 		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
 		assert.Nil(env.t, env.load(in).RetentionDueAt)
 		env.clock.Add(10 * 365 * 24 * time.Hour)
@@ -276,11 +261,7 @@ func TestRemindDeletion_FilesWithoutRetention(t *testing.T) {
 func TestRetentionSteps_EndWithTheRetention(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
-		days, ctx := 1, env.t.Context()
-		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
-		e, in := env.sent("a@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		e, in := env.retained(1, "a@example.com")
 		env.exec("UPDATE documents SET retention_until = NULL WHERE envelope_id = $1", e.ID)
 		env.clock.Add(25 * time.Hour)
 		require.NotNil(env.t, env.load(in).RetentionDueAt)
@@ -294,11 +275,8 @@ func TestRetentionSteps_EndWithTheRetention(t *testing.T) {
 func TestPurge_RemovesPagesOfEveryFile(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
-		days, ctx := 7, env.t.Context()
-		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
-		e, in := env.sent("a@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		ctx := env.t.Context()
+		_, in := env.retained(7, "a@example.com")
 		done, err := env.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 		require.NoError(env.t, err)
 		pages := 0

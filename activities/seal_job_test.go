@@ -126,20 +126,14 @@ func TestSendCopies_OneRejectedAddress(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
 		ctx := env.t.Context()
-		e, in := env.sent("a@example.com", "b@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		e, in := env.completed("a@example.com", "b@example.com")
 		env.mails.reject = "a@example.com"
 		require.NoError(env.t, env.SendCopies(ctx, in))
 		require.Len(env.t, env.mails.mails, 1)
 		assert.Equal(env.t, "b@example.com", env.mails.mails[0].To.Email)
 		assert.NotNil(env.t, env.mail(e, models.MailCompleted).FailedAt)
 
-		days := 30
-		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
-		e, in = env.sent("a@example.com", "A@example.com", "b@example.com")
-		env.signAll(e)
-		env.sealed(in)
+		e, in = env.retained(30, "a@example.com", "A@example.com", "b@example.com")
 		env.mails.mails, env.mails.reject = nil, ""
 		remind := temporal.DeletionInput{EnvelopeInput: in, Days: 7}
 		require.NoError(env.t, env.RemindDeletion(ctx, remind))

@@ -235,14 +235,9 @@ func (w *scenario) sendDelegable(n int) (*envelope, error) {
 
 // correct makes a call of the model. It uses the client's current link, and stores the new link there if there is one.
 func (e *envelope) correct(in correction, link *string) (corrected, error) {
-	own := "/v1/envelopes/" + e.id
-	signer := own + "/signers/" + e.signers[in.signer].id
-	person := object{"name": "Somebody else", "email": fmt.Sprintf("p-%s@example.com", uuid.NewString())}
-	var path, acknowledged string
-	var body any = object{}
 	switch in.what {
 	case "get":
-		a, err := e.w.client.do(http.MethodGet, own, "", nil)
+		a, err := e.w.client.do(http.MethodGet, "/v1/envelopes/"+e.id, "", nil)
 		if err != nil {
 			return corrected{}, err
 		}
@@ -254,26 +249,44 @@ func (e *envelope) correct(in correction, link *string) (corrected, error) {
 		return corrected{code: a.status, status: view.Status, deadline: view.ExpiresAt}, err
 	case "extend":
 		return e.extendOnce(in.deadline)
+	}
+	code, newLink, err := e.callSigner(in.what, in.signer, link)
+	return corrected{code: code, link: newLink}, err
+}
+
+// callSigner requests a new link for a signer, replaces the signer, makes a call with the signer's current link, or voids the
+// envelope. It updates link, and returns the status of the response and the identity of a new link.
+func (e *envelope) callSigner(what string, i int, link *string) (code int, newLink string, err error) {
+	own := "/v1/envelopes/" + e.id
+	signer, signing := own+"/signers/"+e.signers[i].id, ""
+	if link != nil {
+		signing = "/v1/signing/" + *link
+	}
+	person := object{"name": "Somebody else", "email": fmt.Sprintf("p-%s@example.com", uuid.NewString())}
+	var path, acknowledged string
+	var body any = object{}
+	switch what {
 	case "link":
 		path = signer + "/signing-link"
 	case "replace":
 		path, body = signer+"/replace", person
 	case "delegate":
-		path, body = "/v1/signing/"+*link+"/delegate", person
+		path, body = signing+"/delegate", person
 	case "consent":
-		path = "/v1/signing/" + *link + "/consent"
+		path = signing + "/consent"
 	case "sign":
-		path, body, acknowledged = "/v1/signing/"+*link+"/sign", object{"fields": e.signers[in.signer].fields}, fmt.Sprintf("sign %d", in.signer)
+		path, body, acknowledged = signing+"/sign", object{"fields": e.signers[i].fields}, fmt.Sprintf("sign %d", i)
+	case "decline":
+		path, body, acknowledged = signing+"/decline", object{"reason": "no"}, fmt.Sprintf("decline %d", i)
 	case "void":
 		path, body, acknowledged = own+"/void", object{"reason": "over"}, "void"
 	}
 	a, err := e.act(acknowledged, path, body)
-	out := corrected{code: a.status}
-	if err == nil && in.what == "link" && a.status == http.StatusOK {
+	if err == nil && what == "link" && a.status == http.StatusOK {
 		*link, err = tokenOf(a)
-		out.link = identity(*link)
+		newLink = identity(*link)
 	}
-	return out, err
+	return a.status, newLink, err
 }
 
 // extendOnce changes the deadline with a single request to the running API. A PATCH request has no idempotency key,
