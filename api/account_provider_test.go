@@ -224,13 +224,10 @@ func (s *service) withToken(t *testing.T, a *response) *client {
 
 func eachDatabaseWithProvider(t *testing.T, test func(*testing.T, *service, *fakeProvider)) {
 	t.Helper()
-	for name, db := range databases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, p, _ := withProvider(t, db(t))
-			test(t, s, p)
-		})
-	}
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		s, p, _ := withProvider(t, kit.MigratedURL(t, kind))
+		test(t, s, p)
+	})
 }
 
 // TestProviderSignIn_WithRole checks that a person with a role can sign in, always as the same user and with the
@@ -273,7 +270,7 @@ func TestProviderSignIn_WithRole(t *testing.T) {
 // just authenticated the user for this service.
 func TestProviderSignIn_RejectedResponses(t *testing.T) {
 	t.Parallel()
-	s, p, log := withProvider(t, databases["sqlite"](t))
+	s, p, log := withProvider(t, kit.MigratedURL(t, "sqlite"))
 	stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	honest := p.sign
@@ -412,7 +409,7 @@ func TestProviderSignIn_BelongsToItsBrowser(t *testing.T) {
 // email address.
 func TestLinkProvider_IsLogged(t *testing.T) {
 	t.Parallel()
-	s, p, log := withProvider(t, databases["sqlite"](t))
+	s, p, log := withProvider(t, kit.MigratedURL(t, "sqlite"))
 	ada := s.person(t, models.RoleAdmin)
 	id := ada.me().body["user"].(object)["id"].(string)
 	a := ada.post(connectPath, object{"password": password}).want(200)
@@ -561,7 +558,7 @@ func TestProviderSignIn_ChoosesAnotherAccount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, p, _ := withProvider(t, databases["sqlite"](t))
+			s, p, _ := withProvider(t, kit.MigratedURL(t, "sqlite"))
 			if test.prompts != nil {
 				p.change(func() { p.discover = func(o object) { o["prompt_values_supported"] = test.prompts } })
 			}
@@ -587,7 +584,7 @@ func TestProviderSignIn_ChoosesAnotherAccount(t *testing.T) {
 // failure, and recovers.
 func TestProviderUnavailable_Recovers(t *testing.T) {
 	t.Parallel()
-	s, p, log := withProvider(t, databases["sqlite"](t))
+	s, p, log := withProvider(t, kit.MigratedURL(t, "sqlite"))
 	nobody := &client{t: t, s: s}
 	p.change(func() { p.down = true })
 	nobody.get("/v1/console/sign-in").want(200)
@@ -620,7 +617,7 @@ func TestProviderUnavailable_Recovers(t *testing.T) {
 		"plain userinfo":   func(o object) { o["userinfo_endpoint"] = "http://login.example.com/me" },
 		"no authorization": func(o object) { o["authorization_endpoint"] = nil },
 	} {
-		s, p, _ := withProvider(t, databases["sqlite"](t))
+		s, p, _ := withProvider(t, kit.MigratedURL(t, "sqlite"))
 		p.change(func() { p.discover = discover })
 		a := (&client{t: t, s: s}).post(beginPath, object{})
 		require.Equal(t, 503, a.status, name)
@@ -647,7 +644,7 @@ func TestProviderUnavailable_Recovers(t *testing.T) {
 // the token's.
 func TestProviderClaims_FromUserinfo(t *testing.T) {
 	t.Parallel()
-	s, p, _ := withProvider(t, databases["sqlite"](t))
+	s, p, _ := withProvider(t, kit.MigratedURL(t, "sqlite"))
 	p.change(func() {
 		p.claims = object{"sub": "ada"}
 		p.userinfo = object{"sub": "eve", "email": "ada@example.com", "email_verified": true, "roles": "support"}
@@ -666,7 +663,7 @@ func TestProviderClaims_FromUserinfo(t *testing.T) {
 // are several apps.
 func TestProviderSignIn_SeveralApps(t *testing.T) {
 	t.Parallel()
-	s, p, _ := withProvider(t, databases["sqlite"](t))
+	s, p, _ := withProvider(t, kit.MigratedURL(t, "sqlite"))
 	ada := s.withToken(t, s.atProvider(t, p))
 	other, _, err := s.store.CreateApp(t.Context(), "Other", models.PlanPro, nil)
 	require.NoError(t, err)
@@ -683,7 +680,7 @@ func TestProviderSignIn_SeveralApps(t *testing.T) {
 // TestProviderSignIn_GuessesAreLimited checks that failed attempts are limited by client address.
 func TestProviderSignIn_GuessesAreLimited(t *testing.T) {
 	t.Parallel()
-	s, _, _ := withProvider(t, databases["sqlite"](t))
+	s, _, _ := withProvider(t, kit.MigratedURL(t, "sqlite"))
 	nobody := &client{t: t, s: s}
 	status := map[int]int{}
 	for range 70 {

@@ -39,56 +39,53 @@ func problems(c *client, kind, id string) map[string]object {
 // TestProblems checks that an envelope is listed if it has no workflow, is overdue, or is signed but not sealed.
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	for name, url := range databases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			workflows := &lostWorkflows{running: map[string]bool{}}
-			s := start(t, url(t), func(cfg *api.Config) {
-				cfg.Workflows, cfg.WorkflowsURL = workflows, "https://temporal.example.com/workflows"
-			})
-			c := s.client(t)
-			sent := func(change object) (id string, e *response, token string) {
-				data := contract()
-				for k, v := range change {
-					data[k] = v
-				}
-				e, token = c.sent(data)
-				return e.str("id"), e, token
-			}
-			well, _, _ := sent(nil)
-			lost, _, _ := sent(object{"subject": "Lost"})
-			overdue, _, _ := sent(object{"expiresInDays": 1})
-			sealing, e, token := sent(nil)
-			c.signs(e, token)
-			broken, e, token := sent(nil)
-			c.signs(e, token)
-			_, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(broken), func(e *models.Envelope) error {
-				return e.SealingFailed(s.act("system"), models.SealingOriginalMissing)
-			})
-			require.NoError(t, err)
-			for _, id := range []string{well, overdue, sealing} {
-				workflows.running[id] = true
-			}
-			require.Equal(t, []string{broken}, keys(problems(c, "envelopes", "envelopeId")), "nothing else is late yet, and what waits in the outbox is not lost")
-
-			finishOutbox(t, s)
-			s.clock.advance(25 * time.Hour)
-			found := problems(s.client(t), "envelopes", "envelopeId")
-			require.ElementsMatch(t, []string{lost, overdue, sealing, broken}, keys(found))
-			require.Equal(t, []any{"lost", "missing", nil, "Lost"}, values(&response{body: found[lost]}, "problem", "workflow", "since", "subject"))
-			require.Equal(t, []any{"overdue", "running", "sent"}, values(&response{body: found[overdue]}, "problem", "workflow", "status"))
-			require.Equal(t, "https://temporal.example.com/workflows/envelope%2F"+overdue, found[overdue]["workflowUrl"])
-			require.Nil(t, found[lost]["workflowUrl"], "there is no workflow to link to")
-			require.Equal(t, []any{"sealing", "running", "in_progress"}, values(&response{body: found[sealing]}, "problem", "workflow", "status"))
-			require.Equal(t, []any{"sealing_failed", "missing", "original_missing", "An uploaded document is missing from the file store."}, values(&response{body: found[broken]}, "problem", "workflow", "code", "detail"))
-			require.Nil(t, found[sealing]["code"], "the cause is not known")
-
-			workflows.fail = errors.New("down")
-			found = problems(s.client(t), "envelopes", "envelopeId")
-			require.ElementsMatch(t, []string{overdue, sealing, broken}, keys(found), "nothing is called lost while nobody knows")
-			require.Equal(t, "unknown", found[overdue]["workflow"])
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		workflows := &lostWorkflows{running: map[string]bool{}}
+		s := start(t, kit.MigratedURL(t, kind), func(cfg *api.Config) {
+			cfg.Workflows, cfg.WorkflowsURL = workflows, "https://temporal.example.com/workflows"
 		})
-	}
+		c := s.client(t)
+		sent := func(change object) (id string, e *response, token string) {
+			data := contract()
+			for k, v := range change {
+				data[k] = v
+			}
+			e, token = c.sent(data)
+			return e.str("id"), e, token
+		}
+		well, _, _ := sent(nil)
+		lost, _, _ := sent(object{"subject": "Lost"})
+		overdue, _, _ := sent(object{"expiresInDays": 1})
+		sealing, e, token := sent(nil)
+		c.signs(e, token)
+		broken, e, token := sent(nil)
+		c.signs(e, token)
+		_, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(broken), func(e *models.Envelope) error {
+			return e.SealingFailed(s.act("system"), models.SealingOriginalMissing)
+		})
+		require.NoError(t, err)
+		for _, id := range []string{well, overdue, sealing} {
+			workflows.running[id] = true
+		}
+		require.Equal(t, []string{broken}, keys(problems(c, "envelopes", "envelopeId")), "nothing else is late yet, and what waits in the outbox is not lost")
+
+		finishOutbox(t, s)
+		s.clock.advance(25 * time.Hour)
+		found := problems(s.client(t), "envelopes", "envelopeId")
+		require.ElementsMatch(t, []string{lost, overdue, sealing, broken}, keys(found))
+		require.Equal(t, []any{"lost", "missing", nil, "Lost"}, values(&response{body: found[lost]}, "problem", "workflow", "since", "subject"))
+		require.Equal(t, []any{"overdue", "running", "sent"}, values(&response{body: found[overdue]}, "problem", "workflow", "status"))
+		require.Equal(t, "https://temporal.example.com/workflows/envelope%2F"+overdue, found[overdue]["workflowUrl"])
+		require.Nil(t, found[lost]["workflowUrl"], "there is no workflow to link to")
+		require.Equal(t, []any{"sealing", "running", "in_progress"}, values(&response{body: found[sealing]}, "problem", "workflow", "status"))
+		require.Equal(t, []any{"sealing_failed", "missing", "original_missing", "An uploaded document is missing from the file store."}, values(&response{body: found[broken]}, "problem", "workflow", "code", "detail"))
+		require.Nil(t, found[sealing]["code"], "the cause is not known")
+
+		workflows.fail = errors.New("down")
+		found = problems(s.client(t), "envelopes", "envelopeId")
+		require.ElementsMatch(t, []string{overdue, sealing, broken}, keys(found), "nothing is called lost while nobody knows")
+		require.Equal(t, "unknown", found[overdue]["workflow"])
+	})
 }
 
 func keys(m map[string]object) (out []string) {
@@ -222,47 +219,44 @@ func TestProblems_AreScopedToTenants(t *testing.T) {
 // TestRestartWorkflow_QueuesOnce checks that a restart queues one row, and only if no workflow is running.
 func TestRestartWorkflow_QueuesOnce(t *testing.T) {
 	t.Parallel()
-	for name, url := range databases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			workflows := &lostWorkflows{running: map[string]bool{}}
-			log := &kit.Buffer{}
-			s := start(t, url(t), func(cfg *api.Config) { cfg.Workflows, cfg.Log = workflows, slog.New(slog.NewTextHandler(log, nil)) })
-			c := s.client(t)
-			draft := c.draft(contract())
-			c.post("/v1/console/envelopes/"+draft.str("id")+"/restart", nil).rejected(409, "envelope_draft")
-			e, token := c.sent(contract())
-			at := "/v1/console/envelopes/" + e.str("id") + "/restart"
-			started := func() (out []models.OutboxRow) {
-				for _, r := range finishOutbox(t, s) {
-					if r.Kind == models.OutboxStart {
-						out = append(out, r)
-					}
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		workflows := &lostWorkflows{running: map[string]bool{}}
+		log := &kit.Buffer{}
+		s := start(t, kit.MigratedURL(t, kind), func(cfg *api.Config) { cfg.Workflows, cfg.Log = workflows, slog.New(slog.NewTextHandler(log, nil)) })
+		c := s.client(t)
+		draft := c.draft(contract())
+		c.post("/v1/console/envelopes/"+draft.str("id")+"/restart", nil).rejected(409, "envelope_draft")
+		e, token := c.sent(contract())
+		at := "/v1/console/envelopes/" + e.str("id") + "/restart"
+		started := func() (out []models.OutboxRow) {
+			for _, r := range finishOutbox(t, s) {
+				if r.Kind == models.OutboxStart {
+					out = append(out, r)
 				}
-				return out
 			}
-			require.Len(t, started(), 1)
-			workflows.fail = errors.New("down")
-			require.NotEmpty(t, c.post(at, nil).rejected(503, "temporal_unavailable").header.Get("Retry-After"))
-			workflows.fail, workflows.running[e.str("id")] = nil, true
-			c.post(at, nil).rejected(409, "workflow_running")
-			require.Empty(t, started())
-			delete(workflows.running, e.str("id"))
-			again := c.with("Idempotency-Key", uuid.NewString())
-			require.Equal(t, e.str("id"), again.post(at, nil).want(202).str("envelopeId"))
-			again.post(at, nil).want(202)
-			c.post(at, nil).want(202)
-			rows := started()
-			require.Len(t, rows, 1, "one start, however often it was asked for")
-			require.Positive(t, log.CountLines(`msg="workflow restarted" envelope=`+e.str("id"), "by="+models.AppActor(s.app.ID)))
-			require.True(t, rows[0].Refs.Restart)
-			require.Equal(t, e.str("id"), rows[0].Key.String())
-			c.signs(e, token)
-			c.post(at, nil).want(202)
-			require.Len(t, started(), 1, "also while it is sealed")
-			s.completes(t, e.str("id"), 0)
-			c.post(at, nil).rejected(409, "envelope_terminal")
-			s.other(t).post(at, nil).rejected(404, "not_found")
-		})
-	}
+			return out
+		}
+		require.Len(t, started(), 1)
+		workflows.fail = errors.New("down")
+		require.NotEmpty(t, c.post(at, nil).rejected(503, "temporal_unavailable").header.Get("Retry-After"))
+		workflows.fail, workflows.running[e.str("id")] = nil, true
+		c.post(at, nil).rejected(409, "workflow_running")
+		require.Empty(t, started())
+		delete(workflows.running, e.str("id"))
+		again := c.with("Idempotency-Key", uuid.NewString())
+		require.Equal(t, e.str("id"), again.post(at, nil).want(202).str("envelopeId"))
+		again.post(at, nil).want(202)
+		c.post(at, nil).want(202)
+		rows := started()
+		require.Len(t, rows, 1, "one start, however often it was asked for")
+		require.Positive(t, log.CountLines(`msg="workflow restarted" envelope=`+e.str("id"), "by="+models.AppActor(s.app.ID)))
+		require.True(t, rows[0].Refs.Restart)
+		require.Equal(t, e.str("id"), rows[0].Key.String())
+		c.signs(e, token)
+		c.post(at, nil).want(202)
+		require.Len(t, started(), 1, "also while it is sealed")
+		s.completes(t, e.str("id"), 0)
+		c.post(at, nil).rejected(409, "envelope_terminal")
+		s.other(t).post(at, nil).rejected(404, "not_found")
+	})
 }

@@ -151,11 +151,11 @@ func TestUpload_RejectedByStateBeforeExamination(t *testing.T) {
 // document: plain-ms without a script and without options, script-ms with a script, which is always removed, all-ms
 // with a tag and a widget on each page, and some-ms with both on every fifth page.
 func BenchmarkUpload(b *testing.B) {
-	for name, url := range databases {
-		b.Run(name, func(b *testing.B) {
+	for _, kind := range kit.Databases {
+		b.Run(kind, func(b *testing.B) {
 			validators := sandbox.New(os.Args[0], "validate-pdf")
 			b.Cleanup(validators.Close)
-			s := start(b, url(b), func(c *api.Config) {
+			s := start(b, kit.MigratedURL(b, kind), func(c *api.Config) {
 				c.Log = slog.New(slog.DiscardHandler)
 				c.Admission = admission.DefaultLimits()
 				c.Admission.Validators = validators

@@ -132,26 +132,17 @@ type service struct {
 	pass  string
 }
 
-// databases contains the two databases that the tests run on.
-var databases = map[string]func(testing.TB) string{
-	"sqlite":   func(tb testing.TB) string { return kit.MigratedURL(tb, "sqlite") },
-	"postgres": func(tb testing.TB) string { return kit.MigratedURL(tb, "postgres") },
-}
-
 func eachDatabase(t *testing.T, test func(*testing.T, *service)) {
 	t.Helper()
-	for name, url := range databases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, start(t, url(t), nil))
-		})
-	}
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		test(t, start(t, kit.MigratedURL(t, kind), nil))
+	})
 }
 
 // onSQLite starts a service for tests whose result does not depend on the database.
 func onSQLite(t *testing.T, edit func(*api.Config)) *service {
 	t.Helper()
-	return start(t, databases["sqlite"](t), edit)
+	return start(t, kit.MigratedURL(t, "sqlite"), edit)
 }
 
 func start(t testing.TB, db string, edit func(*api.Config)) *service {

@@ -263,89 +263,86 @@ func TestAlteredFile_IsNotDelivered(t *testing.T) {
 // until the archive is restored. It checks the same for an unresponsive file store.
 func TestDamagedArchive_Is503(t *testing.T) {
 	t.Parallel()
-	for name, url := range databases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var log logBuffer
-			var missing atomic.Int64
-			s := start(t, url(t), func(cfg *api.Config) {
-				cfg.FileMissing = func() { missing.Add(1) }
-				cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
-			})
-			c, staff, nobody := s.client(t), s.signIn(t, models.RoleAdmin), &client{t: t, s: s}
-			e, token := c.sent(contract())
-			c.signs(e, token)
-			sealed := s.seals(t, c, e)
-			now, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
-			require.NoError(t, err)
-			portal, err := s.cfg.Tokens.IssueDownload(now, now.Sealed()[0], now.Signers[0].ID)
-			require.NoError(t, err)
-			at := "/v1/envelopes/" + e.str("id")
-			before := c.get(at).want(200)
-			require.NoError(t, s.store.Archive(t.Context(), store.EnvelopeRef{ID: id(e), AppID: s.app.ID}))
-
-			needing := func() (out []*response) {
-				for _, path := range []string{at, at + "/values"} {
-					out = append(out, c.get(path))
-				}
-				return append(out, staff.get("/v1/console"+strings.TrimPrefix(at, "/v1")), nobody.get("/v1/download/"+portal+"/document"),
-					c.with("Idempotency-Key", "again").post(at+"/copies", object{"email": "ada@example.com"}), nobody.send(http.MethodPost, "/v1/verify", "application/pdf", sealed))
-			}
-			others := func() {
-				require.Equal(t, at[strings.LastIndex(at, "/")+1:], c.get("/v1/envelopes?tenantId=acme").want(200).body["data"].([]any)[0].(object)["id"])
-				require.Equal(t, sealed, c.get(at+"/document?kind=sealed").want(200).raw)
-				nobody.get("/v1/download/" + portal).want(200)
-			}
-			keys, err := s.cfg.Blobs.List(t.Context(), blob.Archives)
-			require.NoError(t, err)
-			require.Len(t, keys, 1)
-			db, err := s.store.DB()
-			require.NoError(t, err)
-			var key []byte
-			require.NoError(t, db.QueryRowContext(t.Context(), "SELECT key FROM envelope_archives").Scan(&key))
-			file := s.file(t, keys[0])
-			altered, damaged := bytes.Clone(file), bytes.Clone(key)
-			altered[len(altered)/2] ^= 1
-			damaged[len(damaged)-1] ^= 1
-			keepKey := func(key []byte) {
-				_, err := db.ExecContext(t.Context(), "UPDATE envelope_archives SET key = $1", key)
-				require.NoError(t, err)
-			}
-			for problem, breaks := range map[string]func(){
-				"is missing":                         func() { require.NoError(t, s.cfg.Blobs.Delete(t.Context(), keys[0])) },
-				"does not match its recorded hash":   func() { s.storeFile(t, keys[0], altered) },
-				"has a key that cannot be decrypted": func() { keepKey(damaged) },
-			} {
-				breaks()
-				told := missing.Load()
-				answers := needing()
-				for _, a := range answers {
-					a.rejected(503, "file_missing")
-				}
-				require.Equal(t, told+int64(len(answers)), missing.Load())
-				require.Contains(t, log.String(), problem)
-				others()
-				s.storeFile(t, keys[0], file)
-				keepKey(key)
-				require.Equal(t, string(before.raw), string(c.get(at).want(200).raw))
-			}
-			require.Contains(t, log.String(), `msg="an envelope's archive cannot be read"`)
-			require.Contains(t, log.String(), "envelope="+e.str("id"))
-
-			told := missing.Load()
-			s.store.UseArchives(failingOpen{s.cfg.Blobs})
-			for _, a := range needing() {
-				a.rejected(503, "files_unavailable")
-				require.NotContains(t, string(a.raw), "bucket")
-			}
-			require.Equal(t, told, missing.Load(), "nothing is missing")
-			require.Contains(t, log.String(), "no route to the bucket")
-			others()
-			s.store.UseArchives(s.cfg.Blobs)
-			require.Equal(t, string(before.raw), string(c.get(at).want(200).raw))
-			c.with("Idempotency-Key", "again").post(at+"/copies", object{"email": "ada@example.com"}).want(202)
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		var log logBuffer
+		var missing atomic.Int64
+		s := start(t, kit.MigratedURL(t, kind), func(cfg *api.Config) {
+			cfg.FileMissing = func() { missing.Add(1) }
+			cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
 		})
-	}
+		c, staff, nobody := s.client(t), s.signIn(t, models.RoleAdmin), &client{t: t, s: s}
+		e, token := c.sent(contract())
+		c.signs(e, token)
+		sealed := s.seals(t, c, e)
+		now, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
+		require.NoError(t, err)
+		portal, err := s.cfg.Tokens.IssueDownload(now, now.Sealed()[0], now.Signers[0].ID)
+		require.NoError(t, err)
+		at := "/v1/envelopes/" + e.str("id")
+		before := c.get(at).want(200)
+		require.NoError(t, s.store.Archive(t.Context(), store.EnvelopeRef{ID: id(e), AppID: s.app.ID}))
+
+		needing := func() (out []*response) {
+			for _, path := range []string{at, at + "/values"} {
+				out = append(out, c.get(path))
+			}
+			return append(out, staff.get("/v1/console"+strings.TrimPrefix(at, "/v1")), nobody.get("/v1/download/"+portal+"/document"),
+				c.with("Idempotency-Key", "again").post(at+"/copies", object{"email": "ada@example.com"}), nobody.send(http.MethodPost, "/v1/verify", "application/pdf", sealed))
+		}
+		others := func() {
+			require.Equal(t, at[strings.LastIndex(at, "/")+1:], c.get("/v1/envelopes?tenantId=acme").want(200).body["data"].([]any)[0].(object)["id"])
+			require.Equal(t, sealed, c.get(at+"/document?kind=sealed").want(200).raw)
+			nobody.get("/v1/download/" + portal).want(200)
+		}
+		keys, err := s.cfg.Blobs.List(t.Context(), blob.Archives)
+		require.NoError(t, err)
+		require.Len(t, keys, 1)
+		db, err := s.store.DB()
+		require.NoError(t, err)
+		var key []byte
+		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT key FROM envelope_archives").Scan(&key))
+		file := s.file(t, keys[0])
+		altered, damaged := bytes.Clone(file), bytes.Clone(key)
+		altered[len(altered)/2] ^= 1
+		damaged[len(damaged)-1] ^= 1
+		keepKey := func(key []byte) {
+			_, err := db.ExecContext(t.Context(), "UPDATE envelope_archives SET key = $1", key)
+			require.NoError(t, err)
+		}
+		for problem, breaks := range map[string]func(){
+			"is missing":                         func() { require.NoError(t, s.cfg.Blobs.Delete(t.Context(), keys[0])) },
+			"does not match its recorded hash":   func() { s.storeFile(t, keys[0], altered) },
+			"has a key that cannot be decrypted": func() { keepKey(damaged) },
+		} {
+			breaks()
+			told := missing.Load()
+			answers := needing()
+			for _, a := range answers {
+				a.rejected(503, "file_missing")
+			}
+			require.Equal(t, told+int64(len(answers)), missing.Load())
+			require.Contains(t, log.String(), problem)
+			others()
+			s.storeFile(t, keys[0], file)
+			keepKey(key)
+			require.Equal(t, string(before.raw), string(c.get(at).want(200).raw))
+		}
+		require.Contains(t, log.String(), `msg="an envelope's archive cannot be read"`)
+		require.Contains(t, log.String(), "envelope="+e.str("id"))
+
+		told := missing.Load()
+		s.store.UseArchives(failingOpen{s.cfg.Blobs})
+		for _, a := range needing() {
+			a.rejected(503, "files_unavailable")
+			require.NotContains(t, string(a.raw), "bucket")
+		}
+		require.Equal(t, told, missing.Load(), "nothing is missing")
+		require.Contains(t, log.String(), "no route to the bucket")
+		others()
+		s.store.UseArchives(s.cfg.Blobs)
+		require.Equal(t, string(before.raw), string(c.get(at).want(200).raw))
+		c.with("Idempotency-Key", "again").post(at+"/copies", object{"email": "ada@example.com"}).want(202)
+	})
 }
 
 func (s *service) file(t *testing.T, key string) []byte {

@@ -34,7 +34,7 @@ func TestFailures_AreLogged(t *testing.T) {
 // TestDatabaseFailure_HasNoDetails checks that an internal failure results in a 500 problem without details.
 func TestDatabaseFailure_HasNoDetails(t *testing.T) {
 	t.Parallel()
-	s, _, _ := withProvider(t, databases["sqlite"](t))
+	s, _, _ := withProvider(t, kit.MigratedURL(t, "sqlite"))
 	each := requestEachOperation(t, s)
 	require.NoError(t, s.store.Close())
 	each(func(name string, a *response) {
@@ -50,7 +50,7 @@ func TestDatabaseFailure_HasNoDetails(t *testing.T) {
 // it does not respond.
 func TestUnresponsiveDatabase_Is503(t *testing.T) {
 	t.Parallel()
-	address, cut := proxied(t, databases["postgres"](t))
+	address, cut := proxied(t, kit.MigratedURL(t, "postgres"))
 	s, _, _ := withProvider(t, address)
 	each := requestEachOperation(t, s)
 	cut()

@@ -321,7 +321,7 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 // request changes nothing. A rejected request releases its key.
 func TestPost_CanBeRepeated(t *testing.T) {
 	t.Parallel()
-	s, p, _ := withProvider(t, databases["sqlite"](t), func(cfg *api.Config) { cfg.Workflows = &lostWorkflows{} })
+	s, p, _ := withProvider(t, kit.MigratedURL(t, "sqlite"), func(cfg *api.Config) { cfg.Workflows = &lostWorkflows{} })
 	db, err := sql.Open("sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })

@@ -296,7 +296,7 @@ func TestAttachments_AreBounded(t *testing.T) {
 // two operations succeeds.
 func TestRemoveAttachment_WhileSigning(t *testing.T) {
 	t.Parallel()
-	s := start(t, databases["postgres"](t), nil)
+	s := start(t, kit.MigratedURL(t, "postgres"), nil)
 	c := s.client(t)
 	prepared := func() (at, id string, field any, blobs func() []string) {
 		e, token := c.sent(attaching())

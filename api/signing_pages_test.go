@@ -148,23 +148,20 @@ func TestPages_OfOthers_AreNotFound(t *testing.T) {
 // concurrent request stores it after the deletion.
 func TestPage_RenderedWhileItsFileIsRemoved_IsNotStored(t *testing.T) {
 	t.Parallel()
-	for name, url := range databases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			renderer := &stubRenderer{}
-			s := start(t, url(t), func(cfg *api.Config) { cfg.Renderer = renderer })
-			c := s.client(t)
-			e := c.draft(twoSigners())
-			renderer.before = func() { c.del("/v1/envelopes/" + e.str("id")).want(204) }
-			c.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/pages/1").rejected(410, "document_purged")
-			kept, err := s.cfg.Blobs.List(t.Context(), "")
-			require.NoError(t, err)
-			require.Empty(t, kept)
-			n, err := countRows(t, s.store, "page_files")
-			require.NoError(t, err)
-			require.Zero(t, n)
-		})
-	}
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		renderer := &stubRenderer{}
+		s := start(t, kit.MigratedURL(t, kind), func(cfg *api.Config) { cfg.Renderer = renderer })
+		c := s.client(t)
+		e := c.draft(twoSigners())
+		renderer.before = func() { c.del("/v1/envelopes/" + e.str("id")).want(204) }
+		c.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/pages/1").rejected(410, "document_purged")
+		kept, err := s.cfg.Blobs.List(t.Context(), "")
+		require.NoError(t, err)
+		require.Empty(t, kept)
+		n, err := countRows(t, s.store, "page_files")
+		require.NoError(t, err)
+		require.Zero(t, n)
+	})
 }
 
 // TestSigningContext_OfTheSigningPage_RendersTheFirstPage checks that opening the signing page renders the first page

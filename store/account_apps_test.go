@@ -155,53 +155,50 @@ func TestClientSecrets(t *testing.T) {
 // is unknown.
 func TestPlans_AreCounted(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			clock, url := kit.NewClock(), kit.MigratedURL(t, kind)
-			plans := models.DefaultPlans()
-			plans.Enterprise.EnvelopesPerMonth = 1 // with overage
-			s, err := store.Open(t.Context(), store.Config{URL: url, PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: clock.Now, NewID: newID, Plans: plans})
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		clock, url := kit.NewClock(), kit.MigratedURL(t, kind)
+		plans := models.DefaultPlans()
+		plans.Enterprise.EnvelopesPerMonth = 1 // with overage
+		s, err := store.Open(t.Context(), store.Config{URL: url, PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: clock.Now, NewID: newID, Plans: plans})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		ctx := t.Context()
+		f := newFixture(t, s, clock)
+		free, _, err := s.CreateApp(ctx, "Free", models.PlanFree, nil)
+		require.NoError(t, err)
+		limit := s.PlanLimits(models.PlanFree).EnvelopesPerMonth
+		require.Positive(t, limit)
+		used := func(app *models.App) int {
+			n, err := s.EnvelopesUsed(ctx, app.ID)
 			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, s.Close()) })
-			ctx := t.Context()
-			f := newFixture(t, s, clock)
-			free, _, err := s.CreateApp(ctx, "Free", models.PlanFree, nil)
+			return n
+		}
+		enterprise := f.app
+		for range limit + 1 {
+			f.sent(1, nil)
+		}
+		f.app = free
+		for n := range limit {
+			assert.Equal(t, n, used(free))
+			f.sent(1, nil)
+		}
+		assert.Equal(t, []int{limit, limit + 1}, []int{used(free), used(enterprise)})
+		send := func() error {
+			e, err := models.NewEnvelope(f.act(), models.Envelope{AppID: free.ID, TenantID: "t", CreatedBy: "me"})
 			require.NoError(t, err)
-			limit := s.PlanLimits(models.PlanFree).EnvelopesPerMonth
-			require.Positive(t, limit)
-			used := func(app *models.App) int {
-				n, err := s.EnvelopesUsed(ctx, app.ID)
-				require.NoError(t, err)
-				return n
-			}
-			enterprise := f.app
-			for range limit + 1 {
-				f.sent(1, nil)
-			}
-			f.app = free
-			for n := range limit {
-				assert.Equal(t, n, used(free))
-				f.sent(1, nil)
-			}
-			assert.Equal(t, []int{limit, limit + 1}, []int{used(free), used(enterprise)})
-			send := func() error {
-				e, err := models.NewEnvelope(f.act(), models.Envelope{AppID: free.ID, TenantID: "t", CreatedBy: "me"})
-				require.NoError(t, err)
-				e.Events = append(e.Events, models.Event{ID: uuid.New(), EnvelopeID: e.ID, Name: models.EventEnvelopeSent, Timestamp: clock.Now(), Actor: "system"})
-				return s.Create(ctx, e)
-			}
-			assert.Equal(t, "plan_limit_reached", rejectionOf(t, send()))
-			assert.Equal(t, limit, used(free), "what was refused is not counted")
-			clock.Add(31 * 24 * time.Hour)
-			assert.Zero(t, used(free), "another month")
-			require.NoError(t, send())
-			assert.Equal(t, 1, used(free))
-			_, err = openRaw(t, kind, url).ExecContext(ctx, "UPDATE apps SET plan = 'gold' WHERE id = '"+free.ID.String()+"'")
-			require.NoError(t, err)
-			require.ErrorContains(t, send(), `unknown plan "gold"`)
-		})
-	}
+			e.Events = append(e.Events, models.Event{ID: uuid.New(), EnvelopeID: e.ID, Name: models.EventEnvelopeSent, Timestamp: clock.Now(), Actor: "system"})
+			return s.Create(ctx, e)
+		}
+		assert.Equal(t, "plan_limit_reached", rejectionOf(t, send()))
+		assert.Equal(t, limit, used(free), "what was refused is not counted")
+		clock.Add(31 * 24 * time.Hour)
+		assert.Zero(t, used(free), "another month")
+		require.NoError(t, send())
+		assert.Equal(t, 1, used(free))
+		_, err = openRaw(t, kind, url).ExecContext(ctx, "UPDATE apps SET plan = 'gold' WHERE id = '"+free.ID.String()+"'")
+		require.NoError(t, err)
+		require.ErrorContains(t, send(), `unknown plan "gold"`)
+	})
 }
 
 // TestPeriodStart_IsUTCMonth checks that a period starts at the beginning of a calendar month in UTC.

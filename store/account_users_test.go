@@ -192,34 +192,31 @@ func TestLongPasswords_AreDistinguished(t *testing.T) {
 // leaked passwords cannot be read.
 func TestLeakedPasswords(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			list := filepath.Join(t.TempDir(), "leaked.txt")
-			// This is the SHA-1 hash of "correct horse battery staple".
-			require.NoError(t, os.WriteFile(list, []byte("ABF7AAD6438836DBE526AA231ABDE2D0EEF74D42:7\n"), 0o600))
-			open := func(leaked string) *store.Store {
-				s, err := store.Open(t.Context(), store.Config{
-					URL: kit.MigratedURL(t, kind), Vault: kit.Vault(t), Now: clock, NewID: newID, PasswordCost: bcrypt.MinCost, LeakedPasswords: leaked,
-				})
-				require.NoError(t, err)
-				t.Cleanup(func() { require.NoError(t, s.Close()) })
-				return s
-			}
-			s := open(list)
-			app, _, _ := newUsers(t, s)
-			_, err := s.CreateUser(t.Context(), app.ID, "n@example.com", "N", "correct horse battery staple", models.RoleViewer)
-			assert.Equal(t, "validation_error password", rejectionOf(t, err))
-			_, err = s.CreateUser(t.Context(), app.ID, "n@example.com", "N", "correct horse battery stapler", models.RoleViewer)
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		list := filepath.Join(t.TempDir(), "leaked.txt")
+		// This is the SHA-1 hash of "correct horse battery staple".
+		require.NoError(t, os.WriteFile(list, []byte("ABF7AAD6438836DBE526AA231ABDE2D0EEF74D42:7\n"), 0o600))
+		open := func(leaked string) *store.Store {
+			s, err := store.Open(t.Context(), store.Config{
+				URL: kit.MigratedURL(t, kind), Vault: kit.Vault(t), Now: clock, NewID: newID, PasswordCost: bcrypt.MinCost, LeakedPasswords: leaked,
+			})
 			require.NoError(t, err)
-			s = open(list + ".gone")
-			app, _, err = s.CreateApp(t.Context(), "A", models.PlanFree, nil)
-			require.NoError(t, err)
-			_, err = s.CreateUser(t.Context(), app.ID, "n@example.com", "N", "correct horse battery stapler", models.RoleViewer)
-			require.Error(t, err)
-			require.False(t, models.IsRejection(err))
-		})
-	}
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			return s
+		}
+		s := open(list)
+		app, _, _ := newUsers(t, s)
+		_, err := s.CreateUser(t.Context(), app.ID, "n@example.com", "N", "correct horse battery staple", models.RoleViewer)
+		assert.Equal(t, "validation_error password", rejectionOf(t, err))
+		_, err = s.CreateUser(t.Context(), app.ID, "n@example.com", "N", "correct horse battery stapler", models.RoleViewer)
+		require.NoError(t, err)
+		s = open(list + ".gone")
+		app, _, err = s.CreateApp(t.Context(), "A", models.PlanFree, nil)
+		require.NoError(t, err)
+		_, err = s.CreateUser(t.Context(), app.ID, "n@example.com", "N", "correct horse battery stapler", models.RoleViewer)
+		require.Error(t, err)
+		require.False(t, models.IsRejection(err))
+	})
 }
 
 // TestConsoleUsers_ChangeOnlyNamedMembers checks that a change affects only one user and only the fields that it sets.

@@ -53,51 +53,48 @@ func (f *fixture) session(e *models.Envelope, hash string) *models.EmbeddedSessi
 // stored.
 func TestEmbeddedSessions_KeepTheirLinks(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"sqlite", "postgres"} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			ctx, clock := t.Context(), kit.NewClock()
-			s := kit.Store(t, kind, clock.Now)
-			f := newFixture(t, s, clock)
-			e := f.sent(1, nil)
-			seen := e.Signers[0]
-			require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error {
-				e.ExpiresAt = nil
-				return nil
-			}))
-			clock.Add(models.LinkLifetime - time.Minute)
-			link := func() uuid.UUID {
-				now, err := s.Envelope(ctx, f.app.ID, e.ID)
-				require.NoError(t, err)
-				return *now.Signers[0].LinkID
-			}
-			issued := func() (n int) {
-				_, log, err := s.EnvelopeWithEvents(ctx, f.app.ID, e.ID)
-				require.NoError(t, err)
-				for _, ev := range log {
-					if ev.Name == models.EventLinkIssued {
-						n++
-					}
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		ctx, clock := t.Context(), kit.NewClock()
+		s := kit.Store(t, kind, clock.Now)
+		f := newFixture(t, s, clock)
+		e := f.sent(1, nil)
+		seen := e.Signers[0]
+		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error {
+			e.ExpiresAt = nil
+			return nil
+		}))
+		clock.Add(models.LinkLifetime - time.Minute)
+		link := func() uuid.UUID {
+			now, err := s.Envelope(ctx, f.app.ID, e.ID)
+			require.NoError(t, err)
+			return *now.Signers[0].LinkID
+		}
+		issued := func() (n int) {
+			_, log, err := s.EnvelopeWithEvents(ctx, f.app.ID, e.ID)
+			require.NoError(t, err)
+			for _, ev := range log {
+				if ev.Name == models.EventLinkIssued {
+					n++
 				}
-				return n
 			}
-			mend := breakTable(ctx, t, pool(t, s), kind, "INSERT", "embedded_sessions")
-			require.ErrorContains(t, s.CreateEmbeddedSession(ctx, f.session(e, "a"), f.embeds(seen)), "broken on purpose")
-			mend()
-			require.Equal(t, *seen.LinkID, link())
-			require.Zero(t, issued())
+			return n
+		}
+		mend := breakTable(ctx, t, pool(t, s), kind, "INSERT", "embedded_sessions")
+		require.ErrorContains(t, s.CreateEmbeddedSession(ctx, f.session(e, "a"), f.embeds(seen)), "broken on purpose")
+		mend()
+		require.Equal(t, *seen.LinkID, link())
+		require.Zero(t, issued())
 
-			require.NoError(t, s.CreateEmbeddedSession(ctx, f.session(e, "b"), f.embeds(seen)))
-			require.NotEqual(t, *seen.LinkID, link())
-			require.Equal(t, 1, issued())
-			second := link()
-			require.NoError(t, s.CreateEmbeddedSession(ctx, f.session(e, "c"), f.embeds(seen)), "the same person, with another link")
-			require.Equal(t, second, link(), "which lasts")
+		require.NoError(t, s.CreateEmbeddedSession(ctx, f.session(e, "b"), f.embeds(seen)))
+		require.NotEqual(t, *seen.LinkID, link())
+		require.Equal(t, 1, issued())
+		second := link()
+		require.NoError(t, s.CreateEmbeddedSession(ctx, f.session(e, "c"), f.embeds(seen)), "the same person, with another link")
+		require.Equal(t, second, link(), "which lasts")
 
-			require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
-			require.Equal(t, "envelope_closed", rejectionOf(t, s.CreateEmbeddedSession(ctx, f.session(e, "d"), f.embeds(seen))), "voided since the signer was seen")
-		})
-	}
+		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
+		require.Equal(t, "envelope_closed", rejectionOf(t, s.CreateEmbeddedSession(ctx, f.session(e, "d"), f.embeds(seen))), "voided since the signer was seen")
+	})
 }
 
 // TestEmbeddedSessions_WaitForReplacement checks that creating a session waits for an uncommitted replacement of its

@@ -49,12 +49,9 @@ type database struct {
 // onBothDatabases runs a test on both databases.
 func onBothDatabases(t *testing.T, test func(t *testing.T, d database)) {
 	t.Helper()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			test(t, database{kind, kit.MigratedURL(t, kind), kit.NewClock()})
-		})
-	}
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		test(t, database{kind, kit.MigratedURL(t, kind), kit.NewClock()})
+	})
 }
 
 // open opens the database with the given master keys. The first one is used for encryption.

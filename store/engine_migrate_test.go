@@ -101,68 +101,62 @@ func TestMigrate_ConfiguresThePlanner(t *testing.T) {
 // TestMigrate_ConcurrentProcesses checks that several processes that start together can migrate an empty database.
 func TestMigrate_ConcurrentProcesses(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			url, clock := kit.DatabaseURL(t, kind), kit.NewClock()
-			versions := make([]int64, 4)
-			g, ctx := errgroup.WithContext(t.Context())
-			for i := range versions {
-				s, err := store.Open(ctx, store.Config{URL: url, Vault: kit.Vault(t), Now: clock.Now, NewID: uuid.New})
-				require.NoError(t, err)
-				t.Cleanup(func() { require.NoError(t, s.Close()) })
-				g.Go(func() (err error) {
-					versions[i], err = s.Migrate(ctx)
-					return err
-				})
-			}
-			require.NoError(t, g.Wait())
-			require.Positive(t, versions[0])
-			for _, v := range versions {
-				require.Equal(t, versions[0], v)
-			}
-		})
-	}
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		url, clock := kit.DatabaseURL(t, kind), kit.NewClock()
+		versions := make([]int64, 4)
+		g, ctx := errgroup.WithContext(t.Context())
+		for i := range versions {
+			s, err := store.Open(ctx, store.Config{URL: url, Vault: kit.Vault(t), Now: clock.Now, NewID: uuid.New})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			g.Go(func() (err error) {
+				versions[i], err = s.Migrate(ctx)
+				return err
+			})
+		}
+		require.NoError(t, g.Wait())
+		require.Positive(t, versions[0])
+		for _, v := range versions {
+			require.Equal(t, versions[0], v)
+		}
+	})
 }
 
 // TestAuditEvents_AreAppendOnly checks that both databases reject updates and deletions of audit events.
 func TestAuditEvents_AreAppendOnly(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			url := kit.DatabaseURL(t, kind)
-			clock := kit.NewClock()
-			s, err := store.Open(t.Context(), store.Config{
-				URL: url, PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: clock.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
-			})
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, s.Close()) })
-			require.Error(t, s.Migrated(t.Context()))
-			v, err := s.Migrate(t.Context())
-			require.NoError(t, err)
-			assert.Positive(t, v)
-			require.NoError(t, s.Migrated(t.Context()))
-			f := newFixture(t, s, clock)
-			e := f.sent(1, nil)
-
-			driver, dsn := "pgx", url
-			if kind == "sqlite" {
-				driver, dsn = "sqlite", strings.TrimPrefix(url, "sqlite://")
-			}
-			db, err := sql.Open(driver, dsn)
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, db.Close()) })
-			keys, err := s.Keys(t.Context(), models.KeyManifests)
-			require.NoError(t, err)
-			require.NoError(t, s.RevokeKey(t.Context(), keys[0].ID, clock.Now(), "lost"))
-			for _, q := range []string{"UPDATE key_revocations SET reason = 'x'", "DELETE FROM key_revocations", "UPDATE audit_events SET actor = 'x'", "DELETE FROM audit_events", "UPDATE audit_events SET hash = hash WHERE seq = 1"} {
-				_, err := db.ExecContext(t.Context(), q)
-				require.ErrorContains(t, err, "append-only", q)
-			}
-			f.check(e.ID)
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		url := kit.DatabaseURL(t, kind)
+		clock := kit.NewClock()
+		s, err := store.Open(t.Context(), store.Config{
+			URL: url, PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: clock.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
 		})
-	}
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		require.Error(t, s.Migrated(t.Context()))
+		v, err := s.Migrate(t.Context())
+		require.NoError(t, err)
+		assert.Positive(t, v)
+		require.NoError(t, s.Migrated(t.Context()))
+		f := newFixture(t, s, clock)
+		e := f.sent(1, nil)
+
+		driver, dsn := "pgx", url
+		if kind == "sqlite" {
+			driver, dsn = "sqlite", strings.TrimPrefix(url, "sqlite://")
+		}
+		db, err := sql.Open(driver, dsn)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		keys, err := s.Keys(t.Context(), models.KeyManifests)
+		require.NoError(t, err)
+		require.NoError(t, s.RevokeKey(t.Context(), keys[0].ID, clock.Now(), "lost"))
+		for _, q := range []string{"UPDATE key_revocations SET reason = 'x'", "DELETE FROM key_revocations", "UPDATE audit_events SET actor = 'x'", "DELETE FROM audit_events", "UPDATE audit_events SET hash = hash WHERE seq = 1"} {
+			_, err := db.ExecContext(t.Context(), q)
+			require.ErrorContains(t, err, "append-only", q)
+		}
+		f.check(e.ID)
+	})
 }
 
 // TestAwaitMigration_OfAnotherProcess checks that a migration by another process is detected, and that the wait for it

@@ -20,62 +20,59 @@ import (
 // the database unchanged and at most one unrecorded file. The operation can then be repeated.
 func TestArchiving_InterruptedLeavesDatabaseUnchanged(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			clock, ctx := kit.NewClock(), t.Context()
-			s := kit.Store(t, kind, clock.Now)
-			f := newArchiveFixture(t, s, clock)
-			ref := f.ended[0]
-			statement := func(verb, table string) func() func() {
-				return func() func() { return breakTable(ctx, t, f.db, kind, verb, table) }
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		clock, ctx := kit.NewClock(), t.Context()
+		s := kit.Store(t, kind, clock.Now)
+		f := newArchiveFixture(t, s, clock)
+		ref := f.ended[0]
+		statement := func(verb, table string) func() func() {
+			return func() func() { return breakTable(ctx, t, f.db, kind, verb, table) }
+		}
+		disk := func(flag *atomic.Bool) func() func() {
+			return func() func() {
+				flag.Store(true)
+				return func() { flag.Store(false) }
 			}
-			disk := func(flag *atomic.Bool) func() func() {
-				return func() func() {
-					flag.Store(true)
-					return func() { flag.Store(false) }
-				}
+		}
+		cancelled := func(call func(context.Context) error) error {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return call(ctx)
+		}
+		check := func(call func(context.Context) error, steps map[string]func() func()) {
+			t.Helper()
+			before, read := contents(t, kind, f.db), f.everythingRead()
+			require.Error(t, cancelled(call))
+			for name, cut := range steps {
+				mend := cut()
+				err := call(ctx)
+				mend()
+				require.Error(t, err, name)
+				assert.Equal(t, before, contents(t, kind, f.db), name)
+				assert.Equal(t, read, f.everythingRead(), name)
 			}
-			cancelled := func(call func(context.Context) error) error {
-				ctx, cancel := context.WithCancel(ctx)
-				cancel()
-				return call(ctx)
-			}
-			check := func(call func(context.Context) error, steps map[string]func() func()) {
-				t.Helper()
-				before, read := contents(t, kind, f.db), f.everythingRead()
-				require.Error(t, cancelled(call))
-				for name, cut := range steps {
-					mend := cut()
-					err := call(ctx)
-					mend()
-					require.Error(t, err, name)
-					assert.Equal(t, before, contents(t, kind, f.db), name)
-					assert.Equal(t, read, f.everythingRead(), name)
-				}
-				require.NoError(t, call(ctx))
-				assert.Equal(t, read, f.everythingRead())
-				assert.NotEqual(t, before, contents(t, kind, f.db))
-			}
-			check(func(ctx context.Context) error { return s.Archive(ctx, ref) }, map[string]func() func(){
-				"the file is not kept":       disk(&f.files.failPut),
-				"the file is kept, no more":  disk(&f.files.kept),
-				"the file cannot be read":    disk(&f.files.open),
-				"the record is not made":     statement("INSERT", "envelope_archives"),
-				"the values are not removed": statement("DELETE", "field_values"),
-				"the events are not removed": statement("DELETE", "audit_events"),
-				"the envelope is not marked": statement("UPDATE", "envelopes"),
-			})
-			assert.Greater(t, len(f.kept()), 3, "files that nobody knows of, nor has the keys of")
-			check(func(ctx context.Context) error { return s.Restore(ctx, ref.ID) }, map[string]func() func(){
-				"the file cannot be read":     disk(&f.files.open),
-				"the events are not written":  statement("INSERT", "audit_events"),
-				"the values are not written":  statement("INSERT", "field_values"),
-				"the envelope is not marked":  statement("UPDATE", "envelopes"),
-				"the archive is not released": statement("UPDATE", "envelope_archives"),
-			})
+			require.NoError(t, call(ctx))
+			assert.Equal(t, read, f.everythingRead())
+			assert.NotEqual(t, before, contents(t, kind, f.db))
+		}
+		check(func(ctx context.Context) error { return s.Archive(ctx, ref) }, map[string]func() func(){
+			"the file is not kept":       disk(&f.files.failPut),
+			"the file is kept, no more":  disk(&f.files.kept),
+			"the file cannot be read":    disk(&f.files.open),
+			"the record is not made":     statement("INSERT", "envelope_archives"),
+			"the values are not removed": statement("DELETE", "field_values"),
+			"the events are not removed": statement("DELETE", "audit_events"),
+			"the envelope is not marked": statement("UPDATE", "envelopes"),
 		})
-	}
+		assert.Greater(t, len(f.kept()), 3, "files that nobody knows of, nor has the keys of")
+		check(func(ctx context.Context) error { return s.Restore(ctx, ref.ID) }, map[string]func() func(){
+			"the file cannot be read":     disk(&f.files.open),
+			"the events are not written":  statement("INSERT", "audit_events"),
+			"the values are not written":  statement("INSERT", "field_values"),
+			"the envelope is not marked":  statement("UPDATE", "envelopes"),
+			"the archive is not released": statement("UPDATE", "envelope_archives"),
+		})
+	})
 }
 
 // TestAuditEvents_CanOnlyBeArchived checks that audit events can be deleted only by archiving them.

@@ -92,30 +92,16 @@ func TestLoad_IsOneSnapshot(t *testing.T) {
 		before := first.AuditSeq - int64(len(first.Signers)) // adding a signer records one event
 
 		const more = 30
-		written := make(chan error, 1)
-		go func() {
-			for i := range more {
-				_, err := s.Change(t.Context(), app.ID, id, func(e *models.Envelope) error {
-					act := models.ActionContext{At: clock(), Actor: "system", NewID: uuid.New}
-					_, err := e.AddSigner(act, models.SignerInput{
-						Name: "N", Email: fmt.Sprintf("n%d@example.com", i), RoutingOrder: 1, AuthMethod: models.AuthNone,
-					})
-					return err
+		whileWriting(t, more, func(i int) error {
+			_, err := s.Change(t.Context(), app.ID, id, func(e *models.Envelope) error {
+				act := models.ActionContext{At: clock(), Actor: "system", NewID: uuid.New}
+				_, err := e.AddSigner(act, models.SignerInput{
+					Name: "N", Email: fmt.Sprintf("n%d@example.com", i), RoutingOrder: 1, AuthMethod: models.AuthNone,
 				})
-				if err != nil {
-					written <- err
-					return
-				}
-			}
-			written <- nil
-		}()
-		for reading := true; reading; {
-			select {
-			case err := <-written:
-				require.NoError(t, err)
-				reading = false
-			default:
-			}
+				return err
+			})
+			return err
+		}, func() {
 			e, log, err := s.EnvelopeWithEvents(t.Context(), app.ID, id)
 			require.NoError(t, err)
 			require.NoError(t, models.VerifyChain(log, e.AuditSeq, e.AuditHead))
@@ -123,7 +109,7 @@ func TestLoad_IsOneSnapshot(t *testing.T) {
 			list, _, err := s.Envelopes(t.Context(), store.EnvelopeFilter{App: app.ID, Page: 1, Size: 10})
 			require.NoError(t, err)
 			require.Equal(t, list[0].AuditSeq, before+int64(len(list[0].Signers)))
-		}
+		})
 		last, err := s.Envelope(t.Context(), app.ID, id)
 		require.NoError(t, err)
 		require.Len(t, last.Signers, len(first.Signers)+more)

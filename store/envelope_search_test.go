@@ -22,72 +22,69 @@ import (
 // Searches ignore case in every script, on both databases.
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			url := kit.MigratedURL(t, kind)
-			s, err := store.Open(t.Context(), store.Config{URL: url, BaseURL: "https://sign.example.com", PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: clock, NewID: newID})
-			require.NoError(t, err)
-			defer func() { require.NoError(t, s.Close()) }()
-			app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
-			require.NoError(t, err)
-			other, _, err := s.CreateApp(t.Context(), "Other", models.PlanEnterprise, nil)
-			require.NoError(t, err)
-			house := draft(t, s, app.ID, "t", "Mietvertrag Straße 50%_\\")
-			greek := draft(t, s, app.ID, "t", "ΟΔΟΣ Ἀθῆναι")
-			numbers := draft(t, s, app.ID, "t", "Order 1234567/890123 of １２３４５, AB987654321")
-			draft(t, s, other.ID, "t", "Straße 1234567")
-			_, err = s.Change(t.Context(), app.ID, greek.ID, func(e *models.Envelope) error {
-				for _, in := range []models.SignerInput{{Name: "Łukasz É\u0301", Email: "Late@Example.com"}, {Name: "54321", Email: "late@54321"}} {
-					in.RoutingOrder, in.AuthMethod = 1, models.AuthNone
-					if _, err := e.AddSigner(models.ActionContext{At: clock(), Actor: "system", NewID: newID}, in); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-			require.NoError(t, err)
-			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Ἀδελφός", Email: "A@example.com"}, false)
-			require.NoError(t, err)
-			for text, want := range map[string][]*models.Envelope{
-				"STRASSE": {house}, "straße 50%": {house}, `%_\`: {house}, "%%": nil, "οδος": {greek}, "ΆΘ": nil, "ŁUKASZ": {greek},
-				"LATE@example": nil, "late@EXAMPLE.com ": {greek}, "ada mietvertrag": {house}, "vertrag\nada": nil, "ADA@EXAMPLE.COM": {numbers, greek, house},
-				"@example.com": {numbers, greek, house}, "Example.COM": {numbers, greek, house}, "example.co": nil, "nobody": nil,
-				"1234567": {numbers}, "34567": {numbers}, "67/89012": {numbers}, "7/890123 OF": {numbers}, "ab987654321": {numbers}, "１２３４５６７": {numbers},
-				"2345678": nil, "12345678": nil, "1234567 890123": nil, "23456 ": nil, "4567": {numbers}, "54321": {numbers, greek}, "@54321": {greek},
-				house.ID.String(): {house}, " " + strings.ToUpper(greek.ID.String()): {greek},
-			} {
-				found, total, err := s.Envelopes(t.Context(), store.EnvelopeFilter{App: app.ID, Search: text, Page: 1, Size: 10})
-				require.NoError(t, err)
-				require.EqualValues(t, len(want), total, "%q", text)
-				require.Len(t, found, len(want), "%q", text)
-				for i := range found {
-					require.Equal(t, want[i].ID, found[i].ID, "%q, newest first", text)
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		url := kit.MigratedURL(t, kind)
+		s, err := store.Open(t.Context(), store.Config{URL: url, BaseURL: "https://sign.example.com", PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: clock, NewID: newID})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, s.Close()) }()
+		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
+		require.NoError(t, err)
+		other, _, err := s.CreateApp(t.Context(), "Other", models.PlanEnterprise, nil)
+		require.NoError(t, err)
+		house := draft(t, s, app.ID, "t", "Mietvertrag Straße 50%_\\")
+		greek := draft(t, s, app.ID, "t", "ΟΔΟΣ Ἀθῆναι")
+		numbers := draft(t, s, app.ID, "t", "Order 1234567/890123 of １２３４５, AB987654321")
+		draft(t, s, other.ID, "t", "Straße 1234567")
+		_, err = s.Change(t.Context(), app.ID, greek.ID, func(e *models.Envelope) error {
+			for _, in := range []models.SignerInput{{Name: "Łukasz É\u0301", Email: "Late@Example.com"}, {Name: "54321", Email: "late@54321"}} {
+				in.RoutingOrder, in.AuthMethod = 1, models.AuthNone
+				if _, err := e.AddSigner(models.ActionContext{At: clock(), Actor: "system", NewID: newID}, in); err != nil {
+					return err
 				}
 			}
-			contacts, _, err := s.Contacts(t.Context(), app.ID, "ἀδελφΌΣ", 1, 1000)
-			require.NoError(t, err)
-			require.Len(t, contacts, 1)
-			if kind != "postgres" {
-				return
-			}
-			plan := ""
-			db := openRaw(t, kind, url)
-			conn, err := db.Conn(t.Context())
-			require.NoError(t, err)
-			defer func() { require.NoError(t, conn.Close()) }()
-			_, err = conn.ExecContext(t.Context(), "SET enable_seqscan = off")
-			require.NoError(t, err)
-			err = conn.QueryRowContext(t.Context(), `EXPLAIN (FORMAT JSON) SELECT envelope_id FROM envelope_search WHERE text LIKE '%strasse%' ESCAPE '\'`).Scan(&plan)
-			require.NoError(t, err)
-			require.Contains(t, plan, "envelope_search_text")
-			for searched, want := range map[string]string{"123456 of 98765": "filo fc9", "1234 of 9876": "", "a00000z": "000"} {
-				var groups sql.NullString
-				require.NoError(t, conn.QueryRowContext(t.Context(), "SELECT number_groups($1)", searched).Scan(&groups))
-				require.Equal(t, want, groups.String, searched)
-			}
+			return nil
 		})
-	}
+		require.NoError(t, err)
+		_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Ἀδελφός", Email: "A@example.com"}, false)
+		require.NoError(t, err)
+		for text, want := range map[string][]*models.Envelope{
+			"STRASSE": {house}, "straße 50%": {house}, `%_\`: {house}, "%%": nil, "οδος": {greek}, "ΆΘ": nil, "ŁUKASZ": {greek},
+			"LATE@example": nil, "late@EXAMPLE.com ": {greek}, "ada mietvertrag": {house}, "vertrag\nada": nil, "ADA@EXAMPLE.COM": {numbers, greek, house},
+			"@example.com": {numbers, greek, house}, "Example.COM": {numbers, greek, house}, "example.co": nil, "nobody": nil,
+			"1234567": {numbers}, "34567": {numbers}, "67/89012": {numbers}, "7/890123 OF": {numbers}, "ab987654321": {numbers}, "１２３４５６７": {numbers},
+			"2345678": nil, "12345678": nil, "1234567 890123": nil, "23456 ": nil, "4567": {numbers}, "54321": {numbers, greek}, "@54321": {greek},
+			house.ID.String(): {house}, " " + strings.ToUpper(greek.ID.String()): {greek},
+		} {
+			found, total, err := s.Envelopes(t.Context(), store.EnvelopeFilter{App: app.ID, Search: text, Page: 1, Size: 10})
+			require.NoError(t, err)
+			require.EqualValues(t, len(want), total, "%q", text)
+			require.Len(t, found, len(want), "%q", text)
+			for i := range found {
+				require.Equal(t, want[i].ID, found[i].ID, "%q, newest first", text)
+			}
+		}
+		contacts, _, err := s.Contacts(t.Context(), app.ID, "ἀδελφΌΣ", 1, 1000)
+		require.NoError(t, err)
+		require.Len(t, contacts, 1)
+		if kind != "postgres" {
+			return
+		}
+		plan := ""
+		db := openRaw(t, kind, url)
+		conn, err := db.Conn(t.Context())
+		require.NoError(t, err)
+		defer func() { require.NoError(t, conn.Close()) }()
+		_, err = conn.ExecContext(t.Context(), "SET enable_seqscan = off")
+		require.NoError(t, err)
+		err = conn.QueryRowContext(t.Context(), `EXPLAIN (FORMAT JSON) SELECT envelope_id FROM envelope_search WHERE text LIKE '%strasse%' ESCAPE '\'`).Scan(&plan)
+		require.NoError(t, err)
+		require.Contains(t, plan, "envelope_search_text")
+		for searched, want := range map[string]string{"123456 of 98765": "filo fc9", "1234 of 9876": "", "a00000z": "000"} {
+			var groups sql.NullString
+			require.NoError(t, conn.QueryRowContext(t.Context(), "SELECT number_groups($1)", searched).Scan(&groups))
+			require.Equal(t, want, groups.String, searched)
+		}
+	})
 }
 
 // otherColumns lists the columns of a table except for the given ones, for a statement that copies rows.

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/store"
 	"countersign/test/kit"
@@ -19,21 +18,30 @@ func clock() time.Time { return time.Now().UTC() }
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
+// eachDatabase runs a test on both databases, with the real time.
 func eachDatabase(t *testing.T, test func(*testing.T, *store.Store)) {
 	t.Helper()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+	kit.EachDatabase(t, func(t *testing.T, kind string) { test(t, kit.Store(t, kind, clock)) })
+}
+
+// whileWriting calls write with each number below n in the background. Meanwhile and once afterwards, it calls read.
+func whileWriting(t *testing.T, n int, write func(i int) error, read func()) {
+	t.Helper()
+	written := make(chan error, 1)
+	go func() {
+		var err error
+		for i := 0; i < n && err == nil; i++ {
+			err = write(i)
+		}
+		written <- err
+	}()
+	for reading := true; reading; read() {
+		select {
+		case err := <-written:
 			require.NoError(t, err)
-			s, err := store.Open(t.Context(), store.Config{
-				URL: kit.MigratedURL(t, kind), PasswordCost: kit.PasswordCost, BaseURL: "https://sign.example.com", Vault: v, Now: clock,
-				NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
-			})
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, s.Close()) })
-			test(t, s)
-		})
+			reading = false
+		default:
+		}
 	}
 }
 

@@ -343,29 +343,15 @@ func TestDelivery_IsOneSnapshot(t *testing.T) {
 		require.NoError(t, err)
 		d, err := s.PingWebhook(t.Context(), app.ID, hook.ID)
 		require.NoError(t, err)
-		written := make(chan error, 1)
-		go func() {
-			for i := range 40 {
-				_, err := s.RecordAttempt(t.Context(), models.DeliveryAttempt{DeliveryID: d.ID, At: clock(), Status: 500}, models.DeliveryOutcome{WebhookID: hook.ID, Delivered: i == 39})
-				if err != nil {
-					written <- err
-					return
-				}
-			}
-			written <- nil
-		}()
-		for reading := true; reading; {
-			select {
-			case err := <-written:
-				require.NoError(t, err)
-				reading = false
-			default:
-			}
+		whileWriting(t, 40, func(i int) error {
+			_, err := s.RecordAttempt(t.Context(), models.DeliveryAttempt{DeliveryID: d.ID, At: clock(), Status: 500}, models.DeliveryOutcome{WebhookID: hook.ID, Delivered: i == 39})
+			return err
+		}, func() {
 			got, _, log, err := s.Delivery(t.Context(), app, d.ID)
 			require.NoError(t, err)
 			require.Len(t, log, got.Attempts)
 			require.Equal(t, len(log) == 40, got.Status == models.DeliveryDelivered)
-		}
+		})
 		_, _, _, err = s.Delivery(t.Context(), &models.App{ID: uuid.New()}, d.ID)
 		require.ErrorIs(t, err, models.ErrNotFound)
 	})

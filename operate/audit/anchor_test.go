@@ -176,30 +176,27 @@ func TestAnchors_DetectChangesToOpenEnvelopes(t *testing.T) {
 			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.made[0].BlobKey))
 		}, "the file of its list is missing"},
 	}
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			a := newAnchorFixture(t, kind)
-			undo := a.remember()
-			for _, attack := range attacks {
-				found, n := a.problems()
-				require.Empty(t, found, "all is well before %s", attack.name)
-				require.Equal(t, 2+3, n, "envelopes and anchors")
-				attack.do(a)
-				found, _ = a.problems()
-				assert.Contains(t, strings.Join(found, "\n"), attack.want, attack.name)
-				undo()
-			}
-			made := a.envelope(a.Store, kit.NewClock()) // before the first anchor
-			found, _ := a.problems()
-			assert.Contains(t, strings.Join(found, "\n"), "is dated before anchor 3, but no anchor covers it", "made up afterwards")
-			a.remove(made)
-			a.remove(a.open)
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		a := newAnchorFixture(t, kind)
+		undo := a.remember()
+		for _, attack := range attacks {
+			found, n := a.problems()
+			require.Empty(t, found, "all is well before %s", attack.name)
+			require.Equal(t, 2+3, n, "envelopes and anchors")
+			attack.do(a)
 			found, _ = a.problems()
-			assert.Len(t, found, 3)
-			assert.Contains(t, strings.Join(found, "\n"), a.open.String()+" no longer exists")
-		})
-	}
+			assert.Contains(t, strings.Join(found, "\n"), attack.want, attack.name)
+			undo()
+		}
+		made := a.envelope(a.Store, kit.NewClock()) // before the first anchor
+		found, _ := a.problems()
+		assert.Contains(t, strings.Join(found, "\n"), "is dated before anchor 3, but no anchor covers it", "made up afterwards")
+		a.remove(made)
+		a.remove(a.open)
+		found, _ = a.problems()
+		assert.Len(t, found, 3)
+		assert.Contains(t, strings.Join(found, "\n"), a.open.String()+" no longer exists")
+	})
 }
 
 // TestAnchor_ProvesATime checks that the report contains the time of the anchor, and that openssl confirms the time

@@ -65,86 +65,83 @@ func draft(t *testing.T, s *store.Store, clock *kit.Clock, app uuid.UUID, encryp
 // not encrypted.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			ctx, url, clock := t.Context(), kit.DatabaseURL(t, kind), kit.NewClock()
-			files, err := blob.OpenDir(t.TempDir())
-			require.NoError(t, err)
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		ctx, url, clock := t.Context(), kit.DatabaseURL(t, kind), kit.NewClock()
+		files, err := blob.OpenDir(t.TempDir())
+		require.NoError(t, err)
 
-			former := kit.OpenStore(t, url, kit.VaultOf(t, 1), clock.Now)
-			_, err = former.Migrate(ctx)
+		former := kit.OpenStore(t, url, kit.VaultOf(t, 1), clock.Now)
+		_, err = former.Migrate(ctx)
+		require.NoError(t, err)
+		app, _, err := former.CreateApp(ctx, "Acme", models.PlanEnterprise, nil)
+		require.NoError(t, err)
+		_, err = former.CreateUser(ctx, app.ID, "clerk@staff.example", "Clerk", "correct horse battery", models.RoleViewer)
+		require.NoError(t, err)
+		_, encryptedKey := draft(t, former, clock, app.ID, true)
+		plain, plainKey := draft(t, former, clock, app.ID, false)
+		const anchor, other = "anchors/00000001-ab.txt", "check/1.part"
+		formerFiles := blob.NewEncrypted(files, kit.VaultOf(t, 1), true)
+		for _, key := range []string{encryptedKey, anchor, other} {
+			keepFile(t, formerFiles, key)
+		}
+		keepFile(t, files, plainKey)
+		// There are two page images, one of which is encrypted, and the text of a page.
+		shown := []store.PageFile{
+			{BlobKey: encryptedKey, Profile: 1, Page: 1, Level: 2, Encrypted: true},
+			{BlobKey: plainKey, Profile: 1, Page: 1, Level: 2},
+			{BlobKey: plainKey, Profile: 1, Page: 1, Level: models.TextLevel},
+		}
+		for i := range shown {
+			p := &shown[i]
+			_, err := former.AddPageFile(ctx, *p)
 			require.NoError(t, err)
-			app, _, err := former.CreateApp(ctx, "Acme", models.PlanEnterprise, nil)
-			require.NoError(t, err)
-			_, err = former.CreateUser(ctx, app.ID, "clerk@staff.example", "Clerk", "correct horse battery", models.RoleViewer)
-			require.NoError(t, err)
-			_, encryptedKey := draft(t, former, clock, app.ID, true)
-			plain, plainKey := draft(t, former, clock, app.ID, false)
-			const anchor, other = "anchors/00000001-ab.txt", "check/1.part"
-			formerFiles := blob.NewEncrypted(files, kit.VaultOf(t, 1), true)
-			for _, key := range []string{encryptedKey, anchor, other} {
-				keepFile(t, formerFiles, key)
-			}
-			keepFile(t, files, plainKey)
-			// There are two page images, one of which is encrypted, and the text of a page.
-			shown := []store.PageFile{
-				{BlobKey: encryptedKey, Profile: 1, Page: 1, Level: 2, Encrypted: true},
-				{BlobKey: plainKey, Profile: 1, Page: 1, Level: 2},
-				{BlobKey: plainKey, Profile: 1, Page: 1, Level: models.TextLevel},
-			}
-			for i := range shown {
-				p := &shown[i]
-				_, err := former.AddPageFile(ctx, *p)
-				require.NoError(t, err)
-				keepFile(t, map[bool]blob.Store{true: formerFiles, false: files}[p.Encrypted], p.Key())
-			}
+			keepFile(t, map[bool]blob.Store{true: formerFiles, false: files}[p.Encrypted], p.Key())
+		}
 
-			both := kit.VaultOf(t, 2, 1)
-			r := rewrap.Rewrapper{Store: kit.OpenStore(t, url, both, clock.Now), Blobs: blob.NewEncrypted(files, both, true)}
-			n, err := r.Run(ctx)
-			require.NoError(t, err)
-			assert.Positive(t, n.Secrets, "the client secret")
-			assert.Positive(t, n.Rows, "the user's address")
-			assert.Equal(t, 6, n.AllFiles)
-			n, err = r.Run(ctx)
-			require.NoError(t, err)
-			assert.Equal(t, rewrap.Result{AllFiles: 6}, n, "nothing is left to do")
+		both := kit.VaultOf(t, 2, 1)
+		r := rewrap.Rewrapper{Store: kit.OpenStore(t, url, both, clock.Now), Blobs: blob.NewEncrypted(files, both, true)}
+		n, err := r.Run(ctx)
+		require.NoError(t, err)
+		assert.Positive(t, n.Secrets, "the client secret")
+		assert.Positive(t, n.Rows, "the user's address")
+		assert.Equal(t, 6, n.AllFiles)
+		n, err = r.Run(ctx)
+		require.NoError(t, err)
+		assert.Equal(t, rewrap.Result{AllFiles: 6}, n, "nothing is left to do")
 
-			newFiles, newStore := blob.NewEncrypted(files, kit.VaultOf(t, 2), true), kit.OpenStore(t, url, kit.VaultOf(t, 2), clock.Now)
-			content, err := readFile(t, files, anchor)
+		newFiles, newStore := blob.NewEncrypted(files, kit.VaultOf(t, 2), true), kit.OpenStore(t, url, kit.VaultOf(t, 2), clock.Now)
+		content, err := readFile(t, files, anchor)
+		require.NoError(t, err)
+		assert.Equal(t, "content of "+anchor, content, "nobody needs a key to read it")
+		content, err = readFile(t, newFiles, encryptedKey)
+		require.NoError(t, err)
+		assert.Equal(t, "content of "+encryptedKey, content)
+		_, err = readFile(t, formerFiles, encryptedKey)
+		require.Error(t, err, "with the former key alone")
+		got, err := newStore.Envelope(ctx, app.ID, plain.ID)
+		require.NoError(t, err)
+		assert.True(t, got.Documents[0].Encrypted, "its file was kept in plain before")
+		content, err = readFile(t, newFiles, plainKey)
+		require.NoError(t, err)
+		assert.Equal(t, "content of "+plainKey, content)
+
+		for _, p := range shown {
+			content, err = readFile(t, newFiles, p.Key())
 			require.NoError(t, err)
-			assert.Equal(t, "content of "+anchor, content, "nobody needs a key to read it")
-			content, err = readFile(t, newFiles, encryptedKey)
-			require.NoError(t, err)
-			assert.Equal(t, "content of "+encryptedKey, content)
-			_, err = readFile(t, formerFiles, encryptedKey)
+			assert.Equal(t, "content of "+p.Key(), content)
+			_, err = readFile(t, formerFiles, p.Key())
 			require.Error(t, err, "with the former key alone")
-			got, err := newStore.Envelope(ctx, app.ID, plain.ID)
+			recorded, err := newStore.PageFile(ctx, p.BlobKey, p.Profile, p.Page, p.Level)
 			require.NoError(t, err)
-			assert.True(t, got.Documents[0].Encrypted, "its file was kept in plain before")
-			content, err = readFile(t, newFiles, plainKey)
-			require.NoError(t, err)
-			assert.Equal(t, "content of "+plainKey, content)
+			assert.True(t, recorded.Encrypted, "plain text in its place is rejected")
+		}
 
-			for _, p := range shown {
-				content, err = readFile(t, newFiles, p.Key())
-				require.NoError(t, err)
-				assert.Equal(t, "content of "+p.Key(), content)
-				_, err = readFile(t, formerFiles, p.Key())
-				require.Error(t, err, "with the former key alone")
-				recorded, err := newStore.PageFile(ctx, p.BlobKey, p.Profile, p.Page, p.Level)
-				require.NoError(t, err)
-				assert.True(t, recorded.Encrypted, "plain text in its place is rejected")
-			}
-
-			// If a file cannot be decrypted, the run ends with an error that contains the file's key. No other master
-			// key is tried.
-			_, err = rewrap.Rewrapper{Store: newStore, Blobs: blob.NewEncrypted(files, kit.VaultOf(t, 3), true)}.Run(ctx)
-			require.ErrorIs(t, err, vault.ErrUnknownKey)
-			require.ErrorContains(t, err, "re-encrypt ")
-		})
-	}
+		// If a file cannot be decrypted, the run ends with an error that contains the file's key. No other master
+		// key is tried.
+		_, err = rewrap.Rewrapper{Store: newStore, Blobs: blob.NewEncrypted(files, kit.VaultOf(t, 3), true)}.Run(ctx)
+		require.ErrorIs(t, err, vault.ErrUnknownKey)
+		require.ErrorContains(t, err, "re-encrypt ")
+	})
 }
 
 // removing is a file store in which a file disappears after it was listed.

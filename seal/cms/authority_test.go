@@ -75,12 +75,11 @@ func TestTimestamp_MatchesItsRequest(t *testing.T) {
 // contains a valid token.
 func TestTimestamp_RejectedRequest_IsAnError(t *testing.T) {
 	t.Parallel()
-	digest := sha256.Sum256([]byte("content"))
 	for status, good := range map[byte]bool{0: true, 1: true, 2: false, 3: false, 5: false} {
 		a := between(t, func(_, answer []byte) []byte {
 			return bytes.Replace(answer, []byte{2, 1, 0}, []byte{2, 1, status}, 1) // PKIStatus is the first element
 		})
-		_, err := a.Stamp(t.Context(), digest[:])
+		_, err := a.Stamp(t.Context(), contentDigest[:])
 		if good {
 			require.NoError(t, err, "status %d", status)
 		} else {
@@ -92,7 +91,6 @@ func TestTimestamp_RejectedRequest_IsAnError(t *testing.T) {
 // TestTimestamp_InvalidResponses checks that invalid responses result in an error.
 func TestTimestamp_InvalidResponses(t *testing.T) {
 	t.Parallel()
-	digest := sha256.Sum256([]byte("content"))
 	for name, change := range map[string]func(query, answer []byte) []byte{
 		"nothing": func(_, _ []byte) []byte { return nil }, "the request": func(query, _ []byte) []byte { return query },
 		"cut off":   func(_, answer []byte) []byte { return answer[:len(answer)-9] },
@@ -102,7 +100,7 @@ func TestTimestamp_InvalidResponses(t *testing.T) {
 			return answer
 		},
 	} {
-		_, err := between(t, change).Stamp(t.Context(), digest[:])
+		_, err := between(t, change).Stamp(t.Context(), contentDigest[:])
 		require.Error(t, err, name)
 	}
 }

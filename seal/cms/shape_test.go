@@ -5,7 +5,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/x509"
 	"encoding/asn1"
 	"fmt"
@@ -94,14 +93,13 @@ func otherShapes(t *testing.T, der []byte, f func(name string, der []byte)) {
 // these is not in canonical form.
 func TestParse_UnexpectedForm_IsRejected(t *testing.T) {
 	t.Parallel()
-	digest := sha256.Sum256([]byte("content"))
-	signature, err := newSigner(t).Sign(context.Background(), digest, nil)
+	signature, err := newSigner(t).Sign(context.Background(), contentDigest, nil)
 	require.NoError(t, err)
 	tsa := kit.NewTSA(t)
-	token, err := (&cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: time.Minute}, Rand: rand.Reader}).Stamp(t.Context(), digest[:])
+	token, err := (&cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: time.Minute}, Rand: rand.Reader}).Stamp(t.Context(), contentDigest[:])
 	require.NoError(t, err)
 	says := []string{
-		"more in 0.1.0.1", "without 0.1.0.1.0", "another for 0.1.0.1.0", "more in 0.1.0.1.0", "without 0.1.0.1.0.0", "another for 0.1.0.1.0.0", // digest algorithms, which the signer's entry repeats
+		"more in 0.1.0.1", "without 0.1.0.1.0", "another for 0.1.0.1.0", "more in 0.1.0.1.0", "without 0.1.0.1.0.0", "another for 0.1.0.1.0.0", // contentDigest algorithms, which the signer's entry repeats
 		"more in 0.1.0.3",                            // another kind of certificate
 		"more in 0.1.0.4.0.2", "more in 0.1.0.4.0.4", // parameters of algorithms
 	}
@@ -115,8 +113,8 @@ func TestParse_UnexpectedForm_IsRejected(t *testing.T) {
 		der           []byte
 		parse, strict func([]byte) error
 	}{
-		{"signature", signature, sound(cms.Parse, digest[:]), sound(cms.ParseStrict, digest[:])},
-		{"token", token, sound(cms.ParseToken, digest[:]), sound(cms.ParseTokenStrict, digest[:])},
+		{"signature", signature, sound(cms.Parse, contentDigest[:]), sound(cms.ParseStrict, contentDigest[:])},
+		{"token", token, sound(cms.ParseToken, contentDigest[:]), sound(cms.ParseTokenStrict, contentDigest[:])},
 	} {
 		require.NoError(t, kind.strict(kind.der), kind.name)
 		otherShapes(t, kind.der, func(name string, der []byte) {
@@ -232,8 +230,7 @@ func attribute(t *testing.T, oid asn1.ObjectIdentifier, values ...*element) *ele
 // accepted, and that a time-stamp is found among them.
 func TestUnsignedAttributesAreBounded(t *testing.T) {
 	t.Parallel()
-	digest := sha256.Sum256([]byte("content"))
-	der, err := newSigner(t).Sign(context.Background(), digest, nil)
+	der, err := newSigner(t).Sign(context.Background(), contentDigest, nil)
 	require.NoError(t, err)
 	number := func(n byte) *element { return &element{head: asn1.RawValue{Tag: asn1.TagInteger, Bytes: []byte{n}}} }
 	many := func(n int) (out []*element) {
@@ -246,7 +243,7 @@ func TestUnsignedAttributesAreBounded(t *testing.T) {
 	s, err := cms.Parse(unsigned(t, der, append(many(31), attribute(t, token, number(7)))...))
 	require.NoError(t, err)
 	require.Equal(t, []byte{2, 1, 7}, s.Token)
-	require.NoError(t, s.Verify(digest[:]))
+	require.NoError(t, s.Verify(contentDigest[:]))
 	more := attribute(t, token, number(1))
 	more.children = append(more.children, number(2))
 	for name, attributes := range map[string][]*element{
@@ -267,17 +264,13 @@ func TestUnsignedAttributesAreBounded(t *testing.T) {
 // its key identifier.
 func TestCertificatesAreBounded(t *testing.T) {
 	t.Parallel()
-	digest := sha256.Sum256([]byte("content"))
 	ca := newAuthority(t)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	c := ca.sign(t, &x509.Certificate{
 		SerialNumber: big.NewInt(9), NotBefore: ca.cert.NotBefore, NotAfter: ca.cert.NotAfter, SubjectKeyId: []byte("identifier"),
 	}, ca.cert, key.Public())
-	signer, err := cms.NewSigner(key, []*x509.Certificate{c, ca.cert}, rand.Reader)
-	require.NoError(t, err)
-	der, err := signer.Sign(context.Background(), digest, nil)
-	require.NoError(t, err)
+	der := forge(t, key, c, ca.cert).root.write(t)
 
 	root := readElements(t, der)[0]
 	certificates := find(root, 1, 0, 3)
@@ -287,7 +280,7 @@ func TestCertificatesAreBounded(t *testing.T) {
 	}
 	s, err := cms.Parse(root.write(t))
 	require.NoError(t, err)
-	require.NoError(t, s.Verify(digest[:]))
+	require.NoError(t, s.Verify(contentDigest[:]))
 	require.Len(t, s.Certificates, 16)
 	require.Len(t, s.Chain(), 2)
 	certificates.children = append(certificates.children, certificates.children[0])
@@ -303,7 +296,7 @@ func TestCertificatesAreBounded(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		require.NoError(t, s.Verify(digest[:]))
+		require.NoError(t, s.Verify(contentDigest[:]))
 		_, err = cms.ParseStrict(root.write(t))
 		require.ErrorIs(t, err, cms.ErrStructure, "a seal names its signer by issuer and number")
 	}
@@ -313,7 +306,6 @@ func TestCertificatesAreBounded(t *testing.T) {
 // identifier.
 func TestSigner_IsTheNamedOne(t *testing.T) {
 	t.Parallel()
-	digest := sha256.Sum256([]byte("content"))
 	ca := newAuthority(t)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -322,10 +314,7 @@ func TestSigner_IsTheNamedOne(t *testing.T) {
 	}
 	c := leaf(9)
 	require.Empty(t, c.SubjectKeyId)
-	signer, err := cms.NewSigner(key, []*x509.Certificate{c, ca.cert}, rand.Reader)
-	require.NoError(t, err)
-	der, err := signer.Sign(context.Background(), digest, nil)
-	require.NoError(t, err)
+	der := forge(t, key, c, ca.cert).root.write(t)
 	root := readElements(t, der)[0]
 	certificates := find(root, 1, 0, 3)
 	certificates.children = append(readElements(t, leaf(10).Raw), certificates.children...)

@@ -43,8 +43,7 @@ func TestSignaturesAreSmall(t *testing.T) {
 // TestParseStrict checks that equivalent messages in any non-canonical form are rejected.
 func TestParseStrict(t *testing.T) {
 	t.Parallel()
-	digest := sha256.Sum256([]byte("content"))
-	der, err := newSigner(t).Sign(context.Background(), digest, nil)
+	der, err := newSigner(t).Sign(context.Background(), contentDigest, nil)
 	require.NoError(t, err)
 	_, err = cms.ParseStrict(append(der, 0, 0))
 	require.NoError(t, err)
@@ -55,7 +54,7 @@ func TestParseStrict(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		require.Error(t, s.Verify(digest[:]), "byte %d", at)
+		require.Error(t, s.Verify(contentDigest[:]), "byte %d", at)
 	}
 	for _, b := range [][]byte{nil, {0x30}, {0x30, 0x80, 0, 0}, append(der, 1), append([]byte{0}, der...)} {
 		_, err := cms.ParseStrict(b)
@@ -88,12 +87,11 @@ func TestStampIsNormalized(t *testing.T) {
 	t.Parallel()
 	tsa := kit.NewTSA(t)
 	a := &cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: time.Minute}, Rand: rand.Reader}
-	digest := sha256.Sum256([]byte("content"))
-	der, err := a.Stamp(t.Context(), digest[:])
+	der, err := a.Stamp(t.Context(), contentDigest[:])
 	require.NoError(t, err)
 	token, err := cms.ParseTokenStrict(der)
 	require.NoError(t, err)
-	require.NoError(t, token.Verify(digest[:]))
+	require.NoError(t, token.Verify(contentDigest[:]))
 	require.Nil(t, token.Token)
 	require.Equal(t, token.Chain(), token.Certificates)
 	again, err := cms.Normalize(der)

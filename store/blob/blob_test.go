@@ -35,11 +35,9 @@ func read(t *testing.T, s blob.Store, key string) string {
 	return string(b)
 }
 
-func TestDirectory(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	s, err := blob.Open(t.Context(), "file://"+root+"/new")
-	require.NoError(t, err)
+// checkStore checks that files can be stored, replaced, listed and deleted.
+func checkStore(t *testing.T, s blob.Store) {
+	t.Helper()
 	require.NoError(t, s.Check(t.Context()))
 	put(t, s, "envelopes/1/sealed/a.pdf", "first")
 	put(t, s, "envelopes/1/sealed/a.pdf", "second")
@@ -47,17 +45,27 @@ func TestDirectory(t *testing.T) {
 	put(t, s, "envelopes/1/original/o.pdf", "o")
 	put(t, s, "envelopes/10/sealed/c.pdf", "c")
 	assert.Equal(t, "second", read(t, s, "envelopes/1/sealed/a.pdf"))
-	keys, err := s.List(t.Context(), "envelopes/1/sealed/")
-	require.NoError(t, err)
-	assert.ElementsMatch(t, []string{"envelopes/1/sealed/a.pdf", "envelopes/1/sealed/b.pdf"}, keys)
-	keys, err = s.List(t.Context(), "nowhere/")
-	require.NoError(t, err)
-	assert.Empty(t, keys)
-
+	for prefix, want := range map[string][]string{
+		"envelopes/1/sealed/": {"envelopes/1/sealed/a.pdf", "envelopes/1/sealed/b.pdf"},
+		"envelopes/1/":        {"envelopes/1/original/o.pdf", "envelopes/1/sealed/a.pdf", "envelopes/1/sealed/b.pdf"},
+		"nowhere/":            nil,
+	} {
+		keys, err := s.List(t.Context(), prefix)
+		require.NoError(t, err)
+		assert.ElementsMatch(t, want, keys, prefix)
+	}
 	require.NoError(t, s.Delete(t.Context(), "envelopes/1/sealed/a.pdf"))
 	require.NoError(t, s.Delete(t.Context(), "envelopes/1/sealed/a.pdf"), "twice is no error")
-	_, err = s.Open(t.Context(), "envelopes/1/sealed/a.pdf")
+	_, err := s.Open(t.Context(), "envelopes/1/sealed/a.pdf")
 	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+func TestDirectory(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s, err := blob.Open(t.Context(), "file://"+root+"/new")
+	require.NoError(t, err)
+	checkStore(t, s)
 	left, err := os.ReadDir(filepath.Join(root, "new", "tmp"))
 	require.NoError(t, err)
 	assert.Empty(t, left, "nothing temporary stays")

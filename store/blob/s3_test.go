@@ -2,7 +2,6 @@ package blob_test
 
 import (
 	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -21,25 +20,12 @@ func TestS3_StoresObjectsAtEndpoint(t *testing.T) {
 	s3 := kit.NewS3(t)
 	s, err := blob.Open(t.Context(), s3.URL)
 	require.NoError(t, err)
-	require.NoError(t, s.Check(t.Context()))
-	put(t, s, "envelopes/1/sealed/a.pdf", "first")
-	put(t, s, "envelopes/1/sealed/a.pdf", "second")
-	put(t, s, "envelopes/1/sealed/b.pdf", "b")
-	put(t, s, "envelopes/1/original/o.pdf", "o")
-	put(t, s, "envelopes/10/sealed/c.pdf", "c")
-	assert.Equal(t, "second", read(t, s, "envelopes/1/sealed/a.pdf"))
-	keys, err := s.List(t.Context(), "envelopes/1/")
-	require.NoError(t, err)
-	assert.Equal(t, []string{"envelopes/1/original/o.pdf", "envelopes/1/sealed/a.pdf", "envelopes/1/sealed/b.pdf"}, keys)
+	checkStore(t, s)
 	s3.Age("envelopes/10/sealed/c.pdf", time.Hour)
 	told := walk(t, s, "envelopes/10")
 	require.Len(t, told, 1)
 	assert.EqualValues(t, 1, told[0].Size)
 	assert.WithinDuration(t, time.Now().Add(-time.Hour), told[0].Modified, 5*time.Minute)
-	require.NoError(t, s.Delete(t.Context(), "envelopes/1/sealed/a.pdf"))
-	require.NoError(t, s.Delete(t.Context(), "envelopes/1/sealed/a.pdf"), "twice is no error")
-	_, err = s.Open(t.Context(), "envelopes/1/sealed/a.pdf")
-	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
 // request is a request received by a bucket, with its body.

@@ -15,28 +15,25 @@ import (
 // TestMigratedURL checks that each test receives a database with all migrations and without the rows of other tests.
 func TestMigratedURL(t *testing.T) {
 	t.Parallel()
-	for _, kind := range kit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			seen := map[string]bool{}
-			for range 2 {
-				url := kit.MigratedURL(t, kind)
-				require.False(t, seen[url])
-				seen[url] = true
-				s, err := store.Open(t.Context(), store.Config{URL: url, PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: kit.NewClock().Now, NewID: uuid.New})
-				require.NoError(t, err)
-				require.NoError(t, s.Migrated(t.Context()))
-				db, err := s.DB()
-				require.NoError(t, err)
-				var apps int
-				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM apps").Scan(&apps))
-				require.Zero(t, apps)
-				_, _, err = s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
-				require.NoError(t, err)
-				require.NoError(t, s.Close())
-			}
-		})
-	}
+	kit.EachDatabase(t, func(t *testing.T, kind string) {
+		seen := map[string]bool{}
+		for range 2 {
+			url := kit.MigratedURL(t, kind)
+			require.False(t, seen[url])
+			seen[url] = true
+			s, err := store.Open(t.Context(), store.Config{URL: url, PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: kit.NewClock().Now, NewID: uuid.New})
+			require.NoError(t, err)
+			require.NoError(t, s.Migrated(t.Context()))
+			db, err := s.DB()
+			require.NoError(t, err)
+			var apps int
+			require.NoError(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM apps").Scan(&apps))
+			require.Zero(t, apps)
+			_, _, err = s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
+			require.NoError(t, err)
+			require.NoError(t, s.Close())
+		}
+	})
 }
 
 // TestTemplatesOfEarlierDays checks that creating today's template removes the templates of earlier days, but no other

@@ -95,25 +95,32 @@ func OpenStore(t testing.TB, url string, v *vault.Vault, now func() time.Time) *
 	return s
 }
 
+// EachDatabase runs a test on each kind of database, in parallel.
+func EachDatabase(t *testing.T, test func(t *testing.T, kind string)) {
+	t.Helper()
+	for _, kind := range Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, kind)
+		})
+	}
+}
+
 // OnBoth runs a test on both kinds of databases.
 func OnBoth(t *testing.T, test func(t *testing.T, s *store.Store, clock *Clock)) {
 	t.Helper()
-	for _, kind := range Databases {
-		on(t, kind, test)
-	}
+	EachDatabase(t, func(t *testing.T, kind string) {
+		clock := NewClock()
+		test(t, Store(t, kind, clock.Now), clock)
+	})
 }
 
 // OnPostgres runs a test on PostgreSQL only.
 func OnPostgres(t *testing.T, test func(t *testing.T, s *store.Store, clock *Clock)) {
 	t.Helper()
-	on(t, "postgres", test)
-}
-
-func on(t *testing.T, kind string, test func(t *testing.T, s *store.Store, clock *Clock)) {
-	t.Helper()
-	t.Run(kind, func(t *testing.T) {
+	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		clock := NewClock()
-		test(t, Store(t, kind, clock.Now), clock)
+		test(t, Store(t, "postgres", clock.Now), clock)
 	})
 }
