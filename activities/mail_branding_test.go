@@ -29,7 +29,7 @@ func TestMails_HaveTheTenantsBranding(t *testing.T) {
 		require.NoError(env.t, env.Store.ChangeBranding(ctx, env.app.ID, e.TenantID, models.Branding{
 			Settings: models.Settings{PrimaryColor: &colour, Footer: &footer, SupportURL: &help}, Logo: logo.Bytes(),
 		}, []string{"primaryColor", "footer", "supportUrl", "logo"}))
-		e, in = env.completed("b@example.com")
+		_, in = env.completed("b@example.com")
 		require.Equal(env.t, logo.Bytes(), env.sealer.last.Logo)
 		require.Equal(env.t, colour, env.sealer.last.Color)
 		require.NoError(env.t, env.SendCopies(ctx, in))

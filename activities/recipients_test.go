@@ -108,12 +108,11 @@ func TestNotifyTenant_RejectedAddress(t *testing.T) {
 func TestRemindDeletion_NotWithoutRetention(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
-		ctx, days := env.t.Context(), 30
-		e, in := env.completed("a@example.com")
+		ctx := env.t.Context()
+		_, in := env.completed("a@example.com")
 		require.NoError(env.t, env.RemindDeletion(ctx, temporal.DeletionInput{EnvelopeInput: in, Days: 7}))
 		assert.Empty(env.t, env.mails.mails)
-		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
-		e, in = env.completed("a@example.com")
+		e, in := env.retained(30, "a@example.com")
 		env.mails.reject = "a@example.com"
 		require.NoError(env.t, env.RemindDeletion(ctx, temporal.DeletionInput{EnvelopeInput: in, Days: 7}))
 		assert.NotNil(env.t, env.mail(e, models.MailDeletion).FailedAt)

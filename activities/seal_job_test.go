@@ -133,7 +133,7 @@ func TestSendCopies_OneRejectedAddress(t *testing.T) {
 		assert.Equal(env.t, "b@example.com", env.mails.mails[0].To.Email)
 		assert.NotNil(env.t, env.mail(e, models.MailCompleted).FailedAt)
 
-		e, in = env.retained(30, "a@example.com", "A@example.com", "b@example.com")
+		_, in = env.retained(30, "a@example.com", "A@example.com", "b@example.com")
 		env.mails.mails, env.mails.reject = nil, ""
 		remind := temporal.DeletionInput{EnvelopeInput: in, Days: 7}
 		require.NoError(env.t, env.RemindDeletion(ctx, remind))
