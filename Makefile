@@ -86,7 +86,7 @@ $(BIN)/.web-checked: web/node_modules/.package-lock.json $(WEB_SOURCES)
 ##### Check
 
 .PHONY: check-web
-check-web: $(BIN)/.web-checked ## Check the pages' types, imports and texts
+check-web: $(BIN)/.web-checked ## Check the pages' types, imports and messages
 
 # A private instance is started for each test server that is not specified in the environment (COUNTERSIGN_TEST_POSTGRES,
 # COUNTERSIGN_TEST_TEMPORAL).
@@ -112,7 +112,7 @@ check-tests: tests-need
 	@$(call suite,check)
 
 .PHONY: quick
-quick: ## Test what changed, the rules, the workflows and the store on SQLite, within a minute and with nothing installed
+quick: ## Test changed files, the rules, the workflows and the store on SQLite (within a minute, without other software)
 	@.ci/quick
 
 # The packages whose tests use PostgreSQL. They run one after another, because there are only four connections to the
@@ -142,7 +142,7 @@ setup: ## Install the Debian packages that the tests need and this machine lacks
 	@.ci/packages
 
 .PHONY: lint
-lint: web check-web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose check-deploy check-contract check-mutants check-notice check-workflows ## Check style, imports, formatting and that workflows are deterministic
+lint: web check-web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose check-deploy check-contract check-mutants check-notice check-workflows ## Check style, imports, formatting, and the determinism of workflows
 	$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	cd temporal/devserver && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	cd tools && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
@@ -168,11 +168,11 @@ manifests: $(TOOLS)/deploycheck ## Write the Kubernetes manifests that the Helm 
 	$(TOOLS)/deploycheck -write deploy
 
 .PHONY: check-contract
-check-contract: $(CONTRACT_NODE) ## Check the contract by the rules that Redocly recommends
+check-contract: $(CONTRACT_NODE) ## Check the contract with Redocly's recommended rules
 	cd tools/contract && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_modules/.bin/redocly lint ../../api/openapi.yaml ../../api/console.yaml
 
 .PHONY: check-compose
-check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check what it refers to
+check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check its references
 	$(TOOLS)/composecheck -env deploy/env.example docker-compose.yml
 	$(GO) -C tools test -vet=off ./composecheck
 
@@ -299,7 +299,7 @@ bench-archive: $(TOOLS)/testenv ## Archive ENVELOPES (10000) completed envelopes
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale -archive $(or $(ENVELOPES),10000) $(if $(AMONG),-among $(AMONG)) $(if $(S3),-s3)
 
 .PHONY: walk
-walk: $(TOOLS)/testenv ## Count the packages whose code one signature runs (TREE=another working tree)
+walk: $(TOOLS)/testenv ## Count the packages whose code a signature executes (TREE=another working tree)
 	$(TOOLS)/testenv $(GO) run ./test/walk -tree $(or $(TREE),.)
 
 .PHONY: bench-web

@@ -88,7 +88,7 @@ func logicalOrder(line []character) []character {
 	}
 	setShapes(all)
 	setLevels(all, base, left)
-	// The following reversals undo rule L2.
+	// The following reversals undo rule L2 of UAX #9.
 	for level := 2; level > 0; level-- {
 		for from := 0; from < len(all); from++ {
 			to := from

@@ -127,7 +127,7 @@ func (a *application) call(out any, name string, args ...any) error {
 	}
 }
 
-// about describes a call by its short arguments.
+// about returns the short string arguments of a call, to describe the call in errors.
 func about(args []any) string {
 	var short []string
 	for _, v := range args {
