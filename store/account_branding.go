@@ -12,7 +12,6 @@ import (
 	"countersign/models"
 )
 
-// brandingNames lists the JSON names of the branding settings.
 var brandingNames = []string{"primaryColor", "senderName", "replyTo", "footer", "supportUrl", "logo"}
 
 // Branding returns the branding that a tenant has configured.

@@ -24,7 +24,6 @@ func codeAt(t *testing.T, secret string, at time.Time) string {
 	return code
 }
 
-// confirmFactor adds an active second factor to a user.
 func confirmFactor(t *testing.T, s *store.Store, clock *kit.Clock, u *models.ConsoleUser) (secret string, recovery []string) {
 	t.Helper()
 	made, err := s.EnrollFactor(t.Context(), u)

@@ -167,7 +167,6 @@ func (s *NotificationRepository) requestDigest(ctx context.Context, n *models.No
 	return requested, err
 }
 
-// maxDigestItems is the maximum number of notifications in a digest.
 const maxDigestItems = 1000
 
 // DigestItems returns the items of a user's digest that are not newer than the given time, oldest first.

@@ -31,7 +31,6 @@ func rejectionOf(t *testing.T, err error) string {
 	return out
 }
 
-// newUsers returns a new app with two console users.
 func newUsers(t *testing.T, s *store.Store) (app *models.App, ada, bob *models.ConsoleUser) {
 	t.Helper()
 	app, _, err := s.CreateApp(t.Context(), "A", models.PlanEnterprise, nil)

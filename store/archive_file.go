@@ -40,8 +40,7 @@ const (
 	archiveMagic  = "CSarch1\n"
 	archiveFormat = 1
 	// ArchiveSuffix is the suffix of the names of archive files.
-	ArchiveSuffix = ".csa"
-	// maxArchive is the maximum size of an archive's JSON.
+	ArchiveSuffix   = ".csa"
 	maxArchive      = 64 << 20
 	labelArchiveKey = "archive-key"
 )
@@ -73,7 +72,6 @@ func (a *Archive) binding() []byte {
 	return []byte(archiveMagic + a.EnvelopeID.String() + "/" + a.ID.String())
 }
 
-// archiveContent is the content of an archive.
 type archiveContent struct {
 	Format     int             `json:"format"`
 	EnvelopeID uuid.UUID       `json:"envelopeId"`
@@ -182,7 +180,6 @@ func newArchiveKey() []byte {
 	return key
 }
 
-// decodeArchive decrypts and parses the file of an archive.
 func decodeArchive(file, key, binding []byte) (*archiveContent, error) {
 	rest, ok := bytes.CutPrefix(file, []byte(archiveMagic))
 	if !ok {

@@ -94,7 +94,6 @@ func TestBulkData_IsRemovedOrRetried(t *testing.T) {
 	})
 }
 
-// failedBulk returns a completed bulk send with n failed rows.
 func (f *fixture) failedBulk(n int) *models.BulkSend {
 	f.t.Helper()
 	b, err := f.bulk(n, 0)

@@ -112,7 +112,6 @@ func loadBulkSend(db *gorm.DB, app, id uuid.UUID) (*BulkSendWithCounts, error) {
 	return &BulkSendWithCounts{b, counts[id]}, err
 }
 
-// countBulkRows returns the row counts of the given bulk sends.
 func countBulkRows(db *gorm.DB, ids ...uuid.UUID) (map[uuid.UUID]models.BulkCounts, error) {
 	var found []struct {
 		BulkSendID uuid.UUID

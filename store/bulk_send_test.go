@@ -39,7 +39,6 @@ func (f *fixture) envelope(externalID *string) *models.Envelope {
 	return e
 }
 
-// bulk stores a bulk send with n rows.
 func (f *fixture) bulk(n, perMinute int) (*models.BulkSend, error) {
 	b := &models.BulkSend{
 		ID: newID(), AppID: f.app.ID, TenantID: "t", TemplateID: newID(), TemplateVersion: 1, Name: "Leases", Status: models.BulkQueued,

@@ -45,7 +45,6 @@ func (s *EmbeddedRepository) EmbeddedSession(ctx context.Context, id uuid.UUID) 
 	return e, wrap(err, "load embedded session %s", id)
 }
 
-// revokeEmbeddedSessions ends all sessions of a replaced signer.
 func revokeEmbeddedSessions(b *batch, _ *models.Envelope, ev *models.Event) {
 	if replacesSigner(ev) {
 		b.exec("UPDATE embedded_sessions SET revoked_at = $1 WHERE signer_id = $2 AND revoked_at IS NULL", ev.Timestamp, ev.SignerID)
@@ -61,7 +60,6 @@ func (s *EmbeddedRepository) RevokeEmbeddedSession(ctx context.Context, app *mod
 	return wrap(s.revokeSession(ctx, app, e.PageSession, e), "revoke embedded session %s", id)
 }
 
-// revokeSession ends the session stored in the given row.
 func (s *EmbeddedRepository) revokeSession(ctx context.Context, app *models.App, of models.PageSession, row any) error {
 	if of.AppID != app.ID || app.CheckTenant(of.TenantID) != nil {
 		return models.ErrNotFound

@@ -42,7 +42,6 @@ func TestEmbeddedSession_IsNotTheSuccessors(t *testing.T) {
 	})
 }
 
-// session returns an embedded session for the envelope's first signer.
 func (f *fixture) session(e *models.Envelope, hash string) *models.EmbeddedSession {
 	return &models.EmbeddedSession{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, PageSession: models.PageSession{
 		AppID: f.app.ID, TenantID: "t", AllowedOrigin: "https://example.com", TokenHash: []byte(hash), CreatedAt: f.clock.Now(), ExpiresAt: f.clock.Now().Add(time.Hour),

@@ -19,7 +19,6 @@ type column struct {
 	value any
 }
 
-// arg returns the value as an argument of a statement.
 func (c column) arg() any {
 	if v, ok := c.value.(inJSON); ok {
 		return v

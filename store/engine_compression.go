@@ -43,7 +43,6 @@ func compress(plain []byte) []byte {
 	return out.Bytes()
 }
 
-// decompress reverses compress.
 func decompress(stored []byte) ([]byte, error) {
 	if len(stored) == 0 || stored[0] != deflated {
 		return stored, nil

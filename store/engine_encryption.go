@@ -119,7 +119,6 @@ func decrypt[T any](s *engine, row *T) (err error) {
 	return nil
 }
 
-// decryptAll decrypts several rows.
 func decryptAll[T any](s *engine, rows []*T) error {
 	for _, row := range rows {
 		if err := decrypt(s, row); err != nil {

@@ -46,7 +46,6 @@ type database struct {
 	clock     *kit.Clock
 }
 
-// onBothDatabases runs a test on both databases.
 func onBothDatabases(t *testing.T, test func(t *testing.T, d database)) {
 	t.Helper()
 	kit.EachDatabase(t, func(t *testing.T, kind string) {

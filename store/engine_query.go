@@ -15,7 +15,6 @@ import (
 	"countersign/models"
 )
 
-// find returns all rows of a query.
 func find[T any](q *gorm.DB) ([]T, error) {
 	var rows []T
 	err := q.Find(&rows).Error
@@ -67,7 +66,6 @@ func oneDecrypted[T any](s *engine, db *gorm.DB, where string, args ...any) (*T,
 	return row, decrypt(s, row)
 }
 
-// count returns the number of rows of a query.
 func count(q *gorm.DB) (int64, error) {
 	var n int64
 	err := q.Count(&n).Error

@@ -21,7 +21,6 @@ const writeQueueLimit = 10 * time.Second
 
 var errWriteQueue = errors.New("store: timed out waiting to write to the database")
 
-// acquireWrite waits for the write lock.
 func acquireWrite(ctx context.Context, writers *limit.Limit) (release func(), err error) {
 	release, err = writers.Acquire(ctx, 1, writeQueueLimit)
 	if errors.Is(err, limit.ErrBusy) {

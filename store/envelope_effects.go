@@ -12,7 +12,6 @@ import (
 // order.
 type effect func(b *batch, e *models.Envelope, ev *models.Event)
 
-// replacesSigner reports whether an event replaces a signer with another person.
 func replacesSigner(ev *models.Event) bool {
 	return ev.Name == models.EventSignerReplaced || ev.Name == models.EventSignerDelegated
 }

@@ -49,7 +49,6 @@ type ListPosition struct {
 	At time.Time
 }
 
-// pageSize returns the number of envelopes to load.
 func (f EnvelopeFilter) pageSize() int {
 	if f.Peek {
 		return f.Size + 1
@@ -234,7 +233,6 @@ func (f EnvelopeFilter) ByCreation() bool {
 	return !f.ByUpdate && (!f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero())
 }
 
-// order returns the sort order of the list.
 func (f EnvelopeFilter) order() string {
 	switch {
 	case f.ByUpdate:

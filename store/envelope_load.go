@@ -146,7 +146,6 @@ func (s *EnvelopeRepository) queueEnvelope(t *transaction, app, id uuid.UUID, o 
 	return l
 }
 
-// queueEnvelopes adds queries for the envelopes with the given IDs.
 func (s *EnvelopeListRepository) queueEnvelopes(t *transaction, order string, lock bool, ids ...uuid.UUID) *loaded {
 	l := &loaded{}
 	in, args := inList(ids)

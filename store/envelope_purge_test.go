@@ -22,7 +22,6 @@ func (f *fixture) sealed(e *models.Envelope) {
 	f.seal(e)
 }
 
-// seal completes an envelope that all signers have signed.
 func (f *fixture) seal(e *models.Envelope) {
 	f.t.Helper()
 	require.NoError(f.t, change(f.t.Context(), f, e.ID, func(e *models.Envelope) error {

@@ -98,7 +98,6 @@ func otherColumns(t *testing.T, s *store.Store, table string, except ...string) 
 	return strings.Join(slices.DeleteFunc(names, func(c string) bool { return slices.Contains(except, c) }), ", ")
 }
 
-// execute executes statements in order.
 func execute(t *testing.T, s *store.Store, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {

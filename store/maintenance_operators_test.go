@@ -13,7 +13,6 @@ import (
 	"countersign/test/kit"
 )
 
-// completed signs and seals an envelope with one signer.
 func (f *fixture) completed(timestampedUntil time.Time, days int) *models.Envelope {
 	f.t.Helper()
 	e := f.sent(1, nil)

@@ -108,7 +108,6 @@ func (s *TemplateRepository) queueTemplate(t *transaction, app, id uuid.UUID, ve
 	return q
 }
 
-// versionSummaryColumns returns the columns for lists of versions.
 func versionSummaryColumns(v *models.TemplateVersion) []column {
 	return without(templateVersionColumns(v), []string{"content"})
 }

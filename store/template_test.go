@@ -73,7 +73,6 @@ func use(subject string) models.TemplateUse {
 	}
 }
 
-// createFromTemplate creates an envelope from a template, and sends it.
 func (f *fixture) createFromTemplate(ctx context.Context, template uuid.UUID, version int) (*store.EnvelopeWithEvents, error) {
 	return f.CreateFromTemplate(ctx, f.app.ID, template, version, func(t *models.LoadedTemplate) (*models.Envelope, error) {
 		e, err := t.NewEnvelope(f.act(), use("the mill"), 9)

@@ -47,7 +47,6 @@ func (s *WebhookRepository) deliveries(ctx context.Context, f DeliveryFilter) ([
 	return out, total, wrap(err, "list deliveries")
 }
 
-// deliveriesPage selects the page that a filter specifies.
 func (s *WebhookRepository) deliveriesPage(db *gorm.DB, f DeliveryFilter) *gorm.DB {
 	q, limit := s.matchingDeliveries(db, f).Order("id DESC"), f.Size
 	if f.Peek {
@@ -59,7 +58,6 @@ func (s *WebhookRepository) deliveriesPage(db *gorm.DB, f DeliveryFilter) *gorm.
 	return q.Offset((f.Page - 1) * f.Size).Limit(limit)
 }
 
-// matchingDeliveries selects the deliveries that match a filter.
 func (s *WebhookRepository) matchingDeliveries(db *gorm.DB, f DeliveryFilter) *gorm.DB {
 	q := ownDeliveries(db.Model(&models.Delivery{}), f.App, f.Tenants)
 	q = whereNonZero(q, "status = ?", f.Status)
@@ -303,8 +301,8 @@ func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.Delivery
 		if err != nil {
 			return err
 		}
-		// The endpoint of a delivery is locked only if it has failures. It is then locked before the delivery, in the
-		// same order as when an endpoint is disabled.
+		// The endpoint of a delivery is locked only if this attempt or an earlier one failed. It is then locked before
+		// the delivery, in the same order as when an endpoint is disabled.
 		unwell := w != nil && (!o.Delivered || w.FailingSince != nil || w.LastError != "")
 		if unwell {
 			if err := s.locked(tx).Select("id").Where("id = ?", o.WebhookID).Find(&[]models.Webhook{}).Error; err != nil {

@@ -55,7 +55,6 @@ func (p *endpoint) now() *models.Webhook {
 	return w
 }
 
-// awake reports whether the dispatcher was woken.
 func (f *fixture) awake() bool {
 	select {
 	case <-f.Wake():

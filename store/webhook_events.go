@@ -265,7 +265,6 @@ var errPayloadPurged = models.Reject(models.KindGone, "payload_purged",
 // withBody selects webhook events with a body. A body is empty only after it was removed.
 const withBody = "length(body) > 0"
 
-// hasBody reports whether a webhook event still has its body.
 func hasBody(tx *gorm.DB, event uuid.UUID) (bool, error) {
 	n, err := count(tx.Model(&models.WebhookEvent{}).Where("id = ? AND "+withBody, event))
 	return n > 0, err

@@ -17,7 +17,6 @@ import (
 	"countersign/test/kit"
 )
 
-// draft stores a draft.
 func (f *fixture) draft(in models.Envelope) (*models.Envelope, error) {
 	f.t.Helper()
 	in.AppID, in.CreatedBy = f.app.ID, "me"

@@ -117,7 +117,6 @@ func (s *WebhookRepository) partitionChange(ctx context.Context, fn func(tx *gor
 	})
 }
 
-// execAll executes statements in order.
 func execAll(tx *gorm.DB, statements ...string) error {
 	for _, sql := range statements {
 		// SQL: the statements change PostgreSQL tables.

@@ -123,7 +123,6 @@ func Discard(f *os.File) {
 	_ = os.Remove(f.Name()) // fails if Put has moved the file
 }
 
-// contentType is the content type of the objects in a bucket.
 const contentType = "application/pdf"
 
 // uploadFile returns a temporary file for the content of a new object.
@@ -147,7 +146,6 @@ func downloaded(key string, fetch func(*os.File) error) (*File, error) {
 	return withSize(f)
 }
 
-// dir stores files in a directory.
 type dir struct{ root string }
 
 // OpenDir returns a store that keeps its files in a directory, which is created if necessary.
@@ -241,7 +239,6 @@ func (d *dir) Delete(_ context.Context, key string) error {
 
 func (d *dir) List(ctx context.Context, prefix string) ([]string, error) { return list(ctx, d, prefix) }
 
-// list returns the keys of the files that Walk visits.
 func list(ctx context.Context, s Store, prefix string) (keys []string, err error) {
 	err = s.Walk(ctx, prefix, func(e Entry) error {
 		keys = append(keys, e.Key)

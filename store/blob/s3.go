@@ -50,7 +50,6 @@ func openS3(u *url.URL) (Store, error) {
 	return &s3{client: *client, bucket: u.Host}, nil
 }
 
-// s3Options parses the options in a bucket's URL.
 func s3Options(q url.Values) (o *minio.Options, endpoint string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if !slices.Contains([]string{"anonymous", "endpoint", "profile", "region", "use_path_style"}, name) {

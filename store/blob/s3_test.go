@@ -28,7 +28,6 @@ func TestS3_StoresObjectsAtEndpoint(t *testing.T) {
 	assert.WithinDuration(t, time.Now().Add(-time.Hour), told[0].Modified, 5*time.Minute)
 }
 
-// request is a request received by a bucket, with its body.
 type request struct {
 	*http.Request
 

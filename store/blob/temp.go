@@ -51,7 +51,6 @@ func lock(f *os.File) error {
 // abandonedAfter is the age at which a temporary file on a file system without locks is considered abandoned.
 const abandonedAfter = 24 * time.Hour
 
-// removeAbandoned removes the temporary files of processes that have ended.
 func removeAbandoned(dir, prefix string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
