@@ -331,7 +331,6 @@ func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
 	return nil
 }
 
-// changesMoreThanLabels reports whether the edit changes anything other than labels.
 func (in EnvelopeEdit) changesMoreThanLabels() bool {
 	return in.Subject.Present || in.Message.Present || in.ExpiresInDays.Present || in.ReminderHours.Present || in.Metadata.Present || in.ExpiresAt.Present
 }

@@ -35,7 +35,6 @@ func (d *Document) BlobKeys() []string {
 	return []string{d.BlobKey, d.PreparedKey}
 }
 
-// recordPrepared records the file that recipients read.
 func (e *Envelope) recordPrepared(act ActionContext, d *Document) {
 	shown, changes := d.Presented(), []any{}
 	for _, c := range d.PreparedChanges {

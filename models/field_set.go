@@ -38,7 +38,6 @@ func (e *Envelope) newFieldNames(ins []FieldInput) []string {
 	return names
 }
 
-// nextFieldPosition returns the position after the last field.
 func (e *Envelope) nextFieldPosition() int {
 	next := 0
 	for _, f := range e.Fields {

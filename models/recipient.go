@@ -24,7 +24,6 @@ const (
 	RecipientInPerson RecipientKind = "in_person"
 )
 
-// recipientRules contains the rules for a kind of recipient.
 type recipientRules struct {
 	kind          RecipientKind
 	counts        bool // the envelope is completed only after the recipient has acted

@@ -10,7 +10,6 @@ const (
 	AuthNone     AuthMethod = "none"
 )
 
-// authRules contains the rules for an authentication method.
 type authRules struct {
 	method    AuthMethod
 	needsCode bool // the signer must enter a one-time code

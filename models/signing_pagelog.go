@@ -36,7 +36,6 @@ func (l PageLog) note(document uuid.UUID, page int) PageLog {
 	return l
 }
 
-// addPage returns the ranges with another page added.
 func addPage(ranges [][2]int, page int) [][2]int {
 	ranges = append(slices.Clone(ranges), [2]int{page, page})
 	slices.SortFunc(ranges, func(a, b [2]int) int { return a[0] - b[0] })
@@ -51,7 +50,6 @@ func addPage(ranges [][2]int, page int) [][2]int {
 	return joined
 }
 
-// hasPage reports whether the ranges include a page.
 func hasPage(ranges [][2]int, page int) bool {
 	return slices.ContainsFunc(ranges, func(r [2]int) bool { return r[0] <= page && page <= r[1] })
 }

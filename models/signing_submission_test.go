@@ -92,7 +92,6 @@ func consented(t *testing.T, types ...models.FieldType) *models.Envelope {
 	return e
 }
 
-// problemsOf returns the paths in a validation_error.
 func problemsOf(t *testing.T, err error) []string {
 	t.Helper()
 	var rejection *models.Error

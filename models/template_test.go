@@ -52,7 +52,6 @@ func lease(t *testing.T) *models.LoadedTemplate {
 	return made
 }
 
-// leaseUse returns a valid request for an envelope created from lease.
 func leaseUse() models.TemplateUse {
 	return models.TemplateUse{
 		Envelope: models.Envelope{TenantID: "t", CreatedBy: "me"}, DefaultExpiryDays: ptr(30), Variables: map[string]string{"place": "the mill", "name": "Ada {{place}}"},
