@@ -39,10 +39,8 @@ func newKeyRing(keys []store.Key, at time.Time) (*keyRing, error) {
 	return r, nil
 }
 
-// canSign reports whether the first key can sign.
 func canSign(keys []store.Key) bool { return len(keys) > 0 && !keys[0].Retired }
 
-// signer returns the current signing key.
 func (r *keyRing) signer(now time.Time) store.Key {
 	if now.Sub(r.current.Load().at) >= keyCacheTTL && r.loading.TryLock() {
 		r.reload(now, keyCacheTTL)
@@ -51,7 +49,6 @@ func (r *keyRing) signer(now time.Time) store.Key {
 	return r.current.Load().keys[0]
 }
 
-// byID returns the key with the given ID.
 func (r *keyRing) byID(id string, now time.Time) (store.Key, bool) {
 	if k, ok := r.current.Load().find(id); ok {
 		return k, true

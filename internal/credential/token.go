@@ -102,7 +102,6 @@ func (t *Tokens) VerifyAccess(token string) (uuid.UUID, error) {
 	return app, err
 }
 
-// maxCachedTokens limits the number of cached tokens.
 const maxCachedTokens = 10_000
 
 // tokenCache caches valid tokens by their hash.

@@ -68,7 +68,6 @@ func (c claims) time(name string) *time.Time {
 	return &t
 }
 
-// person returns the person described by the claims.
 func (c *Client) person(id *oidc.IDToken, cl claims) Person {
 	p := Person{Subject: id.Subject, Email: cl.text("email"), Name: cl.text("name"), ProvedAt: cl.time("auth_time")}
 	p.EmailVerified, _ = cl["email_verified"].(bool) // only the boolean true counts

@@ -51,7 +51,6 @@ type Client struct {
 	failed  error
 }
 
-// provider contains the metadata of a provider.
 type provider struct {
 	*oidc.Provider
 
