@@ -245,7 +245,6 @@ func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Posi
 	return places, nil
 }
 
-// searchPage searches for the text on a page.
 func (s *anchorSearch) searchPage(p *pagetext.Page) error {
 	a := s.Anchor
 	for _, m := range p.Find(a.Text, pagetext.FindOptions{WholeWord: a.WholeWord, IgnoreCase: a.IgnoreCase}) {

@@ -23,9 +23,9 @@ const maxCoverPages = 20
 var errPagesRead = errors.New("prepare: all pages are read")
 
 // Covered reports for each place whether it covers visible text on its page. Lines of dots or underscores do not count
-// as text. Only the first 20 pages with places are examined. A place on another page, or on a page without text, is
-// not reported. Covered returns pagetext.ErrLimit, pdf.ErrLimit, the context's error, or an error from reading the
-// file.
+// as text. Only the first 20 pages with places are examined, and the result is false for places on other pages and on
+// pages without text. Covered returns pagetext.ErrLimit, pdf.ErrLimit, the context's error, or an error from reading
+// the file.
 func Covered(ctx context.Context, f *pdf.File, places []Position) ([]bool, error) {
 	onPage := make(map[int][]int)
 	for i, p := range places {
@@ -57,7 +57,6 @@ func Covered(ctx context.Context, f *pdf.File, places []Position) ([]bool, error
 	return covered, err
 }
 
-// covers reports whether the place covers text on its page.
 func (p Position) covers(page *pagetext.Page) bool {
 	n := 0
 	for i := range page.Glyphs {

@@ -46,8 +46,7 @@ var (
 	// errInvisibleTag reports a tag in text that is not painted, such as the recognized text of a scanned page.
 	// Removing the text would not remove the tag from the image.
 	errInvisibleTag = errors.New("its text is invisible, possibly because it is a text layer over an image that shows the tag")
-	// errUnclosedTag reports a tag that is not closed.
-	errUnclosedTag = errors.New(`expected "}}" after the tag`)
+	errUnclosedTag  = errors.New(`expected "}}" after the tag`)
 	// ErrFormTag reports a tag in the value of a form field. Programs redraw such values.
 	ErrFormTag = errors.New("it is the value of a form field; import the form, or clear the field")
 	// ErrUndrawnTag reports a tag in an annotation without an appearance. Each program draws such an annotation

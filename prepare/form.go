@@ -111,7 +111,6 @@ func (r *formReader) stray(ref pdf.Ref, base inherited) {
 	r.widget(ref, chain[0], in, r.places[ref])
 }
 
-// formReader walks the field tree.
 type formReader struct {
 	pdf.Lookup
 

@@ -176,7 +176,6 @@ func TestFieldNames(t *testing.T) {
 	require.Equal(t, []string{"signer1", "signer2", "Tenant", ""}, roles)
 }
 
-// qpdfField is a field as reported by qpdf.
 type qpdfField struct {
 	FullName        string `json:"fullname"`
 	AlternativeName string `json:"alternativename"`

@@ -16,7 +16,6 @@ import (
 	"countersign/prepare"
 )
 
-// formFile is a file with the result of ReadForm.
 type formFile struct {
 	name, path string
 	fields     map[pdf.Ref]prepare.FormField // fields by widget
@@ -154,7 +153,6 @@ func TestReadForm_MatchesMuPDF(t *testing.T) {
 	}
 }
 
-// pdfjsWidget is a widget as reported by pdf.js.
 type pdfjsWidget struct {
 	otherWidget
 	Kind, State           string

@@ -84,13 +84,11 @@ func sameOutside(t *testing.T, before, after []byte, places map[int][]image.Rect
 	}
 }
 
-// picture is a rendered page in RGB.
 type picture struct {
 	w, h int
 	rgb  []byte
 }
 
-// readPicture reads a portable pixmap file.
 func readPicture(t *testing.T, name string) picture {
 	t.Helper()
 	b, err := os.ReadFile(name)

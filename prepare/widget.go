@@ -11,7 +11,6 @@ import (
 	"countersign/pdf/pagetext"
 )
 
-// widget adds a widget.
 func (r *formReader) widget(ref pdf.Ref, d pdf.Dict, in inherited, place Position) {
 	out := FormField{Name: in.name, Place: place, Widget: ref}
 	flags := r.integer(in.flags)

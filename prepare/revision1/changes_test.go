@@ -79,7 +79,6 @@ func TestNamesLikeActions(t *testing.T) {
 	}
 }
 
-// counted counts the bytes read.
 type counted struct {
 	*bytes.Reader
 	n int

@@ -107,7 +107,6 @@ func isElsewhere(v pdf.Value, key string) bool {
 	}
 }
 
-// isRemoved reports whether to remove an entry of the catalog.
 func (n *Finder) isRemoved(catalog pdf.Dict, e catalogEntry) (bool, error) {
 	d, err := n.dict(catalog.Get(e.dictionary))
 	if err != nil || d.Get(e.key).IsNull() {
@@ -229,7 +228,6 @@ func (n *Finder) hasEvents(v pdf.Value) (bool, error) {
 	})
 }
 
-// isHarmlessName reports whether a named action is in harmlessNames.
 func (n *Finder) isHarmlessName(d pdf.Dict) (bool, error) {
 	name, err := n.name(d.Get("N"))
 	return slices.Contains(harmlessNames, name), err
@@ -381,5 +379,4 @@ func (n *Finder) dict(v pdf.Value) (pdf.Dict, error) {
 	return v.Dict()
 }
 
-// words returns the words in a text.
 func words(text string) []string { return strings.Fields(text) }
