@@ -150,12 +150,12 @@ func TestRejectedRequest_IsNotRetried(t *testing.T) {
 	for _, status := range []int{400, 402, 403, 404, 409, 410, 413, 422, 501} {
 		f := newFakeService(t, answer{status: status, body: problemJSON("validation_error"), header: map[string]string{"X-Request-Id": "r1"}})
 		_, err := f.client(t).Create(t.Context(), EnvelopeRequest{})
-		var refused *Error
-		require.ErrorAs(t, err, &refused)
-		require.Equal(t, status, refused.Status)
-		require.Equal(t, "validation_error", refused.Code)
-		require.Equal(t, []string{"is not an address"}, refused.Fields["signers[0].email"])
-		require.Equal(t, "r1", refused.RequestID)
+		var apiErr *Error
+		require.ErrorAs(t, err, &apiErr)
+		require.Equal(t, status, apiErr.Status)
+		require.Equal(t, "validation_error", apiErr.Code)
+		require.Equal(t, []string{"is not an address"}, apiErr.Fields["signers[0].email"])
+		require.Equal(t, "r1", apiErr.RequestID)
 		require.Contains(t, err.Error(), "No; signers[0].email: is not an address (")
 		require.Equal(t, status == 404, IsNotFound(err))
 		require.Len(t, f.seen(), 1)
@@ -172,9 +172,9 @@ func TestRetryAfter_IsObserved(t *testing.T) {
 
 	f = newFakeService(t, answer{status: 429, body: problemJSON("rate_limited"), header: map[string]string{"Retry-After": "3600"}})
 	_, err = f.client(t).Envelope(t.Context(), uuid.New())
-	var refused *Error
-	require.ErrorAs(t, err, &refused, "an hour is not waited")
-	require.Equal(t, time.Hour, refused.RetryAfter)
+	var apiErr *Error
+	require.ErrorAs(t, err, &apiErr, "an hour is not waited")
+	require.Equal(t, time.Hour, apiErr.RetryAfter)
 	require.Len(t, f.seen(), 1)
 }
 
@@ -277,10 +277,10 @@ func TestToken_SlowResponse_EndsWithTheContext(t *testing.T) {
 // before a retry.
 func TestContext_Ended_IsReported(t *testing.T) {
 	t.Parallel()
-	refused := answer{status: 503, body: problemJSON("unavailable"), header: map[string]string{"Retry-After": "60"}}
+	unavailable := answer{status: 503, body: problemJSON("unavailable"), header: map[string]string{"Retry-After": "60"}}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err := newFakeService(t, refused).client(t).WaitUntilCompleted(ctx, uuid.New())
+	_, err := newFakeService(t, unavailable).client(t).WaitUntilCompleted(ctx, uuid.New())
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Equal(t, "unavailable", ErrorCode(err), "and what it waited for")
 
@@ -434,9 +434,9 @@ func TestNew_InvalidAddress_IsRejected(t *testing.T) {
 	c, err := New(site.URL, "id", "secret")
 	require.NoError(t, err)
 	_, err = c.Envelope(t.Context(), uuid.New())
-	var refused *Error
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, "unexpected_response", refused.Code)
+	var apiErr *Error
+	require.ErrorAs(t, err, &apiErr)
+	require.Equal(t, "unexpected_response", apiErr.Code)
 	require.Contains(t, err.Error(), "check the address")
 }
 

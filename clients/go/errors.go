@@ -54,8 +54,8 @@ func ErrorCode(err error) string {
 
 const maxErrorBody = 1 << 20
 
-// refusal returns the error for a response with status 300 or above, and closes the response.
-func refusal(res *http.Response, now time.Time) *Error {
+// responseError returns the error for a response with status 300 or above, and closes the response.
+func responseError(res *http.Response, now time.Time) *Error {
 	defer func() { _ = res.Body.Close() }() // read only
 	e := &Error{Status: res.StatusCode, RetryAfter: retryAfter(res.Header, now), RequestID: res.Header.Get("X-Request-Id")}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))

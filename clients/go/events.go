@@ -109,14 +109,14 @@ func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventReco
 				}
 				return nil
 			})
-			var refused *Error
+			var apiErr *Error
 			switch {
 			case errors.Is(err, stopped):
 				return
 			case ctx.Err() != nil:
 				yield(EventRecord{}, ctx.Err())
 				return
-			case errors.As(err, &refused) && refused.Status < 500 && refused.Status != http.StatusTooManyRequests:
+			case errors.As(err, &apiErr) && apiErr.Status < 500 && apiErr.Status != http.StatusTooManyRequests:
 				yield(EventRecord{}, err)
 				return
 			}

@@ -17,9 +17,9 @@ func ExampleError() {
 	request := lease("acme")
 	request.Signers[0].Email = "nobody"
 	_, err := connect().Create(context.Background(), request)
-	var refused *countersign.Error
-	if errors.As(err, &refused) {
-		fmt.Println(refused.Status, refused.Code, slices.Collect(maps.Keys(refused.Fields)))
+	var apiErr *countersign.Error
+	if errors.As(err, &apiErr) {
+		fmt.Println(apiErr.Status, apiErr.Code, slices.Collect(maps.Keys(apiErr.Fields)))
 	}
 	// Output: 400 validation_error [signers[0].email]
 }

@@ -61,13 +61,13 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 			return res, nil
 		}
 		if err == nil {
-			refused := refusal(res, t.now())
-			err = refused
-			if lost && refused.Status == http.StatusNotFound && req.Method == http.MethodDelete {
+			apiErr := responseError(res, t.now())
+			err = apiErr
+			if lost && apiErr.Status == http.StatusNotFound && req.Method == http.MethodDelete {
 				// An earlier attempt, whose response was lost, deleted the object.
 				return &http.Response{Status: "204 No Content", StatusCode: http.StatusNoContent, Header: res.Header, Body: http.NoBody, Request: req}, nil
 			}
-			if refused.Status == http.StatusUnauthorized && !renewed {
+			if apiErr.Status == http.StatusUnauthorized && !renewed {
 				renewed = true
 				if dropErr := t.dropToken(req.Context(), token); dropErr != nil {
 					return nil, dropErr
@@ -76,7 +76,7 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 					continue
 				}
 			}
-			lost = lost || refused.Status >= http.StatusInternalServerError
+			lost = lost || apiErr.Status >= http.StatusInternalServerError
 		} else {
 			lost = true
 		}
@@ -113,9 +113,9 @@ func repeatable(method string, err error) bool {
 	if method != http.MethodPatch {
 		return true
 	}
-	var refused *Error
-	if errors.As(err, &refused) {
-		return refused.Status == http.StatusTooManyRequests || refused.Status == http.StatusServiceUnavailable
+	var apiErr *Error
+	if errors.As(err, &apiErr) {
+		return apiErr.Status == http.StatusTooManyRequests || apiErr.Status == http.StatusServiceUnavailable
 	}
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial" // no connection was established
@@ -128,20 +128,20 @@ func (t *transport) backoff(ctx context.Context, attempt int, err error) (time.D
 	}
 	wait := min(firstBackoff<<attempt, maxBackoff)
 	wait = wait/2 + mathrand.N(wait/2+1) //nolint:gosec // spreads clients, and is no secret
-	var refused *Error
-	if !errors.As(err, &refused) {
+	var apiErr *Error
+	if !errors.As(err, &apiErr) {
 		return wait, true // no response was received
 	}
-	switch refused.Status {
+	switch apiErr.Status {
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 	case http.StatusConflict:
-		if refused.Code != "idempotency_in_flight" { // the lost request is still in progress
+		if apiErr.Code != "idempotency_in_flight" { // the lost request is still in progress
 			return 0, false
 		}
 	default:
 		return 0, false
 	}
-	wait = max(wait, refused.RetryAfter)
+	wait = max(wait, apiErr.RetryAfter)
 	return wait, wait <= maxRetryAfter
 }
 
@@ -196,11 +196,11 @@ func (t *transport) requestToken(ctx context.Context, form string) (string, time
 		return "", 0, err
 	}
 	if res.StatusCode != http.StatusOK {
-		refused := refusal(res, t.now())
-		if refused.Status == http.StatusNotFound {
-			refused.Code, refused.Message = "unexpected_response", "no service found at "+t.base+": check the address"
+		apiErr := responseError(res, t.now())
+		if apiErr.Status == http.StatusNotFound {
+			apiErr.Code, apiErr.Message = "unexpected_response", "no service found at "+t.base+": check the address"
 		}
-		return "", 0, refused
+		return "", 0, apiErr
 	}
 	defer func() { _ = res.Body.Close() }() // read only
 	var answer struct {

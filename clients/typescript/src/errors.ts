@@ -38,7 +38,7 @@ export class EndedError extends Error {
 }
 
 /** Returns the error for a response with status 300 or above. */
-export async function refusal(res: Response, host: string): Promise<CountersignError> {
+export async function responseError(res: Response, host: string): Promise<CountersignError> {
   const wait = retryAfter(res.headers.get("Retry-After"));
   const request = res.headers.get("X-Request-Id");
   try {

@@ -1,4 +1,4 @@
-import { ConnectionError, CountersignError, refusal } from "./errors.js";
+import { ConnectionError, CountersignError, responseError } from "./errors.js";
 
 export interface Options {
   /** The address of the service, such as https://sign.example.com. */
@@ -77,7 +77,7 @@ export class Transport {
         if (streams) init.duplex = "half";
         const res = await this.fetch(url, init);
         if (res.ok) return res;
-        failure = await refusal(res, this.host);
+        failure = await responseError(res, this.host);
       } catch (err) {
         failure = err;
       }
@@ -140,7 +140,7 @@ export class Transport {
           method: "POST", redirect: "manual", headers: { "Content-Type": "application/x-www-form-urlencoded" }, body: this.credentials,
         });
         if (res.status === 404) throw new CountersignError(`no service found at ${this.address}: check the address`, 404, "unexpected_response");
-        if (!res.ok) throw await refusal(res, this.host);
+        if (!res.ok) throw await responseError(res, this.host);
         const answer = (await res.json()) as { access_token?: string; expires_in?: number };
         if (!answer.access_token || !answer.expires_in) throw new CountersignError(`${this.host} returned no access token: check the address`, res.status, "unexpected_response");
         const lifetime = answer.expires_in * 1000;

@@ -190,8 +190,8 @@ test("an incomplete response is reported", async () => {
 test("a deletion with a lost response succeeds, a rejected one fails", async () => {
   const remove = (...answers) => service(...answers).client().call("delete", "/v1/webhooks/{id}", { path: { id: "w1" } });
   for (const lost of ["lost", [502, problem("bad_gateway")]]) assert.equal(await remove(lost, [404, problem("not_found")]), undefined);
-  for (const refused of [[429, problem("rate_limited")], [401, problem("invalid_token")]]) {
-    await assert.rejects(remove(refused, [404, problem("not_found")]), (err) => err instanceof CountersignError && err.status === 404);
+  for (const response of [[429, problem("rate_limited")], [401, problem("invalid_token")]]) {
+    await assert.rejects(remove(response, [404, problem("not_found")]), (err) => err instanceof CountersignError && err.status === 404);
   }
 });
 

@@ -99,7 +99,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts:
   const [tab, setTab] = useState<Tab>("place");
   const [found, setFound] = useState<readonly Suggestion[]>([]);
   const [dismissed, setDismissed] = useState<ReadonlySet<string>>(new Set());
-  const [told, setTold] = useState("");
+  const [message, setMessage] = useState("");
   const area = useRef<HTMLDivElement>(null);
   const texts = useRef(new Map<string, readonly PieceOfText[]>());
   const documents = [...draft.documents].sort((a, b) => a.document_order - b.document_order);
@@ -194,12 +194,12 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts:
     editor.change([...fields, ...made.map(rounded)]);
     setSelected(new Set(made.map((f) => f.key)));
     setTab((tab) => (tab === "fields" ? tab : "edit"));
-    setTold(say);
+    setMessage(say);
     const first = made[0];
     if (first) requestAnimationFrame(() => document.getElementById(`field-${first.key}`)?.focus({ preventScroll: false }));
   };
   const place = (type: FieldType, documentId: string, page: number, x: number, y: number, free: boolean) => {
-    if (!who) { setTold(t("noRecipientYet")); return; }
+    if (!who) { setMessage(t("noRecipientYet")); return; }
     const { w, h } = kinds[type];
     const size = sizeOf({ documentId, page });
     const wanted = { x: x - w / 2, y: y - h / 2, w, h };
@@ -222,7 +222,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts:
     if (chosen.length === 0) return;
     editor.change(fields.filter((f) => !selected.has(f.key)));
     setSelected(new Set());
-    setTold(chosen.length === 1 ? t("removed", { field: describe(chosen[0]!) }) : t("removedFields", { n: chosen.length }));
+    setMessage(chosen.length === 1 ? t("removed", { field: describe(chosen[0]!) }) : t("removedFields", { n: chosen.length }));
     setTab("place");
     area.current?.focus({ preventScroll: true });
   };
@@ -243,7 +243,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts:
       made.push({ ...f, ...box, page, key: freshKey(), ...(f.type === "radio" ? {} : { name: freshName(f.type, [...fields, ...made]) }) });
     }
     editor.change([...fields, ...made]);
-    setTold(t("copiedToPages", { n: made.length }));
+    setMessage(t("copiedToPages", { n: made.length }));
   };
   const nudge = (dx: number, dy: number, grow: boolean) => put(chosen.map((f) => onPage(grow ? { ...f, w: f.w + dx, h: f.h + dy } : { ...f, x: f.x + dx, y: f.y + dy }, sizeOf(f))), `nudge:${grow}`);
 
@@ -275,7 +275,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts:
 
   const take = (s: Suggestion) => {
     const signer = s.role ? recipients.find((r) => r.role === s.role || r.email.toLowerCase() === s.role?.toLowerCase())?.id : undefined;
-    if (!who) { setTold(t("noRecipientYet")); return; }
+    if (!who) { setMessage(t("noRecipientYet")); return; }
     const name = s.name && /^[A-Za-z0-9_.-]{1,64}$/.test(s.name) ? s.name : undefined;
     add([make(s.type, s.documentId, s.page, onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), { label: s.label || undefined, name, ...s.content, ...(signer ? { signerId: signer } : {}) })], t("suggestionAdded", { label: s.label }));
   };
@@ -284,18 +284,18 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts:
   /** Hides the suggestions until the user requests them again. */
   const dismiss = (some: readonly Suggestion[]) => {
     setDismissed(new Set([...dismissed, ...some.map((s) => s.id)]));
-    setTold(some.length === 1 ? t("suggestionHidden", { label: some[0]!.label }) : t("suggestionsHidden", { n: some.length }));
+    setMessage(some.length === 1 ? t("suggestionHidden", { label: some[0]!.label }) : t("suggestionsHidden", { n: some.length }));
     area.current?.focus({ preventScroll: true });
   };
   const takeAll = () => {
-    if (!who) { setTold(t("noRecipientYet")); return; }
+    if (!who) { setMessage(t("noRecipientYet")); return; }
     let all = fields;
     for (const s of open) {
       const f: BuilderField = rounded({ key: freshKey(), documentId: s.documentId, page: s.page, signerId: recipients.find((r) => s.role && r.role === s.role)?.id ?? who, required: true, ...freshContent(s.type), type: s.type, ...onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), label: s.label || undefined, ...s.content });
       all = [...all, s.type === "radio" ? { ...f, group: freshGroup(all), option: s.label || t("choice") } : { ...f, name: freshName(s.type, all) }];
     }
     editor.change(all);
-    setTold(t("suggestionsAdded", { n: open.length }));
+    setMessage(t("suggestionsAdded", { n: open.length }));
   };
 
   // All pages share one object, so that a page is rendered again only when its own content changes.
@@ -345,7 +345,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts:
         </div>
       </header>
       <aside class="bside bleft" aria-label={t("contents")}>
-        <Recipients editor={editor} recipients={recipients} copies={draft.copies ?? []} active={who} editable={features.recipients} problems={problems} onActive={setActive} onTold={setTold} contacts={contacts} />
+        <Recipients editor={editor} recipients={recipients} copies={draft.copies ?? []} active={who} editable={features.recipients} problems={problems} onActive={setActive} onMessage={setMessage} contacts={contacts} />
         <section aria-labelledby="bpalette" class="bpalette-s">
           <h2 id="bpalette">{t("fields")}</h2>
           <div class="bpalette">
@@ -363,7 +363,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts:
             <div class="row"><button type="button" class="plain small" onClick={takeAll}>{t("addAll", { n: open.length })}</button><button type="button" class="bare small" onClick={() => dismiss(open)}>{t("hideSuggestions")}</button></div></section>
         )}
         {open.length < possible.length && <section><button type="button" class="bare small" onClick={() => setDismissed(new Set())}>{t("showHidden", { n: possible.length - open.length })}</button></section>}
-        <Documents editor={editor} documents={documents} editable={features.documents} viewer={viewer} thumbnails={thumbnails} current={current} onShow={show} onTold={setTold} />
+        <Documents editor={editor} documents={documents} editable={features.documents} viewer={viewer} thumbnails={thumbnails} current={current} onShow={show} onMessage={setMessage} />
       </aside>
       <main ref={area} class="bpages" tabIndex={0} aria-label={t("pages")} onScroll={look}
         onDragOver={(e) => e.preventDefault()} onDrop={(e) => {
@@ -402,7 +402,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts:
           )}
         </div>
       </aside>
-      <p class="sr" role="status" aria-live="polite">{told}</p>
+      <p class="sr" role="status" aria-live="polite">{message}</p>
       {state === "conflict" && shot.theirs.length > 0 && (
         <Conflict isTemplate={isTemplate} theirs={shot.theirs} onResolve={(keep) => editor.resolve(keep)} />
       )}
@@ -413,10 +413,10 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts:
         </div>
       )}
       {state === "ended" && <p class="bconflict notice bad" role="alert">{t(shot.kept ? "endedKept" : "sessionExpired")}</p>}
-      {shot.told && state !== "ended" && state !== "over" && state !== "conflict" && <p class="bconflict notice bad" role="alert" dir="auto">{shot.told}</p>}
+      {shot.message && state !== "ended" && state !== "over" && state !== "conflict" && <p class="bconflict notice bad" role="alert" dir="auto">{shot.message}</p>}
       {state === "over" && (
         <div class="bconflict notice bad" role="alert">
-          <p dir="auto">{shot.told || t("stateOver")}</p>
+          <p dir="auto">{shot.message || t("stateOver")}</p>
           {onClose && <button type="button" class="plain small" onClick={onClose}>{t("goOn")}</button>}
         </div>
       )}

@@ -7,10 +7,10 @@ import { errorText, FormDialog } from "./parts";
 import { t } from "./texts";
 import { Thumbnail, type Thumbnails } from "./Thumbnail";
 
-interface Props { editor: Editor; documents: readonly DraftDocument[]; editable: boolean; viewer: Viewer; thumbnails: Thumbnails; current: { documentId: string; page: number }; onShow: (documentId: string, page: number) => void; onTold: (words: string) => void }
+interface Props { editor: Editor; documents: readonly DraftDocument[]; editable: boolean; viewer: Viewer; thumbnails: Thumbnails; current: { documentId: string; page: number }; onShow: (documentId: string, page: number) => void; onMessage: (words: string) => void }
 
 /** The documents in reading order, with their pages. */
-export function Documents({ editor, documents, editable, viewer, thumbnails, current, onShow, onTold }: Props) {
+export function Documents({ editor, documents, editable, viewer, thumbnails, current, onShow, onMessage }: Props) {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState("");
   const [editing, setEditing] = useState<DraftDocument | null>(null);
@@ -22,7 +22,7 @@ export function Documents({ editor, documents, editable, viewer, thumbnails, cur
     setProblem("");
     setBusy(what);
     try {
-      if ((await work()) !== false) onTold(done);
+      if ((await work()) !== false) onMessage(done);
     } catch (e) {
       setProblem(errorText(e));
     } finally {
@@ -87,7 +87,7 @@ export function Documents({ editor, documents, editable, viewer, thumbnails, cur
       </ol>
       {editable && <label class="badd"><span>{busy || t("addPDF")}</span><input type="file" accept="application/pdf" multiple class="sr" onChange={(e) => { void add(e.currentTarget.files); e.currentTarget.value = ""; }} /></label>}
       {problem && <p class="notice bad small" role="alert" dir="auto">{problem}</p>}
-      {encrypted[0] && <PasswordDialog key={encrypted.length} file={encrypted[0]} work={async () => { await editor.parts.addDocument(encrypted[0]!); onTold(t("added")); }} onClose={() => setEncrypted((old) => old.slice(1))} />}
+      {encrypted[0] && <PasswordDialog key={encrypted.length} file={encrypted[0]} work={async () => { await editor.parts.addDocument(encrypted[0]!); onMessage(t("added")); }} onClose={() => setEncrypted((old) => old.slice(1))} />}
       {editing && <DocumentDialog editor={editor} document={editing} onClose={() => setEditing(null)} />}
     </section>
   );

@@ -15,7 +15,7 @@ interface Props {
   editable: boolean;
   problems: ReadonlyMap<string, string>;
   onActive: (id: string) => void;
-  onTold: (words: string) => void;
+  onMessage: (words: string) => void;
   contacts?: Contacts;
 }
 
@@ -25,7 +25,7 @@ interface Target { index: number; between: boolean }
 /**
  * The recipients by step. Recipients in the same step sign at the same time. In a template, the recipients are roles.
  */
-export function Recipients({ editor, recipients, copies, active, editable, problems, onActive, onTold, contacts }: Props) {
+export function Recipients({ editor, recipients, copies, active, editable, problems, onActive, onMessage, contacts }: Props) {
   const [editing, setEditing] = useState<Recipient | "new" | null>(null);
   const [problem, setProblem] = useState("");
   const [target, setTarget] = useState<Target | null>(null);
@@ -37,7 +37,7 @@ export function Recipients({ editor, recipients, copies, active, editable, probl
     setProblem("");
     try {
       await editor.parts.editRecipients(edits);
-      onTold(t("moved", { name: r.name }));
+      onMessage(t("moved", { name: r.name }));
     } catch (e) {
       setProblem(errorText(e));
     }

@@ -21,8 +21,8 @@ export function TextsDialog({ texts, onTexts, onClose }: { texts: TemplateTexts;
 export function LeaveDialog({ editor, onLeave, onClose }: { editor: Editor; onLeave: () => void; onClose: () => void }) {
   const save = async () => {
     await editor.save();
-    const { told } = editor.snapshot();
-    if (editor.dirty) throw new Error(told || t("notSavedNow"));
+    const { message } = editor.snapshot();
+    if (editor.dirty) throw new Error(message || t("notSavedNow"));
     onLeave();
   };
   return (

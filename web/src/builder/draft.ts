@@ -95,9 +95,9 @@ export class DraftEditor implements Editor {
   }
 
   snapshot(): Snapshot {
-    const { draft, fields, rejected, told, restored, phase } = this.sync;
+    const { draft, fields, rejected, message, restored, phase } = this.sync;
     return {
-      draft, fields, told, restored, state: saveState(this.sync), problems: new Map([...rejected].map(([key, { problem }]) => [key, problem])), theirs: phase.at === "conflict" ? [...phase.theirs] : [], kept: this.kept,
+      draft, fields, message, restored, state: saveState(this.sync), problems: new Map([...rejected].map(([key, { problem }]) => [key, problem])), theirs: phase.at === "conflict" ? [...phase.theirs] : [], kept: this.kept,
       canUndo: this.history.past.length > 0 && !this.turning, canRedo: this.history.future.length > 0 && !this.turning,
     };
   }
@@ -147,7 +147,7 @@ export class DraftEditor implements Editor {
     this.publish();
     entry[way]().then(() => to.push(entry), (e: unknown) => {
       from.push(entry);
-      this.dispatch({ type: "told", message: e instanceof Error ? e.message : String(e) });
+      this.dispatch({ type: "message", message: e instanceof Error ? e.message : String(e) });
     }).finally(() => { this.turning = false; this.publish(); });
   }
 

@@ -15,7 +15,7 @@ export interface Snapshot {
   /** The problem with each field, by key. */
   problems: ReadonlyMap<string, string>;
   /** The service's message about something other than a field. */
-  told: string;
+  message: string;
   canUndo: boolean;
   canRedo: boolean;
   /** The other user's changes during a conflict. */

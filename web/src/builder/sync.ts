@@ -82,7 +82,7 @@ export interface Sync {
   /** The delay before the next retry. */
   readonly backoff: number;
   /** The service's message about something other than a field. */
-  readonly told: string;
+  readonly message: string;
   readonly restored: boolean;
 }
 
@@ -105,7 +105,7 @@ export type SyncEvent =
   | { type: "resolved"; keep: "mine" | "theirs" }
   | { type: "sending"; may: boolean }
   | { type: "sent" }
-  | { type: "told"; message: string };
+  | { type: "message"; message: string };
 
 const shortest = 1000; // milliseconds before the first retry
 const longest = 30_000;
@@ -121,7 +121,7 @@ export function opened(draft: Draft, etag: string, keys: ReadonlyMap<string, str
   });
   return {
     draft, etag, around: aroundFields(draft), saved, fields, rejected: new Map(), unanswered: [], successors: new Map(), phase: { at: "open" }, reading: null, returning: [],
-    oneByOne: false, sending: false, backoff: shortest, told: "", restored: false,
+    oneByOne: false, sending: false, backoff: shortest, message: "", restored: false,
   };
 }
 
@@ -203,7 +203,7 @@ export function advance(s: Sync, e: SyncEvent): Sync {
 
 function step(s: Sync, e: SyncEvent): Sync {
   switch (e.type) {
-    case "changed": return { ...s, fields: e.fields, told: "", oneByOne: false, phase: s.phase.at === "halted" ? { at: "open" } : s.phase };
+    case "changed": return { ...s, fields: e.fields, message: "", oneByOne: false, phase: s.phase.at === "halted" ? { at: "open" } : s.phase };
     case "returned": return s.reading === "read" ? { ...s, returning: [...s.returning, ...e.fields] } : { ...s, fields: standing(s, [...s.fields, ...e.fields]) };
     case "succeeded": return { ...s, successors: new Map(s.successors).set(e.old, e.made) };
     case "resumed": return s.phase.at === "offline" || s.phase.at === "halted" ? { ...s, phase: { at: "open" } } : s;
@@ -220,15 +220,15 @@ function step(s: Sync, e: SyncEvent): Sync {
     case "acted": return { ...answered(s, e.etag), reading: "read" };
     case "resolved": return s.phase.at === "conflict" ? resolve(s, s.phase.draft, s.phase.etag, e.keep) : s;
     case "sending": return { ...s, sending: e.may };
-    case "sent": return { ...s, phase: { at: "sent" }, told: "" };
-    case "told": return { ...s, told: e.message };
+    case "sent": return { ...s, phase: { at: "sent" }, message: "" };
+    case "message": return { ...s, message: e.message };
   }
 }
 
 /** A request based on the known version took effect, so no earlier unanswered request took effect. */
 const answered = (s: Sync, etag: string): Sync => ({ ...s, etag: etag || s.etag, unanswered: [], backoff: shortest });
 
-const notDraft = (s: Sync): Sync => ({ ...s, reading: null, phase: { at: s.sending ? "sent" : "over" }, told: s.sending ? "" : t("envelopeSent") });
+const notDraft = (s: Sync): Sync => ({ ...s, reading: null, phase: { at: s.sending ? "sent" : "over" }, message: s.sending ? "" : t("envelopeSent") });
 
 const later = (s: Sync, after = 0): Sync => ({ ...s, phase: { at: "offline", delay: after || s.backoff }, backoff: Math.min(s.backoff * 2, longest) });
 
@@ -241,13 +241,13 @@ function fail(s: Sync, request: SyncRequest | null, f: Failure): Sync {
       // If the fields are added one at a time, the valid ones are saved.
       if (request?.do === "add" && request.fields.length > 1) return { ...s, oneByOne: true };
       const sent = request?.do === "add" ? request.fields[0] : request?.do === "edit" ? request : undefined;
-      if (!sent) return { ...s, phase: { at: "halted" }, told: f.message };
+      if (!sent) return { ...s, phase: { at: "halted" }, message: f.message };
       return { ...s, rejected: new Map(s.rejected).set(sent.key, { problem: f.problem, content: sent.content }) };
     }
     case "sessionEnded": return { ...s, phase: { at: "ended" } };
     case "notDraft": return notDraft(s);
-    case "over": return { ...s, phase: { at: "over" }, told: f.message };
-    case "other": return { ...s, phase: { at: "halted" }, told: f.message };
+    case "over": return { ...s, phase: { at: "over" }, message: f.message };
+    case "other": return { ...s, phase: { at: "halted" }, message: f.message };
   }
 }
 
@@ -310,6 +310,6 @@ function take(s: Sync, draft: Draft, etag: string): Sync {
  * Resolves a conflict. Either the page's fields are saved over the service's, or the service's fields are accepted.
  */
 function resolve(s: Sync, draft: Draft, etag: string, keep: "mine" | "theirs"): Sync {
-  const now: Sync = { ...take(s, draft, etag), phase: { at: "open" }, told: "", backoff: shortest };
+  const now: Sync = { ...take(s, draft, etag), phase: { at: "open" }, message: "", backoff: shortest };
   return keep === "mine" ? { ...now, fields: standing(now, [...s.fields, ...s.returning]), returning: [] } : { ...now, returning: [] };
 }

@@ -47,7 +47,7 @@ export class TemplateEditor implements Editor {
   private history = new Undo<Content>();
   private files = new Map<string, File>(); // files of documents that were removed
   private state: SaveState = "saved";
-  private told = "";
+  private message = "";
   private problems: ReadonlyMap<string, string> = new Map();
   private theirs: string[] = [];
   // The service's version during a conflict; it is not overwritten until the user has decided.
@@ -78,7 +78,7 @@ export class TemplateEditor implements Editor {
     const unsaved = !same(content, saved);
     if (etag !== this.etag && !unsaved) return;
     [this.saved, this.content, this.restored] = [saved, content, unsaved];
-    if (lost.length > 0) this.told = t("documentsLost", { names: listed(lost) });
+    if (lost.length > 0) this.message = t("documentsLost", { names: listed(lost) });
     if (etag === this.etag) this.history = new Undo(past, future);
     else {
       this.etag = etag;
@@ -113,7 +113,7 @@ export class TemplateEditor implements Editor {
     const state = this.state === "saved" && this.dirty ? "unsaved" : this.state;
     return {
       draft: { id: this.template.id, tenantId: this.template.tenantId ?? "", status: "draft", subject: texts.name, signers: signers as Recipient[], copies: copies as Recipient[], documents: documents as DraftDocument[], fields: [] },
-      fields, state, problems: this.problems, told: this.told, theirs: this.theirs, kept: this.kept, restored: this.restored, canUndo: this.history.past.length > 0, canRedo: this.history.future.length > 0,
+      fields, state, problems: this.problems, message: this.message, theirs: this.theirs, kept: this.kept, restored: this.restored, canUndo: this.history.past.length > 0, canRedo: this.history.future.length > 0,
     };
   }
 
@@ -151,7 +151,7 @@ export class TemplateEditor implements Editor {
   private set(next: Content): void {
     this.problems = new Map();
     if (this.state === "refused") this.state = "saved";
-    this.told = "";
+    this.message = "";
     this.content = this.available(next);
     this.publish();
   }
@@ -164,7 +164,7 @@ export class TemplateEditor implements Editor {
     const ids = new Set([...this.saved.documents.map((d) => d.id), ...this.files.keys()]);
     const lost = c.documents.filter((d) => !ids.has(d.id));
     if (lost.length === 0) return c;
-    this.told = t("documentsRemoved", { names: listed(lost.map((d) => d.name)) });
+    this.message = t("documentsRemoved", { names: listed(lost.map((d) => d.name)) });
     return { ...c, documents: numbered(c.documents.filter((d) => ids.has(d.id))), fields: c.fields.filter((f) => ids.has(f.documentId)) };
   }
 
@@ -259,7 +259,7 @@ export class TemplateEditor implements Editor {
         if (same(sent, this.content)) this.content = this.saved;
       }
       this.state = "saved";
-      this.told = "";
+      this.message = "";
     } catch (e) {
       this.failed(e);
     }
@@ -304,7 +304,7 @@ export class TemplateEditor implements Editor {
 
   private async upload(file: File): Promise<void> {
     await this.saveAll();
-    if (this.stopped || (this.dirty && this.state !== "saved")) throw new Error(this.told || t("notYetSaved"));
+    if (this.stopped || (this.dirty && this.state !== "saved")) throw new Error(this.message || t("notYetSaved"));
     const [before, unchanged] = [this.content, !this.dirty];
     let made: DraftDocument;
     try {
@@ -343,7 +343,7 @@ export class TemplateEditor implements Editor {
   }
 
   private failed(e: unknown): void {
-    this.told = e instanceof Error ? e.message : String(e);
+    this.message = e instanceof Error ? e.message : String(e);
     if (e instanceof NetworkError || (e instanceof ApiError && (e.status >= 500 || e.status === 429))) this.state = "offline";
     else if (e instanceof ApiError && (e.status === 412 || e.code === "template_changed")) {
       this.state = "conflict";
@@ -367,7 +367,7 @@ export class TemplateEditor implements Editor {
       else rest.push(`${path} ${why.join(", ")}`);
     }
     this.problems = out;
-    if (rest.length > 0) this.told = rest.join("; ");
+    if (rest.length > 0) this.message = rest.join("; ");
   }
 
   private async lookAtTheirs(): Promise<void> {
@@ -390,7 +390,7 @@ export class TemplateEditor implements Editor {
     const mine = this.content;
     [this.template, this.etag] = [this.server.template, this.server.etag];
     this.saved = this.read(this.template, everybody(mine), []);
-    this.told = "";
+    this.message = "";
     if (keep === "theirs") {
       this.history.past.push(mine);
       this.content = this.saved;

@@ -38,7 +38,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const { data: e, problem, reload } = useLoad<Envelope>(client, `envelopes/${id}`, live);
   const progress = useLoad<Run>(client, e && e.status !== "draft" ? `/v1/envelopes/${id}/progress` : null, e && ["sent", "in_progress"].includes(e.status) ? live : 0);
   const [asked, setAsked] = useState<Asked>(null);
-  const [told, setTold] = useState("");
+  const [notice, setNotice] = useState("");
   const [technical, setTechnical] = useState(false);
   const narrow = useScreen("(max-width: 56rem)"); // one column, which begins with the progress
   usePageTitle(e ? e.subject ?? t("envelopeNumber", { id }) : t("envelope"));
@@ -65,7 +65,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
       throw x;
     }
   };
-  const changed = (words: string) => { setTold(words); reload(); progress.reload(); };
+  const changed = (words: string) => { setNotice(words); reload(); progress.reload(); };
   const sendCopies = (to: { email: string }) => tried(async (key) => { await client.call(`/v1/envelopes/${id}/copies`, { body: { email: to.email }, key }); });
   const duplicate = async (key: string) => { location.hash = `#/build/${(await client.call<Envelope>(`/v1/envelopes/${id}/duplicate`, { method: "POST", key })).id}`; };
   const turn = (s: Signer): PersonActions => !correctable || !["sent", "viewed"].includes(s.status) ? {} : ({
@@ -131,7 +131,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
         </ActionRow>
       )}
       <ErrorNotice text={problem} />
-      <p class="notice good" role="status">{told}</p>
+      <p class="notice good" role="status">{notice}</p>
       {e.sealingProblem && <SealingProblem e={e} problem={e.sealingProblem} support={support} />}
       {narrow
         ? <div class="stack ofenvelope">{steps}{pages}{files}</div>

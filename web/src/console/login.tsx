@@ -16,14 +16,14 @@ export interface SignInProblem { text: string; /** The account caused the proble
 /**
  * The sign-in form. If a user's session has ended, the form covers the user's page, which remains unchanged behind it.
  */
-export function Login({ client, ended, told, user, onIn, foot }: { client: Client; ended: boolean; told: SignInProblem; /** The address of the user whose session has ended. */ user?: string; onIn: (w: Identity) => void; foot: ComponentChildren }) {
+export function Login({ client, ended, signInProblem, user, onIn, foot }: { client: Client; ended: boolean; signInProblem: SignInProblem; /** The address of the user whose session has ended. */ user?: string; onIn: (w: Identity) => void; foot: ComponentChildren }) {
   usePageTitle(user === undefined ? "" : null);
   const [email, setEmail] = useState(user ?? "");
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");
   // The available second factors, or null if none is required.
   const [second, setSecond] = useState<{ app: boolean; passkey: boolean } | null>(null);
-  const [problem, setProblem] = useState(told.text);
+  const [problem, setProblem] = useState(signInProblem.text);
   const [options, setOptions] = useState<SignInOptions>({ provider: null, passkeys: false });
   const { provider } = options;
   useEffect(() => { request<SignInOptions>("/v1/console/sign-in").then(setOptions, () => undefined); }, []);
@@ -37,7 +37,7 @@ export function Login({ client, ended, told, user, onIn, foot }: { client: Clien
       else setProblem(errorText(x));
     }
   };
-  const toProvider = () => signInAtProvider({ otherAccount: told.account }).catch((x: unknown) => setProblem(errorText(x)));
+  const toProvider = () => signInAtProvider({ otherAccount: signInProblem.account }).catch((x: unknown) => setProblem(errorText(x)));
   const form = (
     <>
       <form class={user ? "stack" : "card stack"} onSubmit={(e) => { e.preventDefault(); void run(() => enter(false)); }}>
@@ -52,7 +52,7 @@ export function Login({ client, ended, told, user, onIn, foot }: { client: Clien
           <>
             <p class="or quiet small"><span>{t("or")}</span></p>
             {user && <p class="quiet small">{t("signInReloads", { provider: provider.name })}</p>}
-            <button type="button" class="plain" aria-disabled={busy} onClick={() => void run(toProvider)}>{t(told.account ? "signInOther" : "signInWith", { provider: provider.name })}</button>
+            <button type="button" class="plain" aria-disabled={busy} onClick={() => void run(toProvider)}>{t(signInProblem.account ? "signInOther" : "signInWith", { provider: provider.name })}</button>
           </>
         )}
       </form>

@@ -59,7 +59,7 @@ function Console() {
   const [who, setWho] = useState<Identity | null>(null);
   const [asked, setAsked] = useState(false);
   const [ended, setEnded] = useState(false);
-  const [told, setTold] = useState<SignInProblem>(noProblem);
+  const [signInProblem, setSignInProblem] = useState<SignInProblem>(noProblem);
   const enter = (w: Identity) => {
     keepFor(w.user?.id ?? w.app.id);
     setWho(w);
@@ -82,10 +82,10 @@ function Console() {
     return () => clearTimeout(timer);
   }, [locked]);
   useEffect(() => {
-    if (returned && "error" in returned) setTold({ text: providerProblem(returned.error), account: false });
+    if (returned && "error" in returned) setSignInProblem({ text: providerProblem(returned.error), account: false });
     else if (returned) {
       void client.complete(returned).then(enter, async (e: unknown) => {
-        setTold({ text: errorText(e), account: e instanceof ApiError && [403, 409].includes(e.status) });
+        setSignInProblem({ text: errorText(e), account: e instanceof ApiError && [403, 409].includes(e.status) });
         if (client.token) await client.call<Identity>("me").then(enter, () => undefined);
       }).finally(() => setAsked(true));
       return;
@@ -99,18 +99,18 @@ function Console() {
     return () => clearInterval(timer);
   }, [who, locked]);
   if (!asked) return null;
-  const login = <Login client={client} ended={ended} told={told} user={locked ? who.user?.email : undefined} onIn={(w) => { setTold(noProblem); enter(w); }} foot={switcher} />;
+  const login = <Login client={client} ended={ended} signInProblem={signInProblem} user={locked ? who.user?.email : undefined} onIn={(w) => { setSignInProblem(noProblem); enter(w); }} foot={switcher} />;
   if (!who) return login;
   return (
     <>
-      <Pages key={who.user?.id ?? who.app.id} client={client} who={who} told={told} switcher={switcher} onEnrolled={() => setWho({ ...who, mustEnrol: false })} />
+      <Pages key={who.user?.id ?? who.app.id} client={client} who={who} signInProblem={signInProblem} switcher={switcher} onEnrolled={() => setWho({ ...who, mustEnrol: false })} />
       {locked && <Dialog label={t("signIn")} required onClose={() => undefined}>{login}</Dialog>}
     </>
   );
 }
 
 /** The page to which the URL refers, for a signed-in user. */
-function Pages({ client, who, told, switcher, onEnrolled }: { client: Client; who: Identity; told: SignInProblem; switcher: ComponentChildren; onEnrolled: () => void }) {
+function Pages({ client, who, signInProblem, switcher, onEnrolled }: { client: Client; who: Identity; signInProblem: SignInProblem; switcher: ComponentChildren; onEnrolled: () => void }) {
   const { section, id } = useRoute();
   if (who.mustEnrol) return <MustEnrol client={client} email={who.user?.email ?? ""} onDone={onEnrolled} />;
   if ((section === "build" || section === "edit") && id && hasRole(who, "sender")) return <Workshop key={id} client={client} who={who} section={section} id={id} />;
@@ -120,7 +120,7 @@ function Pages({ client, who, told, switcher, onEnrolled }: { client: Client; wh
       <Header client={client} who={who} current={current} switcher={switcher} />
       <TemporalNotice />
       <main key={`${section}/${id}`}>
-        <ErrorNotice text={told.text} />
+        <ErrorNotice text={signInProblem.text} />
         {section === "envelopes" && !id && <Envelopes client={client} who={who} />}
         {section === "envelopes" && id && <EnvelopePage client={client} who={who} id={id} />}
         {section === "templates" && !id && <Templates client={client} who={who} />}

@@ -40,7 +40,7 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
   const [file, setFile] = useState<File | null>(null);
   const [rows, setRows] = useState<string[][]>([]);
   const [checked, setChecked] = useState<Checked | null>(null);
-  const [refused, setRefused] = useState("");
+  const [submitError, setSubmitError] = useState("");
   const [busy, setBusy] = useState(false);
   const [name, setName] = useState("");
   const [perMinute, setPerMinute] = useState("");
@@ -51,12 +51,12 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
   const failed = (e: unknown): void => {
     const details = e instanceof ApiError ? e.details as Partial<Checked> : {};
     if (Array.isArray(details.faults)) setChecked({ total: details.total ?? 0, faults: details.faults, faultCount: details.faultCount ?? details.faults.length });
-    else setRefused(errorText(e));
+    else setSubmitError(errorText(e));
   };
   useEffect(() => {
     const mine = ++turn.current;
     setChecked(null);
-    setRefused("");
+    setSubmitError("");
     if (!file || !template || !tenant) return;
     setBusy(true);
     void file.text().then((text) => { if (mine === turn.current) setRows(rowsOf(text)); });
@@ -100,7 +100,7 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
               <p><button type="button" class="plain small" onClick={() => saveAs(`${columnsOf(template).map(cellOf).join(",")}\r\n`, `${template.name}.csv`)}>{t("downloadEmptyCSV")}</button></p>
               <div><label for="btable">{t("table")}</label><input id="btable" type="file" accept=".csv,text/csv" onClick={(e) => { e.currentTarget.value = ""; setFile(null); /* so that the corrected file can be selected again */ }} onChange={(e) => setFile(e.currentTarget.files?.[0] ?? null)} /></div>
               {busy && !checked && <p class="quiet" role="status">{t("checkingRows")}</p>}
-              <ErrorNotice text={refused} />
+              <ErrorNotice text={submitError} />
             </section>
           )}
           {template && file && checked && (

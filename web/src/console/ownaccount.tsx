@@ -136,7 +136,7 @@ export function MustEnrol({ client, email, onDone }: { client: Client; email: st
 function Password({ client, email, factors, onChange }: { client: Client; email: string; factors: SecondFactors; onChange: () => void }) {
   const empty = { password: "", newPassword: "", code: "" };
   const [form, setForm] = useState(empty);
-  const [told, setTold] = useState({ bad: false, text: "" });
+  const [result, setResult] = useState({ bad: false, text: "" });
   const set = (k: keyof typeof form) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });
   const [busy, run] = useBusy();
   const byPasskey = factors.passkey;
@@ -145,10 +145,10 @@ function Password({ client, email, factors, onChange }: { client: Client; email:
     try {
       await client.call("password", { body: passkey ? { ...rest, passkey: await passkey() } : factors.needed ? { ...rest, code } : rest });
       setForm(empty);
-      setTold({ bad: false, text: `${t("passwordChanged")} ${t("signedOutElsewhere")}` });
+      setResult({ bad: false, text: `${t("passwordChanged")} ${t("signedOutElsewhere")}` });
       onChange();
     } catch (x) {
-      setTold({ bad: true, text: errorText(x) });
+      setResult({ bad: true, text: errorText(x) });
     }
   };
   return (
@@ -158,7 +158,7 @@ function Password({ client, email, factors, onChange }: { client: Client; email:
       <div><label for="fresh">{t("newPassword")}</label><input id="fresh" type="password" autocomplete="new-password" required minLength={10} maxLength={128} aria-describedby="freshhint" value={form.newPassword} onInput={set("newPassword")} />
         <p id="freshhint" class="quiet small">{t("passwordHint", { n: 10 })}</p></div>
       {factors.needed && <SecondFactorInput app={factors.app} onPasskey={byPasskey && (() => void run(() => change(byPasskey)))} code={form.code} onCode={(code) => setForm({ ...form, code })} />}
-      {told.text && <p class={`notice ${told.bad ? "bad" : "good"}`} role={told.bad ? "alert" : "status"}>{told.text}</p>}
+      {result.text && <p class={`notice ${result.bad ? "bad" : "good"}`} role={result.bad ? "alert" : "status"}>{result.text}</p>}
       <button class={byPasskey ? "plain small" : "small"} aria-disabled={busy}>{t("changePassword")}</button>
     </form>
   );

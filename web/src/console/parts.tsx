@@ -42,19 +42,19 @@ export const Badge = ({ children }: { children: string }) => <span class={`badge
 
 interface ActionResult { bad: boolean; text: string }
 
-const ResultText = ({ told }: { told: ActionResult | null }) => <span class={`small told ${told?.bad ? "bad" : ""}`} role="status">{told?.text}</span>;
+const ResultText = ({ result }: { result: ActionResult | null }) => <span class={`small told ${result?.bad ? "bad" : ""}`} role="status">{result?.text}</span>;
 
-const RowResult = createContext<((told: ActionResult | null) => void) | null>(null);
+const RowResult = createContext<((result: ActionResult | null) => void) | null>(null);
 
 /**
  * A row of buttons. The result of an action is displayed below the row in reserved space, so that no button moves.
  */
 export function ActionRow({ children }: { children: ComponentChildren }) {
-  const [told, setTold] = useState<ActionResult | null>(null);
+  const [result, setResult] = useState<ActionResult | null>(null);
   return (
     <div class="acts">
-      <div class="row"><RowResult.Provider value={setTold}>{children}</RowResult.Provider></div>
-      <ResultText told={told} />
+      <div class="row"><RowResult.Provider value={setResult}>{children}</RowResult.Provider></div>
+      <ResultText result={result} />
     </div>
   );
 }
@@ -88,22 +88,22 @@ export function ActionButton({ label, name, done, work, tone = "plain", disabled
   const [busy, run] = useBusy();
   const once = useKey();
   const [own, setOwn] = useState<ActionResult | null>(null);
-  const tellInRow = useContext(RowResult);
-  const setTold = tellInRow ?? setOwn;
+  const setRowResult = useContext(RowResult);
+  const setResult = setRowResult ?? setOwn;
   const act = async () => {
-    setTold(null);
+    setResult(null);
     try {
       const said = await once(work);
       const text = typeof said === "string" ? said : done;
-      setTold(text ? { bad: false, text } : null);
+      setResult(text ? { bad: false, text } : null);
     } catch (e) {
-      setTold({ bad: true, text: errorText(e) });
+      setResult({ bad: true, text: errorText(e) });
     }
   };
   return (
     <span class="act">
       <button type="button" class={`${tone} small`} aria-label={name} disabled={disabled} aria-disabled={busy} onClick={() => void run(act)}>{label}</button>
-      {!tellInRow && <ResultText told={own} />}
+      {!setRowResult && <ResultText result={own} />}
     </span>
   );
 }

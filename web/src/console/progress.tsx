@@ -11,7 +11,7 @@ export interface PersonActions { remind?: Act; link?: Act; resend?: Act; correct
 type Act = (key: string) => Promise<unknown>;
 
 /** Returns the last email to an awaited recipient if a server has permanently rejected it, or undefined otherwise. */
-function refused(mails: readonly Mail[], s: Signer): Mail | undefined {
+function failedMail(mails: readonly Mail[], s: Signer): Mail | undefined {
   const since = sortable(s.previous?.at(-1)?.until ?? "");
   const last = mails.filter((m) => m.signerId === s.id && sortable(m.createdAt) > since && (m.sentAt || m.failedAt)).at(-1);
   return last?.failedAt ? last : undefined;
@@ -27,7 +27,7 @@ const copySent = (e: Envelope, c: CopyRecipient): boolean => e.status === "compl
 /** The steps of an envelope: the recipients with their status, times and available actions. */
 export function Progress({ e, actionsOf, copyActions, children }: { e: Envelope; actionsOf: (s: Signer) => PersonActions; copyActions: (c: CopyRecipient) => PersonActions; children?: ComponentChildren }) {
   const mails = e.mails ?? [];
-  const undelivered = e.signers.filter((s) => refused(mails, s)).map((s) => s.id);
+  const undelivered = e.signers.filter((s) => failedMail(mails, s)).map((s) => s.id);
   const orders = [...new Set(e.signers.map((s) => s.routingOrder))].sort((a, b) => a - b);
   return (
     <section class="card">
@@ -36,7 +36,7 @@ export function Progress({ e, actionsOf, copyActions, children }: { e: Envelope;
         {orders.map((order, i) => (
           <li key={order}>
             {orders.length > 1 && <h3 class="small quiet">{t("stepNumber", { step: i + 1 })}</h3>}
-            <ul class="people">{e.signers.filter((s) => s.routingOrder === order).map((s) => <Person key={s.id} e={e} s={s} undelivered={undelivered} mail={refused(mails, s)} actions={actionsOf(s)} />)}</ul>
+            <ul class="people">{e.signers.filter((s) => s.routingOrder === order).map((s) => <Person key={s.id} e={e} s={s} undelivered={undelivered} mail={failedMail(mails, s)} actions={actionsOf(s)} />)}</ul>
           </li>
         ))}
         {(e.copies ?? []).length > 0 && (

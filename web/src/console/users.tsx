@@ -13,13 +13,13 @@ export function Users({ client, who }: { client: Client; who: Identity }) {
   usePageTitle(t("users"));
   const { data, problem, reload } = useList<User>(client, "users");
   const [asking, setAsking] = useState<{ what: Asked; user: User } | null>(null);
-  const [told, setTold] = useState("");
-  const done = (words: string) => { setTold(words); reload(); };
+  const [notice, setNotice] = useState("");
+  const done = (words: string) => { setNotice(words); reload(); };
   return (
     <>
       <Title>{t("users")}</Title>
       <ErrorNotice text={problem} />
-      {told && <p class="notice good" role="status">{told}</p>}
+      {notice && <p class="notice good" role="status">{notice}</p>}
       {data && (
         <Table label={t("users")} head={[t("name"), t("role"), t("secondFactor"), t("lastActive"), t("since"), t("change")]}>
           {data.map((u) => (

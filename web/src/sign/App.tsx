@@ -18,7 +18,7 @@ import { Identify } from "./Identify";
 import { Narrow } from "./Frame";
 import { isTooLarge, useFileStates, type FileActions } from "./FileEntry";
 import { useFitCheck } from "./fitcheck";
-import { fieldsToDo, problemsOf, refusalsIn } from "./formats";
+import { fieldsToDo, problemsOf, fieldErrorsOf } from "./formats";
 import { SenderFoot, SenderLogo, type Branding } from "./Look";
 import { sortFields, fieldNames, isFixed, isIdentified, isPicture, type CodeState, type Context, type Field, type FilledField } from "./model";
 import { fittingScale, Reader, type ReaderControl, type Target } from "./Reader";
@@ -76,7 +76,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const client = useMemo(() => host.preview ?? new Client(token, session ? `countersign:session:${session}` : null), [token]);
   const viewer = useMemo(() => new Viewer((id, page) => client.pagePath(id, page), () => client.headers()), [client]);
   const [state, dispatch] = useReducer(reduce, undefined, initial);
-  const { context, dialog, draft, news, files, refused, branding, confirmAgain } = state;
+  const { context, dialog, draft, news, files, fieldErrors, branding, confirmAgain } = state;
   const screen = screenOf(state);
   const fileStates = useFileStates(t);
   const online = useOnline();
@@ -207,7 +207,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     dispatch({ type: "answered", receipt: r });
     scrollTo(0, 0);
     // Adds the remaining signers and the contact to the receipt once the service returns them.
-    void findOutcome(client).then((o) => { const told = o && receiptOf(o, r); if (told) dispatch({ type: "answered", receipt: told }); });
+    void findOutcome(client).then((o) => { const receipt = o && receiptOf(o, r); if (receipt) dispatch({ type: "answered", receipt: receipt }); });
     host.emit(r.outcome === "signed" ? "completed" : "declined", context, returning);
   };
   const identify = (why?: string) => (
@@ -326,7 +326,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       finishWith(newReceipt(context, "signed", done.signedAt, done.receiptToken));
     } catch (e) {
       if (!(e instanceof ApiError)) throw e; // without a response, the same request is retried
-      dispatch({ type: "refused", refused: refusalsIn(e, body.fields.map((f) => f.fieldId), shownValues), signKey: newKey() });
+      dispatch({ type: "rejected", fieldErrors: fieldErrorsOf(e, body.fields.map((f) => f.fieldId), shownValues), signKey: newKey() });
       if (e.code === "values_changed") othersEntered(e.details as unknown as Pick<Context, "filled" | "shown">);
       if (e.code !== "already_signed") throw e;
       // The response to an earlier attempt was lost.
@@ -337,7 +337,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const fileActions: FileActions = {
     of: (f) => files.find((a) => a.attachmentId === values[f.id]),
     state: fileStates.of,
-    attach: (f, file) => isTooLarge(file) ? Promise.resolve(fileStates.refuse(f, t("fileLarge"))) : fileStates.run(f, () => guarded(async () => {
+    attach: (f, file) => isTooLarge(file) ? Promise.resolve(fileStates.fail(f, t("fileLarge"))) : fileStates.run(f, () => guarded(async () => {
       const before = files.find((a) => a.attachmentId === values[f.id]);
       const given = await client.attach(f.id, file);
       dispatch({ type: "fileAttached", file: given });
@@ -356,7 +356,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     })),
     open: (a) => { void client.openAttachment(a).catch(() => undefined); },
   };
-  const problems = problemsOf(visible!.fields, shownValues, draft.days, refused, t, speech.locale);
+  const problems = problemsOf(visible!.fields, shownValues, draft.days, fieldErrors, t, speech.locale);
   const saved: AdoptedSignature | null = context.savedSignatureB64 ? { picture: `data:image/png;base64,${context.savedSignatureB64}`, fontLabel: context.savedSignatureFontLabel } : null;
   const leaveTo = (target: Target) => {
     close();
@@ -382,7 +382,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       </header>
       {banner}
       {news.length > 0 && dialog?.name !== "review" && <div class="newsbar noprint"><AddedValues news={news} kind={context.kind} t={t} onGo={lookAt} /></div>}
-      <Reader context={visible!} viewer={viewer} names={names} values={shownValues} refused={refused} files={fileActions} days={draft.days} read={read} speech={speech} control={control}
+      <Reader context={visible!} viewer={viewer} names={names} values={shownValues} fieldErrors={fieldErrors} files={fileActions} days={draft.days} read={read} speech={speech} control={control}
         picture={(sha256) => client.picture(sha256)}
         download={(doc) => client.openDocument(doc)}
         sendLook={async (look: PageView, leaving) => { await client.ask("/page-view", { body: look, keepalive: leaving }); }}

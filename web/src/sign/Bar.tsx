@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Localization } from "../ui/i18n";
 import { FileEntry, FileNotices, type FileActions } from "./FileEntry";
-import { readNumber, typedNumber, writeDay, type Refusals } from "./formats";
+import { readNumber, typedNumber, writeDay, type FieldErrors } from "./formats";
 import { isChoice, isFixed, isPicture, isWritten, today, type Context, type Field, type Values } from "./model";
 import { textFor } from "./roles";
 
@@ -16,7 +16,7 @@ interface Props {
   days: Record<string, string>;
   missing: Field[];
   problems: Map<string, string>;
-  refused: Refusals;
+  fieldErrors: FieldErrors;
   files: FileActions;
   unread: number;
   /** The visible page is too small to count as read. */
@@ -34,7 +34,7 @@ interface Props {
  * The bar below the pages. It contains the number of remaining fields, the button to the next field, and the input of
  * the active field.
  */
-export function Bar({ zoom, context, speech, names, active, values, days, missing, problems, refused, files, unread, small, onValue, onNext, onAdvance, onGo, onPicture, onChange, onLeave }: Props) {
+export function Bar({ zoom, context, speech, names, active, values, days, missing, problems, fieldErrors, files, unread, small, onValue, onNext, onAdvance, onGo, onPicture, onChange, onLeave }: Props) {
   const { t } = speech;
   const required = context.fields.filter((f) => f.required && !isFixed(f)).length;
   const total = required + context.documents.reduce((n, d) => n + d.pageCount, 0);
@@ -56,7 +56,7 @@ export function Bar({ zoom, context, speech, names, active, values, days, missin
       <div class="progress" aria-hidden="true"><span style={{ width: `${total ? (100 * (total - left)) / total : 100}%` }} /></div>
       <FileNotices fields={context.fields.filter((f) => f !== active)} names={names} files={files} t={t} onGo={onGo} />
       {active && isWritten(active.type) && !isFixed(active) && (
-        <Entry key={active.id} f={active} name={names.get(active.id) ?? ""} speech={speech} value={filled} day={days[active.id]} problem={problems.get(active.id) ?? ""} said={refused[active.id]?.value === (values[active.id] ?? "")} onValue={onValue} onDone={() => onAdvance(active)} />
+        <Entry key={active.id} f={active} name={names.get(active.id) ?? ""} speech={speech} value={filled} day={days[active.id]} problem={problems.get(active.id) ?? ""} said={fieldErrors[active.id]?.value === (values[active.id] ?? "")} onValue={onValue} onDone={() => onAdvance(active)} />
       )}
       {active?.type === "attachment" && <FileEntry key={active.id} f={active} name={names.get(active.id) ?? ""} speech={speech} files={files} />}
       {active?.type === "radio" && !isFixed(active) && (

@@ -36,7 +36,7 @@ export function Delegate({ context, client, speech, guarded, first, onDone, onCl
   const label = t(textFor(context.kind, "delegate"));
   const byPhone = context.authMethod === "sms_otp";
   const texts: Record<Member, Key> = { name: "delegateName", email: "email", phone: "delegatePhone", reason: "declineReason" };
-  const refused: Record<Member, Key> = { name: "badName", email: "delegateEmail", phone: "badPhone", reason: "badReason" };
+  const errorKeys: Record<Member, Key> = { name: "badName", email: "delegateEmail", phone: "badPhone", reason: "badReason" };
 
   const show = (found: Problems) => {
     setProblems(found);
@@ -68,8 +68,8 @@ export function Delegate({ context, client, speech, guarded, first, onDone, onCl
         return;
       }
       key.current = newKey();
-      const named = (Object.keys(refused) as Member[]).filter((m) => x.errors[m]);
-      if (named.length) show(Object.fromEntries(named.map((m) => [m, refused[m]])));
+      const named = (Object.keys(errorKeys) as Member[]).filter((m) => x.errors[m]);
+      if (named.length) show(Object.fromEntries(named.map((m) => [m, errorKeys[m]])));
       else if (["delegation_not_allowed", "delegation_exhausted", "too_many_replacements"].includes(x.code)) setProblem(t("delegateRefused", { sender: `\u2068${context.senderName}\u2069` }));
       else setProblem(errorText(x, t, context.senderName));
     }

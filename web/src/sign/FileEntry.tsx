@@ -43,7 +43,7 @@ export function useFileStates(t: Translate) {
   const put = (f: Field, state: FileState) => setStates((all) => ({ ...all, [f.id]: state }));
   return {
     of: (f: Field): FileState => states[f.id] ?? idle,
-    refuse: (f: Field, problem: string) => put(f, { busy: false, problem }),
+    fail: (f: Field, problem: string) => put(f, { busy: false, problem }),
     forgive: (f: Field) => setStates((all) => (all[f.id]?.busy ? all : { ...all, [f.id]: idle })),
     run: async (f: Field, work: () => Promise<void>) => {
       if (busy.current.has(f.id)) return;
@@ -93,10 +93,10 @@ export const isTooLarge = (file: File): boolean => file.size > largest;
 
 /** Notices about uploads for these fields that are in progress or have failed. */
 export function FileNotices({ fields, names, files, t, onGo }: { fields: readonly Field[]; names: Map<string, string>; files: FileActions; t: Translate; onGo: (f: Field) => void }) {
-  const told = fields.filter((f) => f.type === "attachment" && (files.state(f).busy || files.state(f).problem));
+  const fieldsWithNotice = fields.filter((f) => f.type === "attachment" && (files.state(f).busy || files.state(f).problem));
   return (
     <div class="filenotices" role="status">
-      {told.map((f) => (
+      {fieldsWithNotice.map((f) => (
         <p key={f.id} class={files.state(f).busy ? "quiet small" : "notice bad small"}>
           <bdi>{names.get(f.id)}</bdi>: {files.state(f).busy ? t("uploading") : files.state(f).problem} {!files.state(f).busy && <button type="button" class="bare small" onClick={() => onGo(f)}>{t("goThere")}</button>}
         </p>

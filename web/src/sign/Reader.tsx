@@ -7,7 +7,7 @@ import { Bar } from "./Bar";
 import { Changes } from "./Changes";
 import { PageViewReporter, type PageView } from "./pageviews";
 import type { FileActions } from "./FileEntry";
-import { fieldsToDo, problemsOf, type Refusals } from "./formats";
+import { fieldsToDo, problemsOf, type FieldErrors } from "./formats";
 import { nextField, isFixed, isPicture, isWritten, pageKey, unreadPages, type Context, type Doc, type Field, type FilledField, type LaterField, type Values } from "./model";
 import { readingScale, scaleForField, effectiveScale, nextStep, type Zoom } from "./scale";
 import { PageSheet, type SheetEvents } from "./Sheet";
@@ -44,7 +44,7 @@ interface Props {
   onChange: (f: Field) => void;
   onReview: () => void;
   /** The service's messages about values. */
-  refused: Refusals;
+  fieldErrors: FieldErrors;
   files: FileActions;
   /** The functions are set by the reader. */
   control: ReaderControl;
@@ -53,7 +53,7 @@ interface Props {
 }
 
 /** The documents, page by page, with their fields and the bar for moving between them. */
-export function Reader({ context, viewer, names, values, days, read, speech, picture, download, sendLook, onRead, onValue, onPicture, onChange, onReview, refused, files, control, children }: Props) {
+export function Reader({ context, viewer, names, values, days, read, speech, picture, download, sendLook, onRead, onValue, onPicture, onChange, onReview, fieldErrors, files, control, children }: Props) {
   const { t } = speech;
   const [active, setActive] = useState<string | null>(null);
   const [zoom, setZoom] = useState<Zoom | null>(null);
@@ -174,7 +174,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
     }
   };
 
-  const problems = problemsOf(context.fields, values, days, refused, t, speech.locale);
+  const problems = problemsOf(context.fields, values, days, fieldErrors, t, speech.locale);
   const missing = fieldsToDo(context, values, problems);
   const unread = unreadPages(context, read);
   const advance = (f: Field) => {
@@ -277,7 +277,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
         {children}
       </main>
       </div>
-      <Bar zoom={zoomButtons} context={context} speech={speech} names={names} active={activeField} values={values} days={days} missing={missing} problems={problems} refused={refused} files={files} unread={unread.length} small={small}
+      <Bar zoom={zoomButtons} context={context} speech={speech} names={names} active={activeField} values={values} days={days} missing={missing} problems={problems} fieldErrors={fieldErrors} files={files} unread={unread.length} small={small}
         onValue={onValue} onNext={onNext} onAdvance={advance} onGo={go} onPicture={onPicture} onChange={onChange} onLeave={() => {
           const id = active;
           setActive(null);

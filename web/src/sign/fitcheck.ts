@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Translate } from "../ui/i18n";
 import type { Client } from "./client";
-import type { Refusals } from "./formats";
+import type { FieldErrors } from "./formats";
 import { isFixed, isWritten, type Field, type Values } from "./model";
 
 /** The pause in typing after which the service checks the text, in milliseconds. */
@@ -13,7 +13,7 @@ const mostChecks = 5;
  * Checks with the service, while the signer types, whether text would be illegibly small when sealed, and rejects such
  * text.
  */
-export function useFitCheck(client: Client, fields: readonly Field[] | null, values: Values, t: Translate, refuse: (misfits: Refusals) => void): void {
+export function useFitCheck(client: Client, fields: readonly Field[] | null, values: Values, t: Translate, onMisfits: (misfits: FieldErrors) => void): void {
   const checked = useRef(new Map<string, string>());
   useEffect(() => {
     const open = (fields ?? []).filter((f) => isWritten(f.type) && f.type !== "select" && !isFixed(f) && values[f.id]?.trim() && checked.current.get(f.id) !== values[f.id]);
@@ -25,7 +25,7 @@ export function useFitCheck(client: Client, fields: readonly Field[] | null, val
       client.ask<{ misfits: { fieldId: string; length: number }[] }>("/fit", { body: { fields: asked } }).then(({ misfits }) => {
         if (stale) return;
         for (const f of asked) checked.current.set(f.fieldId, f.textValue);
-        if (misfits.length > 0) refuse(Object.fromEntries(misfits.map((m) => [m.fieldId, { value: values[m.fieldId]!, message: t("tooLongForField", { n: m.length }) }])));
+        if (misfits.length > 0) onMisfits(Object.fromEntries(misfits.map((m) => [m.fieldId, { value: values[m.fieldId]!, message: t("tooLongForField", { n: m.length }) }])));
       }, () => undefined); // signing reports the problem again
     }, pause);
     return () => {

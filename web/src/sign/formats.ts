@@ -83,14 +83,14 @@ export function problemOf(f: Field, value: string, t: Translate, locale: string,
 }
 
 /** The service's messages about values. Each message applies until the value changes. */
-export type Refusals = Readonly<Record<string, { value: string; message: string }>>;
+export type FieldErrors = Readonly<Record<string, { value: string; message: string }>>;
 
 /** Returns the problems with values, by field. */
-export function problemsOf(fields: readonly Field[], values: Readonly<Record<string, string>>, days: Readonly<Record<string, string>>, refused: Refusals, t: Translate, locale: string): Map<string, string> {
+export function problemsOf(fields: readonly Field[], values: Readonly<Record<string, string>>, days: Readonly<Record<string, string>>, fieldErrors: FieldErrors, t: Translate, locale: string): Map<string, string> {
   const out = new Map<string, string>();
   for (const f of fields) {
     const value = values[f.id] ?? "";
-    const said = refused[f.id];
+    const said = fieldErrors[f.id];
     const problem = said && said.value === value ? said.message : problemOf(f, value, t, locale, days[f.id]);
     if (problem) out.set(f.id, problem);
   }
@@ -107,7 +107,7 @@ export function fieldsToDo(context: Context, values: Values, problems: ReadonlyM
 }
 
 /** Returns the service's messages about individual values, by field. */
-export function refusalsIn(e: ApiError, sent: string[], values: Readonly<Record<string, string>>): Refusals {
+export function fieldErrorsOf(e: ApiError, sent: string[], values: Readonly<Record<string, string>>): FieldErrors {
   const out: Record<string, { value: string; message: string }> = {};
   const put = (id: string | undefined, message: string) => { if (id) out[id] = { value: values[id] ?? "", message }; };
   for (const [path, messages] of Object.entries(e.errors)) put(sent[Number(/^fields\[(\d+)\]/.exec(path)?.[1] ?? NaN)], messages.join(" "));

@@ -76,9 +76,9 @@ describe("entries", () => {
     expect(valuesOf({ ...s, files: [] })).toEqual({ p: "" });
   });
 
-  test("a refused attempt has its key replaced", () => {
+  test("a rejected attempt has its key replaced", () => {
     const s = after(loaded());
-    expect(reduce(s, { type: "refused", refused: { a: { value: "x", message: "no" } }, signKey: "next" })).toMatchObject({ refused: { a: { message: "no" } }, draft: { signKey: "next" } });
+    expect(reduce(s, { type: "rejected", fieldErrors: { a: { value: "x", message: "no" } }, signKey: "next" })).toMatchObject({ fieldErrors: { a: { message: "no" } }, draft: { signKey: "next" } });
   });
 });
 

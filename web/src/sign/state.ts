@@ -1,7 +1,7 @@
 /** The state of a signing session, and its transitions. */
 import { emptyDraft, type AdoptedSignature, type Draft } from "./draft";
 import type { EndState } from "./EndPage";
-import type { Refusals } from "./formats";
+import type { FieldErrors } from "./formats";
 import { isHosted } from "./HandOver";
 import type { Branding } from "./Look";
 import { changedWith, isIdentified, pageKey, shownContext, withPrefilled, type Attached, type Context, type Field, type FilledField, type Values } from "./model";
@@ -24,7 +24,7 @@ export interface State {
   /** Entries of others that this signer has not seen yet. */
   news: readonly FilledField[];
   files: readonly Attached[];
-  refused: Refusals;
+  fieldErrors: FieldErrors;
   branding: Branding | null;
   /** The host has handed over the device. */
   handed: boolean;
@@ -33,7 +33,7 @@ export interface State {
 }
 
 export const initial = (): State => ({
-  context: null, over: null, dialog: null, draft: emptyDraft(), draftOf: "", news: [], files: [], refused: {}, branding: null, handed: false, confirmAgain: false,
+  context: null, over: null, dialog: null, draft: emptyDraft(), draftOf: "", news: [], files: [], fieldErrors: {}, branding: null, handed: false, confirmAgain: false,
 });
 
 export type Action =
@@ -59,8 +59,8 @@ export type Action =
   | { type: "newsSeen" }
   | { type: "fileAttached"; file: Attached }
   /** The attempt to sign has failed. The next attempt requires a new key. */
-  | { type: "refused"; refused: Refusals; signKey: string }
-  | { type: "misfit"; misfits: Refusals };
+  | { type: "rejected"; fieldErrors: FieldErrors; signKey: string }
+  | { type: "misfit"; misfits: FieldErrors };
 
 /** Applies the entries of others to a draft. Pages with new entries have to be read again. */
 function take(draft: Draft, filled: readonly FilledField[]): { draft: Draft; fresh: FilledField[] } {
@@ -132,8 +132,8 @@ export function reduce(s: State, a: Action): State {
     }
     case "newsSeen": return { ...s, news: [] };
     case "fileAttached": return { ...s, files: [...s.files, a.file] };
-    case "refused": return { ...withDraft(s, { signKey: a.signKey }), refused: a.refused };
-    case "misfit": return { ...s, refused: { ...s.refused, ...a.misfits } };
+    case "rejected": return { ...withDraft(s, { signKey: a.signKey }), fieldErrors: a.fieldErrors };
+    case "misfit": return { ...s, fieldErrors: { ...s.fieldErrors, ...a.misfits } };
   }
 }
 

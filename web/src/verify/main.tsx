@@ -28,7 +28,7 @@ const marks: Record<Status, { icon: IconName; word: VerifyKey }> = {
 
 const tooLarge = 30e6; // in bytes; the service would reject a larger file after the upload
 
-type State = { step: "choose"; problem?: string } | { step: "busy"; name: string } | { step: "told"; name: string; file: Blob; report: Report };
+type State = { step: "choose"; problem?: string } | { step: "busy"; name: string } | { step: "report"; name: string; file: Blob; report: Report };
 
 function Verify({ speech, choose }: LocalizedProps) {
   const { t, locale, language } = speech;
@@ -37,7 +37,7 @@ function Verify({ speech, choose }: LocalizedProps) {
   const [over, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => { void loadTexts(language).then((w) => setSay(() => w)); }, [language]);
-  useEffect(() => { if (say) document.title = state.step === "told" ? `${say(shown(state.report))} – ${state.name}` : say("title"); }, [say, state]);
+  useEffect(() => { if (say) document.title = state.step === "report" ? `${say(shown(state.report))} – ${state.name}` : say("title"); }, [say, state]);
   if (!say) return <main><Loading text={t("loading")} /></main>;
 
   const examine = async (file: Blob | undefined, name: string) => {
@@ -49,7 +49,7 @@ function Verify({ speech, choose }: LocalizedProps) {
     setState({ step: "busy", name });
     try {
       const report = await request<Report>("/v1/verify", { body: file, headers: { "Content-Type": "application/pdf" } });
-      setState({ step: "told", name, file, report });
+      setState({ step: "report", name, file, report });
     } catch (e) {
       setState({ step: "choose", problem: problemOf(e, t, say) });
     }
@@ -58,8 +58,8 @@ function Verify({ speech, choose }: LocalizedProps) {
   const when = (s: string) => new Date(s).toLocaleString(locale, { dateStyle: "long", timeStyle: "long" });
 
   return (
-    <main class={`narrow ${state.step === "told" ? "wide" : ""}`}>
-      {state.step !== "told" && (
+    <main class={`narrow ${state.step === "report" ? "wide" : ""}`}>
+      {state.step !== "report" && (
         <section class="card">
           <Title>{say("title")}</Title>
           <p>{say("lead")}</p>
@@ -73,19 +73,19 @@ function Verify({ speech, choose }: LocalizedProps) {
           <p class="quiet small">{say("privacy")}</p>
         </section>
       )}
-      {state.step === "told" && <Told {...state} t={t} say={say} when={when} onExtract={(part, name) => void examine(part, name)} />}
+      {state.step === "report" && <ReportView {...state} t={t} say={say} when={when} onExtract={(part, name) => void examine(part, name)} />}
       <footer class="pagefoot noprint">
-        {state.step === "told" ? <button type="button" class="plain small" onClick={() => setState({ step: "choose" })}>{say("another")}</button> : <span />}
+        {state.step === "report" ? <button type="button" class="plain small" onClick={() => setState({ step: "choose" })}>{say("another")}</button> : <span />}
         <LanguageChoice speech={speech} onChoose={choose} />
       </footer>
     </main>
   );
 }
 
-interface ToldProps { name: string; file: Blob; report: Report; t: Translate; say: VerifyTranslate; when: (s: string) => string; onExtract: (part: Blob, name: string) => void }
+interface ReportViewProps { name: string; file: Blob; report: Report; t: Translate; say: VerifyTranslate; when: (s: string) => string; onExtract: (part: Blob, name: string) => void }
 
 /** The verdict with its meaning and advice, followed by the verified record and the findings. */
-function Told({ name, file, report: r, t, say, when, onExtract }: ToldProps) {
+function ReportView({ name, file, report: r, t, say, when, onExtract }: ReportViewProps) {
   const said = shown(r);
   const verdict = verdicts[said];
   const by = r.record?.sealedBy ?? r.sealedBy ?? "";
