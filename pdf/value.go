@@ -392,7 +392,7 @@ func docCharacter(c byte) rune {
 	return rune(c)
 }
 
-// EncodeDoc encodes a text in PDFDocEncoding. It reports whether the encoding has all of its characters.
+// EncodeDoc encodes a string in PDFDocEncoding. It reports whether the encoding has all of its characters.
 func EncodeDoc(text string) ([]byte, bool) {
 	var out []byte
 	for _, r := range text {

@@ -120,7 +120,7 @@ func (l *locked) fileKey(password string) ([]byte, error) {
 	return nil, nil
 }
 
-// hash returns the hash of a password (algorithm 2.B). user is the value of U for the owner password.
+// hash returns the hash of a password (algorithm 2.B). The argument user is the value of U for the owner password.
 func (l *locked) hash(password string, salt, user []byte) []byte {
 	first := sha256.Sum256(slices.Concat([]byte(password), salt, user))
 	k := first[:]

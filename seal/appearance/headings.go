@@ -7,7 +7,7 @@ import (
 
 // Heading is a heading of a page, according to the structure tree of a tagged PDF (14.7.2).
 type Heading struct {
-	// Level is 1 to 6.
+	// Level is the level of the heading, from 1 to 6.
 	Level int `json:"level"`
 	// Line and LastLine are the numbers of the heading's lines.
 	Line     int `json:"line"`

@@ -99,7 +99,7 @@ func TestParse_UnexpectedForm_IsRejected(t *testing.T) {
 	token, err := (&cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: time.Minute}, Rand: rand.Reader}).Stamp(t.Context(), contentDigest[:])
 	require.NoError(t, err)
 	says := []string{
-		"more in 0.1.0.1", "without 0.1.0.1.0", "another for 0.1.0.1.0", "more in 0.1.0.1.0", "without 0.1.0.1.0.0", "another for 0.1.0.1.0.0", // contentDigest algorithms, which the signer's entry repeats
+		"more in 0.1.0.1", "without 0.1.0.1.0", "another for 0.1.0.1.0", "more in 0.1.0.1.0", "without 0.1.0.1.0.0", "another for 0.1.0.1.0.0", // digest algorithms, which the signer's entry repeats
 		"more in 0.1.0.3",                            // another kind of certificate
 		"more in 0.1.0.4.0.2", "more in 0.1.0.4.0.4", // parameters of algorithms
 	}

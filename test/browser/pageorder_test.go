@@ -15,9 +15,9 @@ const partsOfPage = `(() => {
 	return at.sort((a, b) => (a.e.compareDocumentPosition(b.e) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1)).map((p) => p.name);
 })()`
 
-// TestEnvelopePageOrder checks that an envelope's page begins with the progress on a phone, and with the pages beside
-// the progress on a larger screen, that the order on the screen is the order of the document, and that the page
-// adapts when the window is resized.
+// TestEnvelopePageOrder checks the order of an envelope's page. On a phone, the page begins with the progress. On a
+// larger screen, the pages are beside the progress. The order on the screen must match the order in the document, also
+// after the window is resized.
 func TestEnvelopePageOrder(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "In order", []object{{"name": "Ada Lovelace", "email": "in-order@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())

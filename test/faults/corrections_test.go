@@ -254,8 +254,9 @@ func (e *envelope) correct(in correction, link *string) (corrected, error) {
 	return corrected{code: code, link: newLink}, err
 }
 
-// callSigner requests a new link for a signer, replaces the signer, makes a call with the signer's current link, or voids the
-// envelope. It updates link, and returns the status of the response and the identity of a new link.
+// callSigner requests a new link for a signer, replaces the signer, makes a call with the signer's current link, or
+// voids the envelope. It updates the client's link, and returns the status of the response and the identity of a new
+// link.
 func (e *envelope) callSigner(what string, i int, link *string) (code int, newLink string, err error) {
 	own := "/v1/envelopes/" + e.id
 	signer, signing := own+"/signers/"+e.signers[i].id, ""
