@@ -428,6 +428,8 @@ func TestConsoleNavigationFits(t *testing.T) {
 			if width >= 1280 {
 				require.Less(t, eval[float64](b, `document.querySelector(".masthead").offsetHeight`), 64.0, "%s at %d pixels", language, width)
 			}
+			require.Less(t, eval[float64](b, `(() => { const y = [...document.querySelectorAll(".masthead > strong, .masthead > .workspace, .masthead > .account")].map((a) => a.getBoundingClientRect()).map((r) => r.top + r.height / 2); return Math.max(...y) - Math.min(...y); })()`), 8.0, "%s at %d pixels: the first line", language, width)
+			require.Empty(t, eval[[]string](b, cutTexts), "%s at %d pixels", language, width)
 			if width == 390 {
 				continue // the line scrolls
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -226,6 +227,11 @@ func TestConsoleStates(t *testing.T) {
 			}
 			if name == "completed" {
 				b.see(say("copyWasSent"))
+			}
+			if slices.Contains([]string{"declined", "voided", "expired"}, name) { // nobody's turn comes any more
+				b.see(say("copyNever"))
+				b.see(say("personNotInvited"))
+				require.NotContains(b.t, b.text(), say("copyAtEnd"))
 			}
 			if name == "sealing-problem" { // the cause is in the user's language
 				b.see(say("sealingOriginalMissing"))

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { formatTime, type CopyRecipient, type Envelope, type Mail, type PreviousSigner, type Signer } from "./api";
-import { stateOf } from "./state";
+import { isClosed, stateOf } from "./state";
 import { ActionButton, ActionRow } from "./parts";
 import { formatRelative, t, type TextKey } from "./texts";
 import { sortable } from "./timeline";
@@ -45,7 +45,7 @@ export function Progress({ e, actionsOf, copyActions, children }: { e: Envelope;
             <ul class="people">
               {e.copies!.map((c) => (
                 <li key={c.id}><i class={`dot ${copySent(e, c) ? "done" : ""}`} aria-hidden="true" />
-                  <div><strong><bdi>{c.name}</bdi></strong> <span class="quiet small"><bdi>{c.email}</bdi></span><br /><span class="small">{t(copySent(e, c) ? "copyWasSent" : "copyAtEnd")}</span><Before previous={c.previous} /><PersonButtons who={c} {...copyActions(c)} replaceWord="replace" /></div></li>
+                  <div><strong><bdi>{c.name}</bdi></strong> <span class="quiet small"><bdi>{c.email}</bdi></span><br /><span class="small">{t(copySent(e, c) ? "copyWasSent" : isClosed(e) ? "copyNever" : "copyAtEnd")}</span><Before previous={c.previous} /><PersonButtons who={c} {...copyActions(c)} replaceWord="replace" /></div></li>
               ))}
             </ul>
           </li>

@@ -4,6 +4,9 @@ import { t, type TextKey } from "./texts";
 /** Returns the name of the user who owns an envelope, or the app's name if there is none. */
 export const ownerOf = (e: Pick<Envelope, "ownerId" | "users">, app: string): string => (e.ownerId ? e.users.find((u) => u.id === e.ownerId)?.name ?? t("aUser") : app);
 
+/** Reports whether an envelope ended without everyone's signature. */
+export const isClosed = (e: Pick<Envelope, "status">): boolean => ["declined", "voided", "expired"].includes(e.status);
+
 /** Returns the state of a recipient in an envelope, and its text. */
 export function stateOf(e: Pick<Envelope, "status" | "undelivered">, s: Signer): { state: string; text: TextKey } {
   if (s.status === "declined") return { state: "bad", text: "personDeclined" };
@@ -11,7 +14,7 @@ export function stateOf(e: Pick<Envelope, "status" | "undelivered">, s: Signer):
   if (e.undelivered?.includes(s.id)) return { state: "bad", text: "personBounced" };
   if (s.status === "viewed") return { state: "open", text: "personOpened" };
   if (s.status === "sent") return { state: "sent", text: "personInvited" };
-  return { state: "", text: e.status === "draft" ? "personDraft" : "personWaiting" };
+  return { state: "", text: e.status === "draft" ? "personDraft" : isClosed(e) ? "personNotInvited" : "personWaiting" };
 }
 
 const sealingCauses: Record<SealingCode, TextKey> = {
