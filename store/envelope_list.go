@@ -86,8 +86,8 @@ func (f EnvelopeFilter) searchedID() (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-// matching selects the IDs of matching envelopes with the given statuses, or with any status if none are given. few
-// indicates that few matches are expected, as in a search.
+// matching selects the IDs of matching envelopes with the given statuses, or with any status if none are given. If few
+// is set, few matches are expected, as in a search.
 func (s *EnvelopeListRepository) matching(db *gorm.DB, f EnvelopeFilter, few bool, statuses ...models.Status) *gorm.DB {
 	searched, isID := f.searchedID()
 	if f.isSearch() && !isID {

@@ -57,7 +57,7 @@ type textArray []string
 func (h textArray) Value() (driver.Value, error) { return "{" + strings.Join(h, ",") + "}", nil }
 
 // search selects the envelopes that contain text in their subject or in a signer's name, or that have a signer with
-// that address or domain. few means that few matches are expected. It affects only the query plan, not the result.
+// that address or domain. If few is set, few matches are expected. This affects only the query plan, not the result.
 func (s *EnvelopeListRepository) search(app uuid.UUID, text string, few bool) (query string, args []any) {
 	part, parts := s.textCondition(text, few)
 	address, hashes := s.addressCondition(app, text, few)

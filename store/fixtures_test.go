@@ -24,7 +24,8 @@ func eachDatabase(t *testing.T, test func(*testing.T, *store.Store)) {
 	kit.EachDatabase(t, func(t *testing.T, kind string) { test(t, kit.Store(t, kind, clock)) })
 }
 
-// whileWriting calls write with each number below n in the background. Meanwhile and once afterwards, it calls read.
+// whileWriting calls the function write with each number below n in the background. Meanwhile and once afterwards, it
+// calls the function read.
 func whileWriting(t *testing.T, n int, write func(i int) error, read func()) {
 	t.Helper()
 	written := make(chan error, 1)

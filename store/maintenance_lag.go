@@ -32,7 +32,7 @@ type Lag struct {
 	Reconciled time.Time
 }
 
-// Lag returns the amounts of overdue work. delays contains the delays before each attempt of a delivery.
+// Lag returns the amounts of overdue work, given the delays before each attempt of a delivery.
 func (s *MaintenanceRepository) Lag(ctx context.Context, delays []time.Duration) (lag Lag, err error) {
 	now, db := s.now().UTC(), s.db.WithContext(ctx)
 	envelopes := func(where string, args ...any) *gorm.DB { return db.Model(&models.Envelope{}).Where(where, args...) }

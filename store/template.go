@@ -174,9 +174,9 @@ func (s *TemplateRepository) Template(ctx context.Context, app, id uuid.UUID, ve
 }
 
 // CreateFromTemplate stores the envelope that the function build creates from a version of an app's template. Version
-// 0 is the latest. build can also send the envelope. The envelope, its usage, its events and its outbox rows are
-// written in a single transaction. CreateFromTemplate returns the errors of build, and an invalid-field error for
-// templateId if the template is missing or archived.
+// 0 is the latest. The function can also send the envelope. The envelope, its usage, its events and its outbox rows
+// are written in a single transaction. CreateFromTemplate returns the errors of the function, and an invalid-field
+// error for templateId if the template is missing or archived.
 func (s *TemplateRepository) CreateFromTemplate(ctx context.Context, app, id uuid.UUID, version int, build TemplateBuild) (*EnvelopeWithEvents, error) {
 	made, err := inTransaction(ctx, s.engine, func(t *transaction) (*EnvelopeWithEvents, error) {
 		return s.createFromTemplate(t, app, id, version, build)

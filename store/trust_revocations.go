@@ -23,7 +23,7 @@ type SealCertificate struct {
 	Revoked     *models.KeyRevocation // nil if not revoked
 }
 
-// SealCertificateID returns the ID of a sealing certificate in its record.
+// SealCertificateID returns the ID under which a sealing certificate is recorded.
 func SealCertificateID(c *x509.Certificate) string { return fmt.Sprintf("%x", sha256.Sum256(c.Raw)) }
 
 // RecordSealCertificate records the certificate that is used for sealing from now on. Its seals can then be verified

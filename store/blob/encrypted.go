@@ -95,7 +95,7 @@ func (s *Encrypted) Put(ctx context.Context, f *os.File, key string) error {
 	return s.Store.Put(ctx, out, key)
 }
 
-// fill writes the content to be stored under key to out.
+// fill writes content to out in the form in which it is stored under key.
 func (s *Encrypted) fill(out io.Writer, in io.Reader, key string) error {
 	if neverEncrypted(key) {
 		_, err := io.Copy(out, in)
