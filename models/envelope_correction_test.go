@@ -156,7 +156,7 @@ func TestResend_IsLimitedPerHour(t *testing.T) {
 	require.Equal(t, "envelope_draft", code(t, err))
 }
 
-// TestIssueLink_KeepsAValidLink checks that a new link is issued only if the current one has expired or on request.
+// TestIssueLink_KeepsAValidLink checks that a new link is issued only on request, or if the current one has expired.
 func TestIssueLink_KeepsAValidLink(t *testing.T) {
 	t.Parallel()
 	e := sent(t, ptr(100), models.AuthNone, 1, 2)

@@ -81,7 +81,7 @@ type Document struct {
 	Shared bool
 }
 
-// PageSize returns the size of page n (1-based) in points. ok is false if there is no such page.
+// PageSize returns the size of page n (1-based) in points, or false if there is no such page.
 func (d *Document) PageSize(n int) (w, h float64, ok bool) {
 	if n < 1 || n > d.PageCount {
 		return 0, 0, false

@@ -90,7 +90,7 @@ type SealedFile struct {
 	Encrypted        bool // whether the file is stored encrypted
 }
 
-// Complete completes sealing. files must contain the sealed file of every original.
+// Complete completes sealing. It requires the sealed file of every original.
 func (e *Envelope) Complete(act ActionContext, files []SealedFile) error {
 	if err := e.check(ActionComplete); err != nil {
 		return err

@@ -12,8 +12,8 @@ func (e *Envelope) ReminderInterval(tenant time.Duration) time.Duration {
 }
 
 // ReminderAt returns the time of an awaited signer's next reminder, which is due one interval after the last
-// invitation or reminder. It returns nil if the signer receives no reminders, or if the audit trail has no capacity
-// for another one. mails contains the emails of the envelope.
+// invitation or reminder among the given emails of the envelope. It returns nil if the signer receives no reminders,
+// or if the audit trail has no capacity for another one.
 func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *time.Time {
 	if interval <= 0 || !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkIssuedAt == nil || !e.hasCapacity(2) {
 		return nil

@@ -144,7 +144,7 @@ func tooLarge(member, format string, args ...any) error {
 }
 
 // useValues adds a signer's values to the used capacity of the sealed documents, and rejects values that do not fit.
-// sizes contains the sizes of pictures by hash.
+// The map sizes contains the size of each picture by hash.
 func (e *Envelope) useValues(s *Signer, values []FieldValue, sizes map[string]int) error {
 	p, use, files := Problems{}, e.Used, make(map[uuid.UUID]bool)
 	for _, a := range e.Attached {

@@ -162,8 +162,8 @@ func (in FieldInput) check(p Problems, path string) bool {
 
 const noSuchDocument = "must be the id of a document of this envelope"
 
-// Check records the problems of a field in a future envelope that can be detected before its document is examined. path
-// is the prefix of the problems. If signers is nil, the recipient is not checked.
+// Check records the problems of a field in a future envelope that can be detected before its document is examined. The
+// paths of the problems begin with path. If signers is nil, the recipient is not checked.
 func (in FieldInput) Check(p Problems, path string, signers []SignerInput) {
 	in.check(p, path)
 	if signers != nil {
@@ -234,7 +234,7 @@ const (
 )
 
 // checkSigner records a problem if the field refers to a nonexistent recipient (kind is nil) or to a recipient who
-// cannot have fields. shared means that several recipients have the referenced address.
+// cannot have fields. If shared is set, several recipients have the referenced address.
 func (in FieldInput) checkSigner(p Problems, path string, kind *RecipientKind, shared bool) {
 	member, missing := "signerId", noSuchSigner
 	if shared {

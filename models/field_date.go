@@ -34,8 +34,8 @@ var dateTokens = []struct {
 	{"mm", "04", true},
 }
 
-// dateLayout converts a pattern such as dd.MM.yyyy to a layout of package time. clock specifies whether HH and mm are
-// permitted.
+// dateLayout converts a pattern such as dd.MM.yyyy to a layout of package time. It permits HH and mm only if clock is
+// set.
 func dateLayout(pattern string, clock bool) (string, error) {
 	bad := func(format string, args ...any) (string, error) {
 		return "", fmt.Errorf("must be a date pattern composed of yyyy, MM or M, dd or d%s, such as dd.MM.yyyy: %s",

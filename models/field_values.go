@@ -44,7 +44,7 @@ type entry struct {
 	at    int // index in the submission; -1 if absent
 	text  string
 	image []byte
-	// attachmentID identifies a file. attachment is that file, or nil if it does not exist.
+	// attachmentID identifies a file. The field attachment is that file, or nil if it does not exist.
 	attachmentID *uuid.UUID
 	attachment   *Attachment
 }

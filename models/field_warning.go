@@ -18,7 +18,7 @@ const expectedText = 10
 const sampleText = "average length of words "
 
 // Warnings returns the warnings about a field in its current position. The function fit returns the number of
-// characters of a text that fit legibly, and reports whether all of them do. covers means that the field's picture
+// characters of a text that fit legibly, and reports whether all of them do. If covers is set, the field's picture
 // would cover text on the page.
 func (e *Envelope) Warnings(f *Field, fit func(f *Field, text string) (int, bool), covers bool) (out []FieldWarning) {
 	if d := e.Document(f.DocumentID); d != nil {

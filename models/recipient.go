@@ -241,8 +241,9 @@ func ResolveWitnesses(p Problems, signers []SignerInput, path func(i int) string
 	}
 }
 
-// witnessProblem returns the reason why a recipient cannot witness another one, and the affected member of the request.
-// It returns empty strings if there is no problem. order is the witness's own routing order, or zero if it is absent.
+// witnessProblem returns the reason why a recipient cannot witness another one, and the affected member of the
+// request. It returns empty strings if there is no problem. The parameter order is the witness's own routing order, or
+// zero if it is absent.
 func witnessProblem(witness, principal *Signer, order int) (member, text string) {
 	switch {
 	case !principal.rules().signs || principal.WitnessFor != "":

@@ -123,7 +123,7 @@ var languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,4}$`)
 
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
-// Check records the problems of the input. path is the prefix of their paths ("" or "signers[0].").
+// Check records the problems of the input. Their paths begin with path, which is "" or "signers[0].".
 func (in SignerInput) Check(p Problems, path string) {
 	CheckText(p, path+"name", in.Name, 1, 255)
 	CheckEmail(p, path+"email", in.Email)

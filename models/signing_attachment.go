@@ -39,8 +39,8 @@ type Attachment struct {
 	PurgedAt   *time.Time // time at which the file was removed
 }
 
-// CheckAttach rejects an attachment of the given size that could not be added, regardless of its content. known
-// contains the envelope's existing attachments.
+// CheckAttach rejects an attachment of the given size that could not be added to the known attachments of the
+// envelope, regardless of its content.
 func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size int64, known []*Attachment) error {
 	s, err := e.authorizeSign(act, l)
 	if err != nil {

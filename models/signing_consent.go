@@ -21,7 +21,7 @@ type Disclosure struct {
 	answers  bool   // whether the text is for recipients who approve or read
 }
 
-// Disclosure returns the disclosure for signing, or for approving and reading, in a language. tag is any BCP 47 tag. If
+// Disclosure returns the disclosure for signing, or for approving and reading, in the language of a BCP 47 tag. If
 // there is no translation, the English text is returned.
 func (s *Signer) Disclosure(tag string) Disclosure {
 	d, _ := disclosure(locales.Match(tag), !s.rules().signs)
