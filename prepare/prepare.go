@@ -50,7 +50,7 @@ type Revision struct {
 }
 
 // Prepare creates a revision of a document, which is an incremental update that removes the content selected by the
-// options. hash is the document's SHA-256 hash. The result depends only on the document and the options. Prepare
+// options. The hash is the document's SHA-256 hash. The result depends only on the document and the options. Prepare
 // returns *TagError, pagetext.ErrLimit, pdf.ErrLimit, the context's error, or an error from reading the file.
 func Prepare(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, opt Options) (*Revision, error) {
 	r := &Revision{Writer: revision1.Version}

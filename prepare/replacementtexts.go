@@ -52,8 +52,8 @@ func (r *Revision) replacementTexts(ctx context.Context, f *pdf.File) error {
 	return err
 }
 
-// annotationsOf returns the annotations whose appearances show tags. nested reports whether any of them is a direct
-// object.
+// annotationsOf returns the annotations whose appearances show tags, and reports in nested whether any of them is a
+// direct object.
 func annotationsOf(tags []FoundTag) (annotations map[pdf.Ref]bool, nested bool) {
 	annotations = make(map[pdf.Ref]bool)
 	for _, t := range tags {

@@ -92,7 +92,7 @@ const maxSize = 24 << 20
 var errPlan = errors.New("prepare: the plan does not match the document")
 
 // Write returns the bytes to append to the file, and the resulting changes by kind and page. It returns no bytes if
-// the plan removes nothing. hash is the file's SHA-256 hash. The errors are errPlan, pagetext.ErrReplacedText,
+// the plan removes nothing. The hash is the file's SHA-256 hash. The errors are errPlan, pagetext.ErrReplacedText,
 // pdf.ErrLimit, the context's error, and errors from reading the file.
 func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) ([]byte, []Change, error) {
 	w := &writer{
