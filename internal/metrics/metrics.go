@@ -83,8 +83,8 @@ func (m *Metrics) Handler() http.Handler {
 // Gatherer returns the registry for tests.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
-// Requests returns a function that counts handled requests, or nil for a nil *Metrics. route is the pattern of the
-// route rather than the path, which can contain a token.
+// Requests returns a function that counts handled requests, or nil for a nil *Metrics. The route is the pattern rather
+// than the path, because a path can contain a token.
 func (m *Metrics) Requests() func(method, route string, status int, took time.Duration) {
 	if m == nil {
 		return nil
