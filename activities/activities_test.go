@@ -300,8 +300,8 @@ func TestInvite_SendsOnce(t *testing.T) {
 		require.Error(env.t, env.Invite(ctx, invite))
 		env.mails.after = nil
 		require.NoError(env.t, env.Invite(ctx, invite))
-		require.NoError(env.t, env.Invite(ctx, invite), "an activity may run again")
-		require.Len(env.t, env.mails.mails, 2, "one more for the ambiguous failure, and no other")
+		require.NoError(env.t, env.Invite(ctx, invite), "an activity may be repeated")
+		require.Len(env.t, env.mails.mails, 2, "exactly one additional email, for the ambiguous failure")
 		assert.Equal(env.t, env.mails.mails[0].MessageID, env.mails.mails[1].MessageID)
 		assert.Equal(env.t, 1, env.events(e, models.EventInvitationSent))
 		assert.Contains(env.t, env.mails.mails[0].Text, "https://example.com/sign/")
@@ -314,7 +314,7 @@ func TestInvite_RejectedAddress(t *testing.T) {
 		e, in := env.sent("a@example.com")
 		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
 		env.mails.fail = &notify.PermanentError{Err: errors.New("mailbox unavailable")}
-		require.NoError(env.t, env.Invite(env.t.Context(), invite), "trying again would not help")
+		require.NoError(env.t, env.Invite(env.t.Context(), invite), "a retry would not help")
 		require.NoError(env.t, env.Invite(env.t.Context(), invite))
 		assert.Equal(env.t, 1, env.events(e, models.EventInvitationFailed))
 		assert.Zero(env.t, env.events(e, models.EventInvitationSent))
@@ -351,12 +351,12 @@ func TestRemind(t *testing.T) {
 	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
 		first := env.reminded(in)
-		assert.Empty(env.t, env.mails.mails, "nothing is due")
+		assert.Empty(env.t, env.mails.mails, "no reminder is due")
 		assert.Equal(env.t, e.SentAt.Add(env.ReminderInterval), *first)
 		env.clock.Add(env.ReminderInterval)
 		env.reminded(in)
 		second := env.reminded(in)
-		assert.Len(env.t, env.mails.mails, 2, "each once a round")
+		assert.Len(env.t, env.mails.mails, 2, "each signer receives one reminder per round")
 		assert.Equal(env.t, env.clock.Now().Add(env.ReminderInterval), *second)
 		env.clock.Add(env.ReminderInterval)
 		env.reminded(in)
@@ -394,7 +394,7 @@ func TestRemind_RepeatsUncertainEmail(t *testing.T) {
 		next := env.reminded(in)
 		require.Len(env.t, env.mails.mails, 3)
 		assert.Equal(env.t, env.mails.mails[0].MessageID, env.mails.mails[2].MessageID)
-		assert.Equal(env.t, env.clock.Now().Add(env.ReminderInterval), *next, "by what went out, and what was given up")
+		assert.Equal(env.t, env.clock.Now().Add(env.ReminderInterval), *next, "sent emails and permanent failures are counted")
 		env.mails.reject = ""
 		env.clock.Add(env.ReminderInterval)
 		env.reminded(in)
@@ -426,7 +426,7 @@ func TestRemind_IntervalBeginsWithInvitation(t *testing.T) {
 		assert.Equal(env.t, env.clock.Now(), plan.Since)
 		env.clock.Add(2 * time.Hour)
 		env.reminded(in)
-		assert.Empty(env.t, env.mails.mails, "they were asked two hours ago")
+		assert.Empty(env.t, env.mails.mails, "the signers were reminded two hours ago")
 	})
 }
 
@@ -469,13 +469,13 @@ func TestRemind_RenewsLinkBeforeItExpires(t *testing.T) {
 		}
 		env.reminded(in)
 		second := links()
-		require.NotEqual(env.t, first[0], second[0], "the next reminder would come after the day of renewal")
+		require.NotEqual(env.t, first[0], second[0], "the next reminder is due after the link renewal")
 		env.reminded(in)
-		require.Equal(env.t, second, links(), "an activity may run again: the mailed link stays good")
+		require.Equal(env.t, second, links(), "the emailed link stays valid if the activity is repeated")
 
 		next, err := env.RenewLinks(ctx, in)
 		require.NoError(env.t, err)
-		require.Equal(env.t, second, links(), "nothing is due")
+		require.Equal(env.t, second, links(), "no reminder is due")
 		require.WithinDuration(env.t, env.clock.Now().Add(27*day), *next, time.Minute)
 		env.clock.Add(27*day + time.Hour)
 		next, err = env.RenewLinks(ctx, in)
@@ -484,10 +484,10 @@ func TestRemind_RenewsLinkBeforeItExpires(t *testing.T) {
 		require.NotEqual(env.t, second[0], third[0])
 		require.NotEqual(env.t, second[1], third[1])
 		require.WithinDuration(env.t, env.clock.Now().Add(27*day), *next, time.Minute)
-		assert.Equal(env.t, 2, env.events(e, models.EventLinkRenewed), "each is invited anew")
+		assert.Equal(env.t, 2, env.events(e, models.EventLinkRenewed), "each signer is invited again")
 		_, err = env.RenewLinks(ctx, in)
 		require.NoError(env.t, err)
-		require.Equal(env.t, third, links(), "an activity may run again")
+		require.Equal(env.t, third, links(), "an activity may be repeated")
 	})
 }
 
@@ -542,11 +542,11 @@ func TestSeal_Once(t *testing.T) {
 			require.NoError(env.t, err)
 			require.NoError(env.t, f.Close())
 			sum := sha256.Sum256(b)
-			assert.Equal(env.t, d.SHA256, hex.EncodeToString(sum[:]), "the file is the one that was recorded")
+			assert.Equal(env.t, d.SHA256, hex.EncodeToString(sum[:]), "the stored file must match the record")
 		}
 		keys, err := env.Blobs.List(env.t.Context(), "envelopes/"+e.ID.String()+"/sealed/")
 		require.NoError(env.t, err)
-		assert.Len(env.t, keys, 2, "what the other run left is swept")
+		assert.Len(env.t, keys, 2, "files of the other run are removed")
 	})
 }
 
@@ -561,7 +561,7 @@ func TestCopies(t *testing.T) {
 		env.AttachmentLimit = total
 		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
 		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
-		require.Len(env.t, env.mails.mails, 2, "an address that two signers share gets one")
+		require.Len(env.t, env.mails.mails, 2, "an address shared by two signers receives one email")
 		assert.Len(env.t, env.mails.mails[0].Attachments, 2, "at the limit")
 		assert.NotContains(env.t, env.mails.mails[0].Text, "/download/")
 	})
@@ -572,8 +572,8 @@ func TestCopies(t *testing.T) {
 		env.AttachmentLimit = got.Sealed()[0].Size + got.Sealed()[1].Size - 1
 		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
 		require.Len(env.t, env.mails.mails, 1)
-		assert.Empty(env.t, env.mails.mails[0].Attachments, "a byte above the limit")
-		assert.Equal(env.t, 2, strings.Count(env.mails.mails[0].Text, "https://example.com/download/"), "a link per document")
+		assert.Empty(env.t, env.mails.mails[0].Attachments, "one byte above the limit")
+		assert.Equal(env.t, 2, strings.Count(env.mails.mails[0].Text, "https://example.com/download/"), "one link per document")
 	})
 }
 

@@ -48,7 +48,7 @@ func TestRemind_ReplacesLinkOnce(t *testing.T) {
 		second := env.link(e)
 		require.NotEqual(env.t, first, second)
 		_, err = env.Remind(env.t.Context(), in)
-		require.NoError(env.t, err, "the new link starts the interval anew")
+		require.NoError(env.t, err, "a new link restarts the interval")
 		require.Equal(env.t, second, env.link(e))
 	})
 }

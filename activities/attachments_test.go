@@ -98,7 +98,7 @@ func TestSeal_ClosesAttachments(t *testing.T) {
 
 		watched.opened, watched.fail = nil, ""
 		env.sealed(in)
-		require.Len(env.t, watched.opened, 2, "the third was not signed with")
+		require.Len(env.t, watched.opened, 2, "the third file was not used in a signature")
 		allClosed()
 		given := map[string][]string{}
 		for _, job := range env.sealer.jobs {

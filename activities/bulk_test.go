@@ -75,7 +75,7 @@ func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 			for range room - 1 {
 				env.sent("other@example.com")
 			}
-			require.NoError(t, env.AwaitThrottle(ctx, time.Hour), "there is room for one")
+			require.NoError(t, env.AwaitThrottle(ctx, time.Hour), "the limit allows one more row")
 			last, in := env.sent("last@example.com")
 			looked.Store(0)
 			var begun atomic.Bool
@@ -88,7 +88,7 @@ func TestBulkSend_WaitsAtTheInvitationLimit(t *testing.T) {
 				done <- err
 			}()
 			for looked.Load() < 3 {
-				require.NoError(t, ctx.Err(), "nobody looks for room")
+				require.NoError(t, ctx.Err(), "the limit must not be checked")
 				select {
 				case err := <-done:
 					t.Fatalf("sending did not wait: %v", err)
@@ -126,16 +126,16 @@ func TestBulkSend_AloneHasAHigherLimit(t *testing.T) {
 		}
 		_, err := env.SendBulkRows(t.Context(), env.bulk(1))
 		require.NoError(t, err)
-		assert.True(t, room(), "one row is in flight, and nobody else sends")
+		assert.True(t, room(), "one row is in flight, and no other app is sending")
 		single, in := env.sent("other@example.com")
 		require.NoError(t, env.Invite(t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: single.Signers[0].ID}))
-		assert.False(t, room(), "the row is in flight, and somebody else sends")
+		assert.False(t, room(), "the row is in flight, and another app is sending")
 	})
 	began := time.Now()
 	for _, c := range []struct{ inFlight, alone, others int }{{0, 6, 1}, {1, 6, 1}, {3, 18, 3}} {
 		r := &activities.BulkThrottle{InFlight: c.inFlight}
 		assert.True(t, r.Admit(began, store.Awaiting{All: c.alone - 1}))
-		assert.True(t, r.Admit(began, store.Awaiting{All: c.alone - 1}), "no pause after the row")
+		assert.True(t, r.Admit(began, store.Awaiting{All: c.alone - 1}), "there must be no pause after the row")
 		assert.False(t, r.Admit(began, store.Awaiting{All: c.alone}))
 		others := began.Add(time.Minute)
 		assert.True(t, r.Admit(others, store.Awaiting{All: c.others - 1, Singles: 1}))
@@ -156,7 +156,7 @@ func TestBulkSend_PausesForOthers(t *testing.T) {
 		r := &activities.BulkThrottle{InFlight: inFlight}
 		single := store.Awaiting{Singles: 1}
 		assert.True(t, r.Admit(began, single))
-		assert.False(t, r.Admit(began.Add(rest-1), single), "a row that was refused begins no pause anew")
+		assert.False(t, r.Admit(began.Add(rest-1), single), "a rejected row does not restart the pause")
 		assert.True(t, r.Admit(began.Add(rest), single))
 		assert.False(t, r.Admit(began.Add(rest+1), single))
 	}
@@ -194,7 +194,7 @@ func TestBulkSend_SendsDespiteStuckInvitations(t *testing.T) {
 		}
 		step, err = env.SendBulkRows(t.Context(), in)
 		require.NoError(t, err)
-		assert.Equal(t, models.BulkCounts{Sent: rows}, step.Counts, "none is sent again")
+		assert.Equal(t, models.BulkCounts{Sent: rows}, step.Counts, "no row is sent twice")
 	})
 }
 
@@ -328,6 +328,6 @@ func TestSendBulkRows_RejectedRow_FailsAlone(t *testing.T) {
 		_, err = env.SendBulkRows(ctx, in)
 		var final *sdktemporal.ApplicationError
 		require.ErrorAs(env.t, err, &final)
-		require.True(env.t, final.NonRetryable(), "it will not appear later")
+		require.True(env.t, final.NonRetryable(), "the file will not appear later")
 	})
 }

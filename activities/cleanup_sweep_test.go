@@ -105,7 +105,7 @@ func TestSweep_KeepsLaterFiles(t *testing.T) {
 			keys, err := env.Blobs.List(env.t.Context(), "envelopes/"+e.ID.String()+"/sealed/")
 			require.NoError(env.t, err)
 			assert.Contains(env.t, keys, later)
-			assert.Len(env.t, keys, 3, "with the one that it replaced, and without those of the late run")
+			assert.Len(env.t, keys, 3, "includes the replaced file, but not the files of the late run")
 		})
 	})
 }

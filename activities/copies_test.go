@@ -100,7 +100,7 @@ func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 				}
 				require.Equal(env.t, []string{"copy_notice cora@example.com"}, env.mailedTo())
 				env.change(e, end(env, e))
-				require.True(env.t, env.unfinished(e), "she is still to be told")
+				require.True(env.t, env.unfinished(e), "she has not been notified yet")
 				require.NoError(env.t, env.SendClosing(env.t.Context(), in))
 				require.Len(env.t, env.mails.mails, 1)
 				m := env.mails.mails[0]
@@ -164,7 +164,7 @@ func TestReplaceCopyRecipient_BeforeTheEnd(t *testing.T) {
 		require.Zero(env.t, env.claimReinvites(in))
 		replace(0, "Dora")
 		replace(1, "Luna")
-		require.Equal(env.t, 1, env.claimReinvites(in), "for whom it is time")
+		require.Equal(env.t, 1, env.claimReinvites(in), "only recipients whose turn it is")
 		require.Equal(env.t, []string{"copy_notice dora@example.com"}, env.mailedTo())
 		env.groupInvites(in, e)
 		require.Empty(env.t, env.mailedTo(), "each once")
@@ -317,12 +317,12 @@ func TestRenewLink_BeforeTheInvitation(t *testing.T) {
 			})
 			other := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[1].ID}
 			require.NoError(env.t, env.Invite(env.t.Context(), other))
-			require.Equal(env.t, []string{"invitation bo@example.com"}, env.mailedTo(), "it does not count as Ada's")
+			require.Equal(env.t, []string{"invitation bo@example.com"}, env.mailedTo(), "the attempt does not count as Ada's")
 			invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
 			var waits *sdktemporal.ApplicationError
 			require.ErrorAs(env.t, env.Invite(env.t.Context(), invite), &waits)
 			require.ErrorContains(env.t, waits, "the link renewal will send the invitation")
-			require.Equal(env.t, sdktemporal.ApplicationErrorCategoryBenign, waits.Category(), "the SDK logs others as errors")
+			require.Equal(env.t, sdktemporal.ApplicationErrorCategoryBenign, waits.Category(), "the SDK logs other errors at level error")
 			require.False(env.t, waits.NonRetryable())
 			require.Empty(env.t, env.mailedTo())
 			env.clock.Add(3 * time.Minute)
@@ -437,7 +437,7 @@ func TestSendCopies_AfterThePurge(t *testing.T) {
 			env.mails.deferred = ""
 			require.NoError(env.t, env.SendCopies(env.t.Context(), in))
 			require.Empty(env.t, env.mailedTo())
-			require.False(env.t, env.unfinished(e), "nobody is to get one any more")
+			require.False(env.t, env.unfinished(e), "nobody should receive another copy")
 		})
 	}
 }
@@ -459,6 +459,6 @@ func TestSendCopiesAgain_NotCompleted(t *testing.T) {
 		require.Error(env.t, env.SendCopiesAgain(env.t.Context(), again))
 		env.clock.Add(30 * 24 * time.Hour)
 		require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again))
-		require.Equal(env.t, []bool{false, true}, env.mails.lastAttempts, "the last rejection is counted")
+		require.Equal(env.t, []bool{false, true}, env.mails.lastAttempts, "the last rejection must be counted")
 	})
 }

@@ -36,7 +36,7 @@ func TestSendCopiesAgain_OncePerRequest(t *testing.T) {
 
 		env.mails.reject = "b@example.com"
 		again.Request = uuid.New()
-		require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again), "noted with the mail")
+		require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again), "the request is recorded with the email")
 		require.Equal(env.t, 1, env.events(e, models.EventCopySent))
 		env.mails.reject = ""
 		_, err := env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error {
@@ -54,7 +54,7 @@ func TestSendCopiesAgain_OncePerRequest(t *testing.T) {
 		late := temporal.CopiesInput{EnvelopeInput: in, SignerID: e.Signers[1].ID, Request: uuid.New()}
 		env.mails.fail = errors.New("the mail server is down")
 		require.Error(env.t, env.SendCopiesAgain(env.t.Context(), late))
-		require.Equal(env.t, 1, unsent(), "a workflow that is lost is started anew")
+		require.Equal(env.t, 1, unsent(), "a lost workflow is restarted")
 		env.clock.Add(48 * time.Hour)
 		_, err = env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error { return e.Purge(env.act()) })
 		require.NoError(env.t, err)

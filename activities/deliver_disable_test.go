@@ -40,7 +40,7 @@ func TestDeliver_DisablesEndpoint(t *testing.T) {
 		assert.Equal(env.t, models.DisabledGone, w.DisabledReason)
 		require.Len(env.t, env.mails.mails, 1)
 		assert.Equal(env.t, contact, env.mails.mails[0].To.Email)
-		require.NoError(env.t, try(waiting, webhook.Result{Status: 200}), "nothing is left to deliver")
+		require.NoError(env.t, try(waiting, webhook.Result{Status: 200}), "no deliveries remain")
 		_, pending, err := env.Store.Deliveries(ctx, store.DeliveryFilter{App: env.app.ID, Status: models.DeliveryPending, Page: 1, Size: 10})
 		require.NoError(env.t, err)
 		assert.Zero(env.t, pending)

@@ -42,7 +42,7 @@ func (env webhookFixture) try(d *models.Delivery, run int, delays []time.Duratio
 	asked := &fakeEndpoint{results: results}
 	env.Webhooks = asked
 	_, err := env.env.ExecuteActivity(env.Deliver, activities.DeliverInput{DeliveryID: d.ID, Delays: delays, Resend: run})
-	assert.Empty(env.t, asked.results, "the endpoint was asked")
+	assert.Empty(env.t, asked.results, "the endpoint was called")
 	return err
 }
 
@@ -80,7 +80,7 @@ func TestDeliver_RetryAfter(t *testing.T) {
 			_, _, attempts, err := env.Store.Delivery(env.t.Context(), env.app, d.ID)
 			require.NoError(env.t, err)
 			require.NotNil(env.t, attempts[0].NextAt)
-			assert.Equal(env.t, c.want, attempts[0].NextAt.Sub(attempts[0].At), "people see when the next attempt is due")
+			assert.Equal(env.t, c.want, attempts[0].NextAt.Sub(attempts[0].At), "the time of the next attempt is shown")
 		}
 	})
 }
@@ -112,7 +112,7 @@ func TestDeliver_LastAttemptSettles(t *testing.T) {
 		require.NoError(env.t, to.try(d, 0, make([]time.Duration, 1), webhook.Result{Status: 204}))
 		require.NoError(env.t, env.AbandonDelivery(env.t.Context(), d.ID, 0))
 		status, _ = to.state(d)
-		assert.Equal(env.t, models.DeliveryDelivered, status, "what was delivered stays so")
+		assert.Equal(env.t, models.DeliveryDelivered, status, "a delivered event stays delivered")
 	})
 }
 
@@ -130,7 +130,7 @@ func TestDeliver_DisabledEndpointFails(t *testing.T) {
 			require.NoError(env.t, err)
 			require.NoError(env.t, to.try(d, 1, make([]time.Duration, 5)))
 			status, _ := to.state(d)
-			assert.Equal(env.t, models.DeliveryPending, status, "it is not that run's")
+			assert.Equal(env.t, models.DeliveryPending, status, "the delivery belongs to another run")
 			require.NoError(env.t, to.try(d, 0, make([]time.Duration, 5)))
 			status, n := to.state(d)
 			assert.Equal(env.t, models.DeliveryFailed, status)
@@ -166,10 +166,10 @@ func TestDeliver_OnlyTheNewestRun(t *testing.T) {
 		again, err := env.Store.Resend(env.t.Context(), env.app, d.ID)
 		require.NoError(env.t, err)
 		require.Equal(env.t, 1, again.Run)
-		require.NoError(env.t, to.try(d, 0, make([]time.Duration, 3)), "the former run asks nobody")
+		require.NoError(env.t, to.try(d, 0, make([]time.Duration, 3)), "the previous run does not call the endpoint")
 		require.NoError(env.t, env.AbandonDelivery(env.t.Context(), d.ID, 0))
 		status, _ := to.state(d)
-		assert.Equal(env.t, models.DeliveryPending, status, "nor does it give up what the newest has begun")
+		assert.Equal(env.t, models.DeliveryPending, status, "the previous run must not end the newest run's delivery")
 		require.NoError(env.t, to.try(d, 1, make([]time.Duration, 3), webhook.Result{Status: 200}))
 		status, n := to.state(d)
 		assert.Equal(env.t, models.DeliveryDelivered, status)
@@ -205,7 +205,7 @@ func TestDeliver_NumbersAttemptsFromTheRecord(t *testing.T) {
 			models.DeliveryOutcome{WebhookID: to.hook, Run: 1, Last: true})
 		require.NoError(env.t, err)
 		status, _ := to.state(d)
-		assert.Equal(env.t, models.DeliveryPending, status, "it was sent again meanwhile")
+		assert.Equal(env.t, models.DeliveryPending, status, "the event was resent in the meantime")
 	})
 }
 
@@ -251,7 +251,7 @@ func TestDeliver_SuccessResetsFailures(t *testing.T) {
 		require.Empty(env.t, state().LastError)
 		env.clock.Add(2 * time.Hour)
 		again(503)
-		require.True(env.t, state().Active, "it has failed for no time at all")
+		require.True(env.t, state().Active, "the endpoint has only just begun to fail")
 		require.Equal(env.t, env.clock.Now(), state().FailingSince.UTC())
 		env.clock.Add(models.DisableAfter - time.Microsecond)
 		again(503)
@@ -260,7 +260,7 @@ func TestDeliver_SuccessResetsFailures(t *testing.T) {
 		again(503)
 		require.False(env.t, state().Active)
 		require.Equal(env.t, models.DisabledFailing, state().DisabledReason)
-		require.Empty(env.t, env.mails.mails, "the app names nobody to be told")
+		require.Empty(env.t, env.mails.mails, "the app has no contact to notify")
 	})
 }
 

@@ -72,7 +72,7 @@ func TestSeal_BrokenChain(t *testing.T) {
 		require.NoError(env.t, err)
 		assert.Equal(env.t, models.StatusSealing, got.Status)
 		assert.Empty(env.t, got.Sealed())
-		assert.Zero(env.t, env.sealer.n, "no file was sealed")
+		assert.Zero(env.t, env.sealer.n, "no file must be sealed")
 		assert.Equal(env.t, models.SealingChainBroken, env.problem(e.ID))
 	})
 }
@@ -100,7 +100,7 @@ func TestSendCopies_AttachesFilesUpToTheLimit(t *testing.T) {
 		require.NoError(env.t, err)
 		env.AttachmentLimit = e.Sealed()[0].Size + e.Sealed()[1].Size
 		env.clock.Add(16 * 24 * time.Hour)
-		assert.Empty(env.t, env.retentionSteps(), "everybody has the files")
+		assert.Empty(env.t, env.retentionSteps(), "every recipient has received the files")
 		env.AttachmentLimit--
 		env.clock.Add(7 * 24 * time.Hour)
 		assert.Equal(env.t, []string{"7 days left"}, env.retentionSteps())

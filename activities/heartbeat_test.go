@@ -70,7 +70,7 @@ func TestHandBack_AfterTheGracePeriod(t *testing.T) {
 	assert.Equal(t, "HandedBack", failed.Type())
 	assert.False(t, failed.NonRetryable())
 	assert.Positive(t, failed.NextRetryDelay())
-	assert.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond, "it had its grace")
+	assert.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond, "the activity had its grace period")
 
 	// An activity that fails within the grace period has failed.
 	require.ErrorAs(t, run(stop, func(context.Context) error { return errors.New("disk full") }), &failed)

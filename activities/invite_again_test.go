@@ -60,7 +60,7 @@ func TestReinvite_LinkRenewedTwice(t *testing.T) {
 		assert.Equal(env.t, make([]error, 2), failed)
 		require.Len(env.t, env.mails.mails, 1)
 		assert.Equal(env.t, env.Mail.MessageID("invitation", links[1].String()), env.mails.mails[0].MessageID)
-		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: signer}), "as workflows from before have it")
+		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: signer}), "as in workflows of earlier versions")
 		assert.Len(env.t, env.mails.mails, 1)
 	})
 }

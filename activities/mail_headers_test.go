@@ -67,7 +67,7 @@ func TestMails_HaveKindAndAddresses(t *testing.T) {
 		var closed temporal.EnvelopeInput
 		e, closed = env.sent("c@example.com")
 		env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), nil) })
-		require.NoError(env.t, env.SendCopies(ctx, closed), "nothing is sealed")
+		require.NoError(env.t, env.SendCopies(ctx, closed), "no document is sealed")
 		require.Empty(env.t, mails())
 		require.NoError(env.t, env.SendClosing(ctx, closed))
 		check(models.MailClosed, e, "c@example.com")

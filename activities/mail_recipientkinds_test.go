@@ -98,7 +98,7 @@ func TestMails_ByKindOfRecipient(t *testing.T) {
 		}
 		require.Equal(env.t, "Bonjour Hal,", firstLineOf(env.mails.mails[0].Text))
 		require.Contains(env.t, env.mails.mails[1].Text, "Sie erhalten eine Kopie")
-		require.Equal(env.t, []string{"invitation hal@example.com", "copy_notice cora@example.com"}, env.mailedTo(), "the witness waits, and the sender writes to two")
+		require.Equal(env.t, []string{"invitation hal@example.com", "copy_notice cora@example.com"}, env.mailedTo(), "the witness waits, and two recipients receive no email from the service")
 		require.Equal(env.t, 1, env.events(e, models.EventCopyAnnounced))
 		require.Equal(env.t, 1, env.events(e, models.EventInvitationSent))
 
@@ -111,13 +111,13 @@ func TestMails_ByKindOfRecipient(t *testing.T) {
 			return err
 		})
 		require.Equal(env.t, 1, env.claimReinvites(in))
-		require.Equal(env.t, []string{"invitation sam@example.com"}, env.mailedTo(), "the sender asked for it")
+		require.Equal(env.t, []string{"invitation sam@example.com"}, env.mailedTo(), "the sender requested the link")
 		env.clock.Add(40 * 24 * time.Hour)
 		_, err = env.RenewLinks(ctx, in)
 		require.NoError(env.t, err)
 		now, err := env.Store.Envelope(ctx, in.AppID, e.ID)
 		require.NoError(env.t, err)
-		require.True(env.t, now.Signers[2].LinkIssuedAt.Before(*now.Signers[0].LinkIssuedAt), "the sender's link stays as it is")
+		require.True(env.t, now.Signers[2].LinkIssuedAt.Before(*now.Signers[0].LinkIssuedAt), "the sender's link does not change")
 		env.change(e, func(e *models.Envelope) error { // the link has expired in the meantime
 			_, err := e.IssueLink(env.act(), sam.ID, false)
 			return err
@@ -129,14 +129,14 @@ func TestMails_ByKindOfRecipient(t *testing.T) {
 		env.finishes(e, 1)
 		env.finishes(e, 2)
 		env.sealed(in)
-		require.True(env.t, env.unfinished(e), "the copies are still to be sent")
+		require.True(env.t, env.unfinished(e), "the copies have not been sent yet")
 		for range 2 {
 			require.NoError(env.t, env.SendCopies(ctx, in))
 		}
 		require.Equal(env.t, []string{"completed ida@example.com", "completed will@example.com", "completed cora@example.com"}, env.mailedTo())
-		require.False(env.t, env.unfinished(e), "nobody else is to be written to")
+		require.False(env.t, env.unfinished(e), "no other recipient must be emailed")
 		require.NoError(env.t, env.SendCopiesAgain(ctx, temporal.CopiesInput{EnvelopeInput: in, SignerID: e.Copies[1].ID, Request: uuid.New()}))
-		require.Equal(env.t, []string{"completed carl@example.com"}, env.mailedTo(), "the sender asked for it")
+		require.Equal(env.t, []string{"completed carl@example.com"}, env.mailedTo(), "the sender requested the copies")
 	})
 }
 
@@ -160,7 +160,7 @@ func TestClosing_ByKindOfRecipient(t *testing.T) {
 		env.change(silent, func(e *models.Envelope) error { return e.Void(env.act(), nil) })
 		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
 		require.Empty(env.t, env.mailedTo())
-		require.False(env.t, env.unfinished(silent), "there is nobody to tell")
+		require.False(env.t, env.unfinished(silent), "no recipient has to be notified")
 	})
 }
 

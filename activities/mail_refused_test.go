@@ -28,7 +28,7 @@ func TestRejectedMail_FailsAfterTheRetryPeriod(t *testing.T) {
 		env.mails.deferred = "a@example.com"
 		require.Error(env.t, env.SendCopies(ctx, in))
 		env.clock.Add(days - time.Minute)
-		require.ErrorContains(env.t, env.SendCopies(ctx, in), "451", "it is still tried")
+		require.ErrorContains(env.t, env.SendCopies(ctx, in), "451", "the email is still retried")
 		assert.True(env.t, env.unfinished(e))
 		env.clock.Add(time.Minute)
 		require.NoError(env.t, env.SendCopies(ctx, in))
@@ -38,7 +38,7 @@ func TestRejectedMail_FailsAfterTheRetryPeriod(t *testing.T) {
 		require.NoError(env.t, err)
 		require.Len(env.t, mails, 2)
 		assert.Equal(env.t, "451 later (retries ended after several days)", mails[0].Error)
-		assert.Equal(env.t, []bool{false, false, true}, env.mails.lastAttempts, "what is given up is counted as refused")
+		assert.Equal(env.t, []bool{false, false, true}, env.mails.lastAttempts, "an abandoned email is counted as refused")
 	})
 	onBothDatabases(t, func(env *fakeEnv) { // the same for the signer; the sender is notified
 		e, in := env.sent("a@example.com")
@@ -61,7 +61,7 @@ func TestRejectedMail_FailsAfterTheRetryPeriod(t *testing.T) {
 		})
 		env.mails.deferred = notify
 		require.ErrorContains(env.t, env.SendClosing(env.t.Context(), in), "451")
-		assert.Equal(env.t, []string{"closed b@example.com"}, env.mailedTo(), "the others do not wait for it")
+		assert.Equal(env.t, []string{"closed b@example.com"}, env.mailedTo(), "other emails do not wait for the rejected one")
 		env.clock.Add(days)
 		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
 	})
@@ -194,7 +194,7 @@ func TestRejectedMails_RetryDelaysGrow(t *testing.T) {
 		}
 		env.mails.fail = errors.New("mail server: connection refused")
 		_, later := errors.AsType[*sdktemporal.ApplicationError](env.SendCopies(ctx, completed))
-		require.False(env.t, later, "that may pass at any time")
+		require.False(env.t, later, "the failure is temporary")
 	})
 }
 
@@ -225,7 +225,7 @@ func TestRejectedReminder_AfterReplacement(t *testing.T) {
 		env.mailedTo()
 		env.mails.deferred = "b@example.com"
 		_, err = env.Remind(env.t.Context(), in)
-		require.Error(env.t, err, "it is tried again")
+		require.Error(env.t, err, "the email is retried")
 		env.mails.deferred = ""
 		_, err = env.Remind(env.t.Context(), in)
 		require.NoError(env.t, err)

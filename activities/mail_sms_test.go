@@ -108,7 +108,7 @@ func TestTextMessages_WhileMailIsRejected(t *testing.T) {
 			require.Len(env.t, phone.sent, test.texts)
 			env.mails.deferred = ""
 			require.NoError(env.t, env.Invite(ctx, invite))
-			require.Len(env.t, phone.sent, 1, "once in all")
+			require.Len(env.t, phone.sent, 1, "exactly once")
 		})
 	}
 }
@@ -156,7 +156,7 @@ func TestTextMessages_KeepTheirLink(t *testing.T) {
 		require.Len(env.t, phone.sent, 1)
 		env.clock.Add(25 * day)
 		env.reminded(in)
-		assert.Equal(env.t, first, link(), "the text's link works")
+		assert.Equal(env.t, first, link(), "the link in the text message works")
 		env.clock.Add(2 * day)
 		_, err := env.RenewLinks(env.t.Context(), in)
 		require.NoError(env.t, err)

@@ -23,6 +23,6 @@ func TestRejectedMails_NextAttempt(t *testing.T) {
 	}
 	require.Equal(t, 5*time.Minute, delay(rejected(20*time.Minute), rejected(5*time.Minute)))
 	require.Equal(t, longestWait, delay(rejected(longestWait)))
-	require.Zero(t, delay(rejected(20*time.Minute), rejected(time.Minute)), "the retry policy is soon enough")
+	require.Zero(t, delay(rejected(20*time.Minute), rejected(time.Minute)), "the retry policy's delay suffices")
 	require.Zero(t, delay(rejected(20*time.Minute), errors.New("connection refused")))
 }

@@ -34,7 +34,7 @@ func (env *fakeEnv) mail(e *models.Envelope, kind models.MailKind) models.Mail {
 			return m
 		}
 	}
-	require.Fail(env.t, "no such mail", kind)
+	require.Fail(env.t, "there must be no such email", kind)
 	return models.Mail{}
 }
 
@@ -83,7 +83,7 @@ func TestRemind_EnvelopeClosedInBetween(t *testing.T) {
 			env.mails.onSend = nil
 			env.void(e)
 		}
-		assert.NotNil(env.t, env.reminded(in), "as it was when the reminders were begun")
+		assert.NotNil(env.t, env.reminded(in), "as at the start of the reminders")
 		assert.Len(env.t, env.mails.mails, 1)
 	})
 }
@@ -120,7 +120,7 @@ func TestStoppedWorker_RecordsNoProblem(t *testing.T) {
 		_, err := env.seal(ctx, in)
 		var rejected *rejection.Error
 		require.ErrorAs(env.t, err, &rejected)
-		require.NotErrorIs(env.t, err, context.Canceled, "nothing else was tried")
+		require.NotErrorIs(env.t, err, context.Canceled, "no other email was attempted")
 		assert.Empty(env.t, env.problem(e.ID))
 
 		to := env.withWebhook()

@@ -147,7 +147,7 @@ func TestNotifySender_OneEmailPerEvent(t *testing.T) {
 			if thread == "" {
 				thread = h.Get("References")
 			}
-			assert.Equal(env.t, thread, h.Get("References"), "one thread for each envelope")
+			assert.Equal(env.t, thread, h.Get("References"), "each envelope has one email thread")
 			assert.NotEqual(env.t, thread, h.Get("Message-ID"))
 			assert.Equal(env.t, "List-Unsubscribe=One-Click", h.Get("List-Unsubscribe-Post"))
 			assert.Empty(env.t, h.Get("Reply-To"))
@@ -157,7 +157,7 @@ func TestNotifySender_OneEmailPerEvent(t *testing.T) {
 			require.NoError(env.t, err)
 			assert.Equal(env.t, []uuid.UUID{env.app.ID, grace.ID}, []uuid.UUID{app, user})
 			_, err = env.Tokens.VerifyConsole(token)
-			require.Error(env.t, err, "it opens nothing else")
+			require.Error(env.t, err, "the key decrypts nothing else")
 		}
 		assert.ElementsMatch(env.t, []string{"Name opened " + e.Title(), "Name signed " + e.Title(), "Everyone signed " + e.Title() + ". It was sealed"}, said,
 			"the last signature is reported by the end")
@@ -384,7 +384,7 @@ func TestSendDigest_GroupsByEnvelope(t *testing.T) {
 		for _, want := range []string{"Opened by Name", "Name declined", "Not delivered to Name", "08:00 (America/New_York)", first.ID.String(), second.ID.String()} {
 			assert.Contains(env.t, m.Text, want)
 		}
-		assert.NotContains(env.t, m.Text, hidden.ID.String(), "it is another user's now")
+		assert.NotContains(env.t, m.Text, hidden.ID.String(), "the envelope now belongs to another user")
 		assert.NotEmpty(env.t, headers(env.t, box, got[0]).Get("List-Unsubscribe"))
 
 		env.clock.Add(24 * time.Hour)
@@ -404,7 +404,7 @@ func TestSendDigest_IsBounded(t *testing.T) {
 		in := temporal.DigestInput{AppID: env.app.ID, UserID: grace.ID, Until: env.clock.Now()}
 		env.decline(env.sentBy(grace, "Grace@acme.example"), 0)
 		require.NoError(env.t, env.SendDigest(env.t.Context(), in))
-		require.Empty(env.t, env.mails.mails, "she did this herself")
+		require.Empty(env.t, env.mails.mails, "the sender performed this action herself")
 		for range 52 {
 			env.decline(env.sentBy(grace, "ada@example.com"), 0)
 		}

@@ -76,12 +76,12 @@ func TestInvite_RejectedTextMessage(t *testing.T) {
 		require.NoError(env.t, invite(1))
 		require.ErrorContains(env.t, invite(0), "provider is down")
 		env.SMS = failingSMS{&notify.RejectedError{Err: errors.New("wrong token")}}
-		require.ErrorContains(env.t, invite(0), "wrong token", "it may be mended")
+		require.ErrorContains(env.t, invite(0), "wrong token", "the configuration can be corrected")
 		env.SMS = failingSMS{&notify.PermanentError{Err: errors.New("no such number")}}
 		require.NoError(env.t, invite(0))
 		env.SMS = failingSMS{errors.New("the provider must not be called again")}
-		require.NoError(env.t, invite(0), "it was given up")
-		assert.Len(env.t, env.mails.mails, 2, "each was mailed once")
+		require.NoError(env.t, invite(0), "the message was abandoned")
+		assert.Len(env.t, env.mails.mails, 2, "each recipient received one email")
 	})
 }
 
@@ -143,7 +143,7 @@ func TestSealingFailed_TemporaryErrors(t *testing.T) {
 		}
 		_, err = env.seal(env.t.Context(), in)
 		require.ErrorContains(env.t, err, "no glyph")
-		require.ErrorContains(env.t, err, "change envelope", "both are told")
+		require.ErrorContains(env.t, err, "change envelope", "both errors are reported")
 		require.False(env.t, errors.As(err, &failed) && failed.Type() == string(models.SealingRejected))
 	})
 }

@@ -40,10 +40,10 @@ func TestReconcile_CountsRestartedWorkflows(t *testing.T) {
 	require.Equal(t, map[string]int{string(store.WorkEnvelopes): 2}, restarted)
 	lag, err := s.Lag(t.Context(), nil)
 	require.NoError(t, err)
-	require.True(t, lag.Reconciled.IsZero(), "the round has failed")
+	require.True(t, lag.Reconciled.IsZero(), "a failed round is not recorded")
 	a.Restarted, r.err = nil, nil
 	_, err = a.Reconcile(t.Context(), reconcile.Position{})
-	require.NoError(t, err, "nothing is counted")
+	require.NoError(t, err, "no metric must be increased")
 	lag, err = s.Lag(t.Context(), nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(2), lag.Lost)

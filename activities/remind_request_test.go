@@ -37,7 +37,7 @@ func TestRemindOnRequest(t *testing.T) {
 			return rows
 		}
 
-		require.Len(env.t, unsent(), 1, "the workflow may be lost before the first attempt")
+		require.Len(env.t, unsent(), 1, "the workflow can be lost before the first attempt")
 
 		env.mails.fail = errors.New("the mail server is down")
 		require.Error(env.t, env.Invite(env.t.Context(), request))
@@ -57,10 +57,10 @@ func TestRemindOnRequest(t *testing.T) {
 		require.Empty(env.t, unsent())
 		now, err := env.Store.Envelope(env.t.Context(), in.AppID, in.EnvelopeID)
 		require.NoError(env.t, err)
-		require.Equal(env.t, link, *now.Signers[0].LinkID, "the link stays")
+		require.Equal(env.t, link, *now.Signers[0].LinkID, "the link does not change")
 		mails, err := env.Store.Mails(env.t.Context(), e.ID)
 		require.NoError(env.t, err)
-		require.Zero(env.t, models.RemindersSettled(mails, e.Signers[0].ID), "the numbers of the reminders by interval stay")
+		require.Zero(env.t, models.RemindersSettled(mails, e.Signers[0].ID), "the numbers of scheduled reminders do not change")
 
 		late := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID, Reminder: new(uuid.New())}
 		env.mails.fail = errors.New("the mail server is down")
@@ -71,6 +71,6 @@ func TestRemindOnRequest(t *testing.T) {
 		env.mails.fail = nil
 		require.NoError(env.t, env.Invite(env.t.Context(), late))
 		require.Len(env.t, env.mails.mails, 1)
-		require.Empty(env.t, unsent(), "nobody is to be reminded any more")
+		require.Empty(env.t, unsent(), "no signer must be reminded anymore")
 	})
 }

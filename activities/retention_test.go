@@ -48,7 +48,7 @@ func TestRetention_FromSettingsToPurge(t *testing.T) {
 		remind := temporal.DeletionInput{EnvelopeInput: in, Days: 14}
 		require.NoError(env.t, env.RemindDeletion(ctx, remind))
 		require.NoError(env.t, env.RemindDeletion(ctx, remind), "an activity may run again")
-		require.Len(env.t, env.mails.mails, 3, "one for each document that somebody has not downloaded yet")
+		require.Len(env.t, env.mails.mails, 3, "one email for each document that a recipient has not downloaded")
 		to := map[string]int{}
 		for _, m := range env.mails.mails {
 			to[m.To.Email]++
@@ -57,7 +57,7 @@ func TestRetention_FromSettingsToPurge(t *testing.T) {
 		}
 		assert.Equal(env.t, map[string]int{"a@example.com": 1, "b@example.com": 2}, to)
 
-		require.Error(env.t, env.Purge(ctx, in), "not before the day")
+		require.Error(env.t, env.Purge(ctx, in), "not before the scheduled day")
 		env.clock.Add(31 * 24 * time.Hour)
 		assert.Equal(env.t, []string{"purged"}, env.retentionSteps())
 		assert.Empty(env.t, env.retentionSteps())
@@ -72,7 +72,7 @@ func TestRetention_FromSettingsToPurge(t *testing.T) {
 		assert.Equal(env.t, 4, env.events(e, models.EventDocumentPurged))
 		log, err := env.Store.AuditEvents(ctx, e)
 		require.NoError(env.t, err)
-		require.NoError(env.t, models.VerifyChain(log, e.AuditSeq, e.AuditHead), "the audit chain stays whole")
+		require.NoError(env.t, models.VerifyChain(log, e.AuditSeq, e.AuditHead), "the audit chain stays intact")
 	})
 }
 
@@ -172,10 +172,10 @@ func TestRetentionRound_UndeletableFile(t *testing.T) {
 		assert.Equal(env.t, []activities.RemovedRows{{Kind: "envelopes purged", Rows: 1}}, removed)
 		_, err = files.Open(ctx, whole.Sealed()[0].BlobKey)
 		require.ErrorIs(env.t, err, fs.ErrNotExist)
-		assert.Empty(env.t, env.retentionSteps(), "it waits for its next attempt")
+		assert.Empty(env.t, env.retentionSteps(), "the purge waits for its next attempt")
 		env.Blobs = files
 		env.clock.Add(time.Hour - time.Second)
-		assert.Empty(env.t, env.retentionSteps(), "an hour after the failure")
+		assert.Empty(env.t, env.retentionSteps(), "one hour after the failure")
 		env.clock.Add(time.Second)
 		assert.Equal(env.t, []string{"purged"}, env.retentionSteps())
 		_, err = files.Open(ctx, broken.Sealed()[0].BlobKey)
@@ -218,7 +218,7 @@ func TestRemindDeletion_OnlyLinkRecipients(t *testing.T) {
 		env.clock.Add(16 * 24 * time.Hour)
 		require.Equal(env.t, []string{"14 days left"}, env.retentionSteps())
 		require.NoError(env.t, env.RemindDeletion(ctx, temporal.DeletionInput{EnvelopeInput: in, Days: 14}))
-		require.ElementsMatch(env.t, []string{"deletion a@example.com", "deletion a@example.com", "deletion b@example.com", "deletion b@example.com"}, env.mailedTo(), "one for each document")
+		require.ElementsMatch(env.t, []string{"deletion a@example.com", "deletion a@example.com", "deletion b@example.com", "deletion b@example.com"}, env.mailedTo(), "one email for each document")
 	})
 }
 
@@ -306,6 +306,6 @@ func TestPurge_RemovesPagesOfEveryFile(t *testing.T) {
 			require.NoError(env.t, err)
 			require.Nil(env.t, p)
 		}
-		require.NoError(env.t, env.Purge(ctx, in), "it may run again")
+		require.NoError(env.t, env.Purge(ctx, in), "the activity may be repeated")
 	})
 }

@@ -95,7 +95,7 @@ func TestSeal_Input(t *testing.T) {
 			assert.Equal(env.t, field.Type == models.FieldSignature, string(v.PNG) == "png")
 			checked = append(checked, v.Checked)
 		}
-		assert.Equal(env.t, []bool{false, true, false, false, false, true, false, false}, checked, "a text that says true is no box")
+		assert.Equal(env.t, []bool{false, true, false, false, false, true, false, false}, checked, "the text \"true\" is not a checkbox")
 	})
 }
 
@@ -141,7 +141,7 @@ func TestSendCopies_OneRejectedAddress(t *testing.T) {
 		for _, m := range env.mails.mails {
 			to[m.To.Email]++
 		}
-		assert.Equal(env.t, map[string]int{"a@example.com": 2, "b@example.com": 2}, to, "one for each document and mailbox")
+		assert.Equal(env.t, map[string]int{"a@example.com": 2, "b@example.com": 2}, to, "one link for each document and mailbox")
 	})
 }
 
@@ -173,7 +173,7 @@ func TestDisabledEndpoint_NotifiesTheContact(t *testing.T) {
 			var failed *sdktemporal.ApplicationError
 			require.ErrorAs(env.t, to.try(to.ping(), 0, make([]time.Duration, 9), res), &failed)
 			if res.Gone {
-				assert.True(env.t, failed.NonRetryable(), "there is nothing to come back for")
+				assert.True(env.t, failed.NonRetryable(), "a retry would not help")
 				assert.Equal(env.t, "the endpoint responded with 410 Gone", failed.Message())
 			}
 		}

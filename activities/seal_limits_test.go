@@ -201,7 +201,7 @@ func (c *fullEnvelope) sign(i int) {
 		}
 		return err
 	})
-	require.True(c.t, verified, "a signer can always prove who they are: %v", c.rejected)
+	require.True(c.t, verified, "a signer can always be authenticated: %v", c.rejected)
 	require.Equal(c.t, 60, c.until(60, func(e *models.Envelope, _ int) error {
 		act, l := at(e)
 		return e.ViewPage(act, l, e.Originals()[0].ID, 1, 24*60*60*1000, nil)
@@ -293,12 +293,12 @@ func (c *fullEnvelope) seal(original []byte) (size int64) {
 	for _, ev := range job.Events {
 		listed += limits.Embedded(ev) + 1
 	}
-	assert.LessOrEqual(c.t, listed, c.e.Used.Trail, "no event is larger than was counted")
+	assert.LessOrEqual(c.t, listed, c.e.Used.Trail, "no event may exceed its counted size")
 	out, err := os.CreateTemp(c.t.TempDir(), "sealed")
 	require.NoError(c.t, err)
 	defer func() { _ = out.Close() }()
 	res, err := newRealSealer(c.t, c.now).Seal(c.t.Context(), out, job)
-	require.NoError(c.t, err, "what people were allowed to enter can be sealed: %+v", c.e.Used)
+	require.NoError(c.t, err, "all accepted entries can be sealed: %+v", c.e.Used)
 	x, err := verify.Examine(c.t.Context(), out, res.Size)
 	require.NoError(c.t, err)
 	record := x.Report(verify.Options{Now: func() time.Time { return c.now }}).Record

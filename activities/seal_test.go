@@ -31,7 +31,7 @@ func TestSeal_AlsoSendsCopies(t *testing.T) {
 		assert.Equal(env.t, activities.Sealed{Status: models.StatusCompleted, Copied: true}, got)
 		assert.Len(env.t, env.mails.mails, 2)
 		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
-		assert.Len(env.t, env.mails.mails, 2, "each has one")
+		assert.Len(env.t, env.mails.mails, 2, "each recipient has received one email")
 	})
 	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
@@ -56,7 +56,7 @@ func TestSeal_AlsoSendsCopies(t *testing.T) {
 		got, err := env.Seal(late, in)
 		require.NoError(env.t, err)
 		assert.Equal(env.t, activities.Sealed{Status: models.StatusCompleted}, got)
-		assert.Empty(env.t, env.mails.mails, "the activity could end before the mail has gone out")
+		assert.Empty(env.t, env.mails.mails, "the activity may end before the email is sent")
 	})
 	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
@@ -103,7 +103,7 @@ func TestSeal_ConcurrencyLimit(t *testing.T) {
 		<-sending
 		sealed, err := env.Seal(env.t.Context(), two)
 		require.NoError(env.t, err)
-		assert.Equal(env.t, activities.Sealed{Status: models.StatusCompleted}, sealed, "its copies do not wait for the mail server here")
+		assert.Equal(env.t, activities.Sealed{Status: models.StatusCompleted}, sealed, "its copies do not wait for the mail server in this activity")
 		close(send)
 		require.NoError(env.t, <-done)
 		assert.True(env.t, isFree(env.SealLimit))
@@ -177,7 +177,7 @@ func TestInvite_SendsFourMailsAtATime(t *testing.T) {
 			select {
 			case <-full:
 			case <-time.After(10 * time.Second):
-				assert.Fail(env.t, "there are fewer at a time")
+				assert.Fail(env.t, "fewer seals run at the same time")
 			}
 			select { // allow enough time for a fifth email to be sent
 			case <-over:
@@ -207,7 +207,7 @@ func TestInvite_OneUnreachableRecipient(t *testing.T) {
 		assert.Equal(env.t, 2, env.events(e, models.EventInvitationSent))
 		env.mails.deferred = ""
 		require.NoError(env.t, env.Activities.Invite(env.t.Context(), group))
-		assert.Len(env.t, env.mails.mails, 3, "each has one")
+		assert.Len(env.t, env.mails.mails, 3, "each recipient has received one email")
 		group.EnvelopeID = uuid.New()
 		require.Error(env.t, env.Activities.Invite(env.t.Context(), group))
 	})
@@ -234,7 +234,7 @@ func TestMailLimit_HangingAppLeavesCapacity(t *testing.T) {
 		assert.Equal(env.t, "MailBusy", busy.Type())
 		assert.Positive(env.t, busy.NextRetryDelay())
 		err = env.SendClosing(env.t.Context(), temporal.EnvelopeInput{AppID: other.ID, EnvelopeID: uuid.New()})
-		require.ErrorContains(env.t, err, "not_found", "another app has a slot")
+		require.ErrorContains(env.t, err, "not_found", "another app must still have a slot")
 		env.mails.onSend = nil
 		close(send)
 		require.NoError(env.t, <-done)

@@ -40,7 +40,7 @@ func TestSeal_MissingFileIsAProblem(t *testing.T) {
 			_, err := env.env.ExecuteActivity(env.Seal, in)
 			var failed *sdktemporal.ApplicationError
 			require.ErrorAs(env.t, err, &failed)
-			assert.False(env.t, failed.NonRetryable(), "somebody may mend it")
+			assert.False(env.t, failed.NonRetryable(), "an operator may fix the cause")
 			assert.Equal(env.t, "original_missing", failed.Type())
 			assert.Equal(env.t, time.Hour, failed.NextRetryDelay())
 		}
@@ -56,7 +56,7 @@ func TestSeal_MissingFileIsAProblem(t *testing.T) {
 		env.clock.Add(time.Hour)
 		plan, err := env.LoadPlan(env.t.Context(), in)
 		require.NoError(env.t, err)
-		assert.Equal(env.t, models.SealingOriginalMissing, plan.Problem, "a workflow that is started anew knows it")
+		assert.Equal(env.t, models.SealingOriginalMissing, plan.Problem, "a restarted workflow reads the problem")
 
 		f, err := env.Blobs.Temp()
 		require.NoError(env.t, err)
@@ -93,7 +93,7 @@ func TestSealingProblems_NotifyAtOnceOrLater(t *testing.T) {
 		fails(rejection.New(rejection.GlyphMissing, "no glyph"), models.SealingRejected)
 		fails(rejection.New(rejection.OriginalChanged, "changed"), models.SealingOriginalChanged)
 		fails(down, models.SealingFailing)
-		assert.Equal(env.t, 4, env.events(e, models.EventSealingFailed), "each change of the reason is told")
+		assert.Equal(env.t, 4, env.events(e, models.EventSealingFailed), "each change of the reason is reported")
 		env.sealer.fail = nil
 		env.sealed(in)
 	})
@@ -105,12 +105,12 @@ func TestVoidStuck_OnlyUnsealable(t *testing.T) {
 	onBothDatabases(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		void := func() error {
-			_, err := env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error { return e.VoidStuck(env.act(), "the file is lost") })
+			_, err := env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error { return e.VoidStuck(env.act(), "the file is missing") })
 			return err
 		}
 		require.ErrorContains(env.t, void(), "envelope_not_sealing")
 		env.signAll(e)
-		require.ErrorContains(env.t, void(), "envelope_not_stuck", "sealing may succeed")
+		require.ErrorContains(env.t, void(), "envelope_not_stuck", "sealing can still succeed")
 		require.NoError(env.t, env.Blobs.Delete(env.t.Context(), e.Originals()[0].BlobKey))
 		_, err := env.seal(env.t.Context(), in)
 		require.Error(env.t, err)
@@ -122,16 +122,16 @@ func TestVoidStuck_OnlyUnsealable(t *testing.T) {
 		assert.NotNil(env.t, got.VoidedAt)
 		last := log[len(log)-1]
 		assert.Equal(env.t, models.EventEnvelopeVoided, last.Name)
-		assert.Equal(env.t, "the file is lost", last.Detail["reason"])
+		assert.Equal(env.t, "the file is missing", last.Detail["reason"])
 		assert.Equal(env.t, "original_missing", last.Detail["problem"])
 		require.NoError(env.t, models.VerifyChain(log, got.AuditSeq, got.AuditHead))
 
 		status, err := env.seal(env.t.Context(), in)
-		require.NoError(env.t, err, "an attempt that was under way ends")
+		require.NoError(env.t, err, "an attempt in progress ends")
 		assert.Equal(env.t, models.StatusVoided, status)
 		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
-		require.Len(env.t, env.mails.mails, 1, "who has signed is told")
-		assert.Contains(env.t, env.mails.mails[0].Text, "the file is lost")
+		require.Len(env.t, env.mails.mails, 1, "signers who have signed are notified")
+		assert.Contains(env.t, env.mails.mails[0].Text, "the file is missing")
 	})
 }
 
@@ -160,14 +160,14 @@ func TestVoidAndSeal_OneWins(t *testing.T) {
 			got, log, err := env.Store.EnvelopeWithEvents(env.t.Context(), env.app.ID, e.ID)
 			require.NoError(env.t, err)
 			won[got.Status]++
-			assert.Equal(env.t, got.Status, status, "the activity tells who won")
+			assert.Equal(env.t, got.Status, status, "the activity reports which change took effect")
 			assert.Equal(env.t, got.Status == models.StatusVoided, voided == nil)
 			require.NoError(env.t, models.VerifyChain(log, got.AuditSeq, got.AuditHead))
 			files, err := env.Blobs.List(env.t.Context(), "envelopes/"+e.ID.String()+"/sealed/")
 			require.NoError(env.t, err)
 			if got.Status == models.StatusVoided {
 				assert.Empty(env.t, got.Sealed())
-				assert.Empty(env.t, files, "what was sealed too late is removed")
+				assert.Empty(env.t, files, "a file that was sealed too late is removed")
 				assert.Equal(env.t, 0, env.events(e, models.EventEnvelopeCompleted))
 			} else {
 				assert.Equal(env.t, models.StatusCompleted, got.Status)

@@ -118,7 +118,7 @@ func TestClientSecretRotation_KeepsWebhookSignature(t *testing.T) {
 		s.clock.advance(time.Second)
 		fresh, err := s.store.AddSecret(t.Context(), s.app.ID, 24*time.Hour)
 		require.NoError(t, err)
-		require.Equal(t, []string{fresh, s.pass}, secrets(), "the newest first; the oldest signs X-Service-Signature")
+		require.Equal(t, []string{fresh, s.pass}, secrets(), "the newest comes first; the oldest signs X-Service-Signature")
 		s.clock.advance(25 * time.Hour)
 		require.Equal(t, []string{fresh}, secrets())
 	})

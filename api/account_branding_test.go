@@ -68,7 +68,7 @@ func TestBranding(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []int{12, 6}, []int{size.Width, size.Height})
 		own := c.get("/v1/console/settings?tenantId=acme").want(200).body["own"].(object)
-		require.Equal(t, "Acme Legal", own["senderName"], "one setting, whichever call names it")
+		require.Equal(t, "Acme Legal", own["senderName"], "both calls change the same setting")
 		require.Equal(t, "legal@acme.example", own["replyTo"])
 
 		_, token := c.sent(contract())
@@ -95,7 +95,7 @@ func TestBranding(t *testing.T) {
 		require.Equal(t, []any{nil, "#0F5570", "Acme Legal"}, []any{got["footer"], got["primaryColor"], got["senderName"]})
 		require.NotNil(t, got["logo"])
 		c.call(http.MethodPut, "/v1/console/settings?tenantId=acme", object{"language": "de"}).want(200)
-		require.Equal(t, got, c.get(at).want(200).body, "other settings leave it")
+		require.Equal(t, got, c.get(at).want(200).body, "other settings do not change the branding")
 		c.call(http.MethodPut, at, object{"logo": nil}).want(200)
 		nobody.get(link+"/logo").rejected(404, "not_found")
 		c.call(http.MethodDelete, at, nil).want(204)
@@ -145,7 +145,7 @@ func TestBranding_RejectsInvalidValues(t *testing.T) {
 	require.Contains(t, rejection("logo", b64([]byte("<svg/>"))), "not a complete PNG or JPEG")
 	require.Contains(t, rejection("logo", b64(pngOf(image.Rect(0, 0, 9, 9))[:60])), "not a complete PNG or JPEG")
 	require.Contains(t, rejection("logo", b64(large.Bytes()[:models.MaxLogo+1])), "at most 524288 bytes")
-	require.Contains(t, rejection("logo", b64(large.Bytes()[:models.MaxLogo])), "not a complete PNG or JPEG", "it is examined")
+	require.Contains(t, rejection("logo", b64(large.Bytes()[:models.MaxLogo])), "not a complete PNG or JPEG", "the logo must be examined")
 	require.Contains(t, rejection("logo", b64(pngOf(image.Rect(0, 0, 9000, 1)))), "9000 × 1 pixels")
 	require.Contains(t, rejection("logo", b64(emptyPNG(t))), "transparent")
 	require.Contains(t, rejection("logo", 7), "string")
@@ -163,7 +163,7 @@ func TestBranding_RejectsInvalidValues(t *testing.T) {
 	require.NoError(t, err)
 	size, err := png.DecodeConfig(bytes.NewReader(kept))
 	require.NoError(t, err)
-	require.Equal(t, []int{720, 50}, []int{size.Width, size.Height}, "a PNG of what is shown")
+	require.Equal(t, []int{720, 50}, []int{size.Width, size.Height}, "the response is the logo as a PNG")
 }
 
 func emptyPNG(t *testing.T) []byte {

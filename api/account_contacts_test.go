@@ -78,7 +78,7 @@ func TestContactsAndUsage(t *testing.T) {
 		one := c.post("/v1/console/contacts", object{"name": "Ada Byron", "email": "Ada@example.com", "phone": "+44 20 7946 0958"}).want(200)
 		require.Equal(t, "+442079460958", one.str("phone"))
 		two := c.post("/v1/console/contacts", object{"name": "Ada Lovelace", "email": "ada@EXAMPLE.com"}).want(200)
-		require.Equal(t, one.str("id"), two.str("id"), "unique per app and address")
+		require.Equal(t, one.str("id"), two.str("id"), "contacts are unique by app and address")
 		c.post("/v1/console/contacts", object{"name": "Bob", "email": "bob@example.com"}).want(200)
 		c.post("/v1/console/contacts", object{"email": "x"}).rejected(400, "validation_error")
 		require.Equal(t, 1, strings.Count(string(c.get("/v1/console/contacts?search=LOVE").want(200).raw), `"appId"`))

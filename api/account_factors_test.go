@@ -188,7 +188,7 @@ func TestSecondFactor_IsEncrypted(t *testing.T) {
 	_, secret, recovery := s.enrolled(t, models.RoleViewer)
 	n, err := s.store.Rewrap(t.Context())
 	require.NoError(t, err)
-	require.Zero(t, n, "all is sealed with the one key")
+	require.Zero(t, n, "all secrets are encrypted with the same key")
 	for _, file := range databaseFiles(t, s) {
 		require.NotContains(t, file, secret)
 		require.NotContains(t, file, recovery[0])

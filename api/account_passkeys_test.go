@@ -158,7 +158,7 @@ func TestPasskeys_SignInAndConfirm(t *testing.T) {
 		login(object{"code": recovery[0]}).want(200)
 
 		a = c.registers(phone, "Phone", object{"password": password, "passkey": answerOf(c.confirmationChallenge(), laptop)}).want(201)
-		require.Empty(t, a.body["recoveryCodes"], "those there are stay")
+		require.Empty(t, a.body["recoveryCodes"], "existing recovery codes stay valid")
 		phoneID := a.body["passkey"].(object)["id"].(string)
 		login(object{"passkey": answerOf(s.challenge(t, email), phone)}).want(200)
 		names := []string{}
@@ -304,7 +304,7 @@ func TestPasskeys_RejectedResponses(t *testing.T) {
 	require.Equal(t, 1, log.CountLines("the passkey may have been cloned"))
 	adas.count = 1000
 	quick(answerOf(ask(), adas)).want(200)
-	require.Equal(t, 1, log.CountLines("the passkey may have been cloned"), "a higher counter is no warning, also after one")
+	require.Equal(t, 1, log.CountLines("the passkey may have been cloned"), "a higher counter causes no warning, even after an earlier warning")
 	require.Equal(t, 2, log.CountLines(`msg="passkey registered" user=`, "passkey="))
 	require.Positive(t, log.CountLines(`msg="passkey rejected" user=`, "reason="))
 

@@ -237,7 +237,7 @@ func TestProviderSignIn_WithRole(t *testing.T) {
 	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
 		nobody := &client{t: t, s: s}
 		require.Equal(t, object{"provider": object{"name": "Staff login"}, "passkeys": true}, nobody.get("/v1/console/sign-in").want(200).body)
-		require.Empty(t, p.requests, "the provider is not asked before somebody comes")
+		require.Empty(t, p.requests, "the provider is not contacted before the first sign-in")
 
 		a := s.atProvider(t, p).want(200)
 		require.Equal(t, "provider", a.str("signIn"))
@@ -251,7 +251,7 @@ func TestProviderSignIn_WithRole(t *testing.T) {
 
 		p.setUser("ada", "new@example.com", "something", "support", "viewer", "sender")
 		again := s.withToken(t, s.atProvider(t, p))
-		require.Equal(t, user["id"], again.me().body["user"].(object)["id"], "the subject counts, not the address")
+		require.Equal(t, user["id"], again.me().body["user"].(object)["id"], "the account is identified by subject, not by address")
 		require.Equal(t, "sender", again.me().body["user"].(object)["role"], "the highest")
 		p.setUser("ada", "ada@example.com", "admin")
 		s.withToken(t, s.atProvider(t, p)).get("/v1/console/users").want(200)
@@ -592,7 +592,7 @@ func TestProviderUnavailable_Recovers(t *testing.T) {
 		nobody.post(beginPath, object{}).rejected(503, "provider_unreachable")
 	}
 	s.person(t, models.RoleViewer).post(connectPath, object{"password": password}).rejected(503, "provider_unreachable")
-	p.change(func() { require.Len(t, p.requests, 1, "it is not asked again at once") })
+	p.change(func() { require.Len(t, p.requests, 1, "the provider is not contacted again immediately") })
 	p.change(func() { p.down = false })
 	s.clock.advance(5 * time.Second)
 	browser, address := s.begin(t, object{})
@@ -653,7 +653,7 @@ func TestProviderClaims_FromUserinfo(t *testing.T) {
 	p.change(func() { p.userinfo["sub"] = "ada" })
 	who := s.withToken(t, s.atProvider(t, p)).me().body["user"].(object)
 	require.Equal(t, "support", who["role"])
-	require.Equal(t, "ada@example.com", who["name"], "whoever has no name is called by the address")
+	require.Equal(t, "ada@example.com", who["name"], "a user without a name is shown by address")
 	// A verified address in the userinfo response does not verify a different address in the token.
 	p.change(func() { p.claims = object{"sub": "bob", "email": "bob@example.com"}; p.userinfo["sub"] = "bob" })
 	s.atProvider(t, p).rejected(403, "email_unverified")

@@ -43,7 +43,7 @@ func TestSuggestRecipients_LearnsFromSends(t *testing.T) {
 		sam, eve := s.person(t, models.RoleSender), s.person(t, models.RoleSender)
 		own := sam.email()
 		draft := sam.draft(contract())
-		require.Empty(t, sam.suggested("tenantId=acme&search=ada"), "a draft was not sent")
+		require.Empty(t, sam.suggested("tenantId=acme&search=ada"), "drafts must be ignored")
 		sam.post("/v1/envelopes/"+draft.str("id")+"/send", nil).want(200)
 		require.Equal(t, []any{object{"name": "Ada Byron", "email": "ada@example.com", "phone": nil}}, rowsOf(sam.get(recipientsPath+"?tenantId=acme&search=BYR").want(200)))
 		require.Equal(t, []string{"ada@example.com"}, sam.suggested("search=EXAMPLE.com"))
@@ -52,7 +52,7 @@ func TestSuggestRecipients_LearnsFromSends(t *testing.T) {
 		require.Empty(t, sam.suggested("search=ada&tenantId=other"), "another tenant")
 		require.Empty(t, eve.suggested("search=ada"), "another sender")
 		s.client(t).sentTo("acme", object{"name": "Ada Application", "email": "application@example.com"})
-		require.Empty(t, sam.suggested("search=application"), "an application sent it")
+		require.Empty(t, sam.suggested("search=application"), "envelopes sent by an application must be ignored")
 
 		// Recipients of a later envelope come first, under the name used in that envelope.
 		sam.sentTo("acme", object{"name": "Ada Lovelace", "email": "ADA@example.com"}, object{"name": "Ada Zwei", "email": "zwei@example.com", "phone": "+442079460958", "routingOrder": 2}, object{"name": "Me", "email": own, "routingOrder": 3})
@@ -64,7 +64,7 @@ func TestSuggestRecipients_LearnsFromSends(t *testing.T) {
 			object{"name": "Ada Contact", "email": "saved@example.com", "phone": nil},
 		}, rowsOf(sam.get(recipientsPath+"?tenantId=acme&search=ada").want(200)))
 		require.NotContains(t, sam.suggested(""), own)
-		require.Equal(t, []string{"saved@example.com", "Zwei@example.com"}, eve.suggested("search=ada"), "contacts are the app's")
+		require.Equal(t, []string{"saved@example.com", "Zwei@example.com"}, eve.suggested("search=ada"), "contacts belong to the app")
 
 		// When an envelope's documents are deleted, its recipients are no longer suggested.
 		gone := sam.sentTo("acme", object{"name": "Gone Girl", "email": "gone@example.com"})

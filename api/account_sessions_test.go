@@ -185,7 +185,7 @@ func TestChangePassword_RejectsGuessable(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(file))
 	_, err = strict.CreateUser(t.Context(), s.app.ID, "b@example.com", "B", "notes on the engine", models.RoleViewer)
-	require.ErrorContains(t, err, "leaked passwords", "what cannot be checked is not taken")
+	require.ErrorContains(t, err, "leaked passwords", "a password that cannot be checked is rejected")
 
 	c := s.person(t, models.RoleViewer)
 	a := c.post("/v1/console/password", object{"password": password, "newPassword": "password1234"}).rejected(400, "validation_error")

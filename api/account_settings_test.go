@@ -27,12 +27,12 @@ func TestSettings_TakeEffect(t *testing.T) {
 		until, err := time.Parse(time.RFC3339, e.str("expiresAt"))
 		require.NoError(t, err)
 		require.WithinDuration(t, s.clock.now().AddDate(0, 0, 3), until, time.Minute)
-		require.InDelta(t, 842-50-20, e.field(0)["y"], 0.01, "counted from the bottom")
+		require.InDelta(t, 842-50-20, e.field(0)["y"], 0.01, "measured from the bottom")
 		require.Equal(t, "Acme Legal", c.get("/v1/signing/"+token).want(200).str("senderName"))
 
 		data := contract()
 		data["expiresInDays"] = nil
-		require.Nil(t, c.draft(data).body["expiresAt"], "null is no deadline")
+		require.Nil(t, c.draft(data).body["expiresAt"], "null means no deadline")
 		c.call(http.MethodPut, "/v1/console/settings?tenantId=acme", object{"defaultExpiryDays": 0}).rejected(400, "validation_error")
 		limited := s.other(t, "only")
 		limited.get("/v1/console/settings?tenantId=acme").rejected(403, "tenant_forbidden")
@@ -64,9 +64,9 @@ func TestSettings_ChangeOnlyNamedMembers(t *testing.T) {
 			require.Equal(t, changed, put("?tenantId=acme", object{name: v}), name)
 		}
 		require.Equal(t, changed, c.get("/v1/console/settings?tenantId=acme").want(200).body["own"])
-		require.Equal(t, all, c.get("/v1/console/settings").want(200).body["own"], "the app's stay")
+		require.Equal(t, all, c.get("/v1/console/settings").want(200).body["own"], "the app's settings do not change")
 		effective, _ := c.get("/v1/console/settings?tenantId=acme").want(200).body["effective"].(object)
-		require.Equal(t, "Legal", effective["senderName"], "taken back: the app's")
+		require.Equal(t, "Legal", effective["senderName"], "reset: the app's setting applies")
 		for name := range all {
 			changed[name] = nil
 			require.Equal(t, changed, put("?tenantId=acme", object{name: nil}), name)

@@ -48,7 +48,7 @@ func TestJWKS_RevokedKey_HasTimeAndReason(t *testing.T) {
 		revoked[k.(object)["kid"].(string)] = k.(object)["revoked"]
 	}
 	require.Equal(t, object{"revoked_at": float64(at.Unix()), "reason": "lost"}, revoked[keys[0].ID])
-	require.Greater(t, len(revoked), 1, "another one signs")
+	require.Greater(t, len(revoked), 1, "another key signs")
 	delete(revoked, keys[0].ID)
 	for id, v := range revoked {
 		require.Nil(t, v, id)

@@ -47,5 +47,5 @@ func TestBulkLimit_BytesAndRequestsPerApp(t *testing.T) {
 	last := <-waited
 	require.NotNil(t, last)
 	last()
-	require.Empty(t, limited.apps, "apps without requests take no memory")
+	require.Empty(t, limited.apps, "apps without requests use no memory")
 }

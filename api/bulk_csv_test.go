@@ -37,7 +37,7 @@ func TestBulkSend_FromCSV(t *testing.T) {
 		*e.Subject, *e.ExternalID, e.Signers[0].Name, e.Signers[1].Name, e.Signers[1].AuthMethod, e.Signers[1].RoutingOrder,
 	})
 	assert.Equal(t, models.StatusSent, e.Status)
-	assert.Equal(t, models.RecipientApprover, e.Signers[1].Kind, "as the role says")
+	assert.Equal(t, models.RecipientApprover, e.Signers[1].Kind, "as defined by the role")
 
 	for what, c := range map[string]struct {
 		body string
@@ -59,7 +59,7 @@ func TestBulkSend_FromCSV(t *testing.T) {
 	}
 	twice := faultsOf(post("", "tenant.age,tenant.age\n7,8\n").rejected(http.StatusBadRequest, "validation_error"))
 	require.Contains(t, twice[0], "is not recognized")
-	require.Equal(t, twice[0], twice[1], "what is wrong with each of them, not that there are two")
+	require.Equal(t, twice[0], twice[1], "the problem with each column, not the number of columns")
 	for what, c := range map[string]struct{ body, want string }{
 		"Latin-1":               {head + "c,Ren\xe9,r@example.com,L,l@example.com,7,S\n", "line 2 contains the byte 0xE9, so the encoding appears to be Windows-1252"},
 		"UTF-16":                {"\xff\xfee\x00x\x00", "UTF-16 (little endian)"},

@@ -191,7 +191,7 @@ func TestBulkSend_RejectsInvalidRows(t *testing.T) {
 		}
 		many["rows"] = rows
 		got = c.post("/v1/bulk-sends", many).rejected(http.StatusBadRequest, "validation_error")
-		assert.Len(t, faultsOf(got), 100, "the first of them")
+		assert.Len(t, faultsOf(got), 100, "only the first 100 faults are listed")
 		assert.EqualValues(t, 150, got.body["details"].(object)["faultCount"])
 
 		for what, in := range map[string]object{
@@ -232,7 +232,7 @@ func TestBulkSend_RejectsInvalidRows(t *testing.T) {
 		assert.JSONEq(t, `{"total": 1, "faults": []}`, string(dry.raw))
 		unfinished, _, err := s.store.Unfinished(t.Context(), store.WorkBulkSends, uuid.Nil, 10)
 		require.NoError(t, err)
-		assert.Empty(t, unfinished, "none of these was stored")
+		assert.Empty(t, unfinished, "no rejected bulk send must be stored")
 	})
 }
 

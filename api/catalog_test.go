@@ -49,7 +49,7 @@ func sourceCodes(t *testing.T) map[string]bool {
 		require.NoError(t, err)
 	}
 	for code := range commandOnlyCodes {
-		require.True(t, codes[code], "%s is no code anymore", code)
+		require.True(t, codes[code], "%s is no longer a code", code)
 		delete(codes, code)
 	}
 	// The code for a bulk send that cannot be changed is built from its status.
@@ -74,11 +74,11 @@ func TestCatalogHasEveryCode(t *testing.T) {
 	s := onSQLite(t, nil)
 	page := (&client{t: t, s: s}).get("/docs/errors").want(200)
 	require.Contains(t, page.header.Get("Content-Type"), "text/html")
-	require.NotContains(t, string(page.raw), "http://", "nothing is loaded from elsewhere")
+	require.NotContains(t, string(page.raw), "http://", "the page must not load external resources")
 	missing, listed := sourceCodes(t), 0
 	for _, g := range groups {
 		for _, e := range g.Errors {
-			require.True(t, missing[e.Code], "%s is listed twice, or is no code", e.Code)
+			require.True(t, missing[e.Code], "%s is listed twice, or is not a code", e.Code)
 			delete(missing, e.Code)
 			require.NotEmpty(t, e.Statuses, e.Code)
 			require.NotEmpty(t, e.When, e.Code)

@@ -205,7 +205,7 @@ func (s *coverage) missing() (problems []string) {
 	statuses, fields := interfacePromises(doc)
 	for _, what := range slices.Concat(statuses, fields) {
 		if !s.seen[what] && !untested[what] {
-			problems = append(problems, "no test shows "+what)
+			problems = append(problems, "no test receives "+what)
 		}
 	}
 	return problems

@@ -86,7 +86,7 @@ func checkContract(t *testing.T, req *http.Request, body []byte, res *http.Respo
 		},
 	}
 	if res.StatusCode < 300 {
-		require.NoError(t, openapi3filter.ValidateRequest(t.Context(), in), "%s %s was done, but the contract forbids it", req.Method, req.URL.Path)
+		require.NoError(t, openapi3filter.ValidateRequest(t.Context(), in), "%s %s was accepted, but the contract forbids it", req.Method, req.URL.Path)
 	}
 	for _, h := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
 		require.NotEmpty(t, res.Header.Get(h), "%s of %s %s", h, req.Method, req.URL.Path)
@@ -117,7 +117,7 @@ func TestContractIsComplete(t *testing.T) {
 		require.True(t, written[r], "%s is not in the contract", r)
 		delete(written, r)
 	}
-	require.Empty(t, written, "the contract has more than the API")
+	require.Empty(t, written, "the contract contains operations that the API lacks")
 }
 
 func TestContractIsServed(t *testing.T) {
@@ -184,7 +184,7 @@ func TestOriginalAPIClient_CompletesAnEnvelope(t *testing.T) {
 					require.Contains(t, f, name)
 				}
 			}
-			require.Equal(t, "application/pdf", signer.get(at+"/document").want(200).header.Get("Content-Type"), "before the code")
+			require.Equal(t, "application/pdf", signer.get(at+"/document").want(200).header.Get("Content-Type"), "before the code is verified")
 			docs := signer.get(at + "/documents").want(200)
 			require.Contains(t, string(docs.raw), `"pageCount":1,"order":1`)
 			signer.post(at+"/consent", nil).want(401)
@@ -217,7 +217,7 @@ func TestOriginalAPIClient_CompletesAnEnvelope(t *testing.T) {
 				signer := signer.(object)
 				require.Contains(t, statuses, signer["status"])
 				require.Contains(t, []any{"email_otp", "sms_otp", "none"}, signer["authMethod"])
-				require.NotEqual(t, "copy", signer["kind"], "whoever waits until all have signed never waits for them")
+				require.NotEqual(t, "copy", signer["kind"], "a client that waits for all signatures would wait forever")
 				if v["id"] == e.str("id") {
 					for _, name := range []string{"kind", "role", "language", "notify", "host", "witnessFor"} {
 						require.NotContains(t, signer, name)

@@ -55,7 +55,7 @@ func TestBuilderSession_PreparesItsDraft(t *testing.T) {
 		page.get(at + "/documents/" + document + "/suggestions").want(200)
 		page.patch(at, object{"subject": "Mine"}).rejected(403, "feature_forbidden")
 		page.post(at+"/send", nil).rejected(403, "feature_forbidden")
-		require.Contains(t, c.get(at).want(200).body["auditLog"].([]any)[0].(object)["actor"], "app:", "the application made it")
+		require.Contains(t, c.get(at).want(200).body["auditLog"].([]any)[0].(object)["actor"], "app:", "the draft was created by the application")
 
 		nobody.get("/v1/embedded/builders/unknown").rejected(401, "session_invalid")
 		c.del("/v1/embedded/builder-sessions/" + made.str("sessionId")).want(204)
@@ -63,7 +63,7 @@ func TestBuilderSession_PreparesItsDraft(t *testing.T) {
 		s.other(t).del("/v1/embedded/builder-sessions/"+made.str("sessionId")).rejected(404, "not_found")
 		page.get(at).rejected(401, "session_invalid")
 		over := nobody.get("/v1/embedded/builders/"+token).rejected(401, "session_invalid")
-		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "envelopeId": e.str("id")}, over.body["details"], "whom the frame tells")
+		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "envelopeId": e.str("id")}, over.body["details"], "the origin to which the frame posts messages")
 
 		made, page = c.builder(e, nil)
 		s.clock.advance(31 * time.Minute)
@@ -74,7 +74,7 @@ func TestBuilderSession_PreparesItsDraft(t *testing.T) {
 		c = s.client(t) // the previous token has expired
 		made, page = c.builder(e, nil)
 		c.post(at+"/send", nil).want(200)
-		require.Equal(t, object{"status": "sent"}, page.get(at).rejected(401, "session_invalid").body["details"], "so that a page that got no answer to its sending learns of it")
+		require.Equal(t, object{"status": "sent"}, page.get(at).rejected(401, "session_invalid").body["details"], "so that a page that received no response to its send request detects the result")
 		over = nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).rejected(410, "session_completed")
 		require.Equal(t, "sent", over.body["details"].(object)["status"])
 		c.post("/v1/embedded/builder-sessions", object{"tenantId": "acme", "envelopeId": e.str("id"), "allowedOrigin": "https://app.example.com"}).rejected(409, "envelope_not_draft")
@@ -133,7 +133,7 @@ func TestBuilderSession_FeaturesAreEnforced(t *testing.T) {
 	page.post(at+"/fields", box("nonsense")).rejected(400, "validation_error")
 	made := page.post(at+"/fields", box("text")).want(201)
 	page.patch(at+"/fields/"+made.str("id"), object{"type": "date"}).rejected(403, "feature_forbidden")
-	require.Len(t, c.get(at).want(200).body["fields"], 2, "what is refused changes nothing")
+	require.Len(t, c.get(at).want(200).body["fields"], 2, "a rejected request changes nothing")
 
 	// The features also apply to fields found in tags and forms.
 	tagged := preparable("Sign {{signature;role=signer1}} on {{When_es_:signer1:date}}", "", "")
@@ -158,12 +158,12 @@ func TestBuilderSession_FeaturesAreEnforced(t *testing.T) {
 		sender.patch(at, object{"subject": "Mine, too", "metadata": metadata}).rejected(403, "feature_forbidden")
 	}
 	kept := c.get(at).want(200)
-	require.Equal(t, object{"order": "7"}, kept.body["metadata"], "it is the application's")
+	require.Equal(t, object{"order": "7"}, kept.body["metadata"], "the draft belongs to the application")
 	require.Equal(t, "Mine", kept.str("subject"))
 	sent := sender.post(at+"/send", nil).want(200)
-	require.NotContains(t, string(sent.raw), "signingUrl", "a page gets no signer's credential")
+	require.NotContains(t, string(sent.raw), "signingUrl", "the page receives no signer's credential")
 	require.Empty(t, sent.body["auditLog"])
-	require.Contains(t, string(c.get(at).want(200).raw), "builder:", "the trail names the session")
+	require.Contains(t, string(c.get(at).want(200).raw), "builder:", "the audit trail must name the session")
 }
 
 // TestBuilderSession_HasNoOtherAccess tries every operation in the contract with the token of a builder session.
@@ -188,7 +188,7 @@ func TestBuilderSession_HasNoOtherAccess(t *testing.T) {
 			return page.call(method, to, nil)
 		}
 		code := with(other.str("id")).status
-		require.Contains(t, []int{401, 404}, code, "%s of another draft", r)
+		require.Contains(t, []int{401, 404}, code, "%s with another draft", r)
 		if !strings.HasPrefix(path, "/v1/envelopes/{id}") {
 			require.Equal(t, 401, code, r)
 			continue
@@ -227,13 +227,13 @@ func TestTemplateBuilderSession_EditsItsTemplate(t *testing.T) {
 		}
 		next := page.with("If-Match", seen.header.Get("ETag")).patch(at, edit).want(200)
 		require.InDelta(t, 2, next.body["version"], 0)
-		require.True(t, strings.HasPrefix(next.body["versions"].([]any)[0].(object)["createdBy"].(string), "builder:"), "the version names the session")
+		require.True(t, strings.HasPrefix(next.body["versions"].([]any)[0].(object)["createdBy"].(string), "builder:"), "the version must name the session")
 		page.with("If-Match", seen.header.Get("ETag")).patch(at, edit).rejected(412, "precondition_failed")
 
 		c.del("/v1/embedded/builder-sessions/" + made.str("sessionId")).want(204)
 		page.get(at).rejected(401, "session_invalid")
 		over := nobody.get(session).rejected(401, "session_invalid")
-		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "templateId": template.str("id")}, over.body["details"], "whom the frame tells")
+		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "templateId": template.str("id")}, over.body["details"], "the origin to which the frame posts messages")
 
 		made, page = c.templateBuilder(template, nil)
 		s.clock.advance(31 * time.Minute)
@@ -310,7 +310,7 @@ func TestTemplateBuilderSession_FeaturesAreEnforced(t *testing.T) {
 	moved := object{"role": "tenant", "type": "date", "name": "from", "page": 1, "x": 60, "y": 150, "w": 100, "h": 20, "required": true}
 	page.patch(at, object{"fields": []object{moved}}).rejected(403, "feature_forbidden")
 	page.patch(at, object{"fields": []object{kept, kept}}).rejected(403, "feature_forbidden")
-	require.InDelta(t, 1, c.get(at).want(200).body["version"], 0, "what is refused makes no version")
+	require.InDelta(t, 1, c.get(at).want(200).body["version"], 0, "a rejected request creates no version")
 	page.patch(at, object{"fields": []object{kept, text}}).want(200)
 	page.patch(at, object{"fields": []object{text}}).want(200) // fields that must not be added can still be removed
 
@@ -376,7 +376,7 @@ func TestTemplateDocuments_AreEdited(t *testing.T) {
 		two := c.send(http.MethodPatch, at, ct, form).want(200)
 		require.Len(t, documents(two), 2)
 		second := documents(two)[1]["id"]
-		require.Len(t, two.body["fields"], 2, "they stay on the first")
+		require.Len(t, two.body["fields"], 2, "the fields stay on the first document")
 		turned := c.patch(at, object{"documents": []object{{"id": second, "name": "Annex.pdf"}, {"id": first}}}).want(200)
 		require.Equal(t, []any{second, first}, []any{documents(turned)[0]["id"], documents(turned)[1]["id"]})
 		require.Equal(t, "Annex.pdf", documents(turned)[0]["name"])
@@ -392,9 +392,9 @@ func TestTemplateDocuments_AreEdited(t *testing.T) {
 
 		less := c.patch(at, object{"documents": []object{{"id": second}}}).want(200)
 		require.Len(t, documents(less), 1)
-		require.Empty(t, less.body["fields"], "those of a document go with it")
+		require.Empty(t, less.body["fields"], "deleting a document deletes its fields")
 		replaced := c.upload(http.MethodPatch, at, object{}, kit.OnePage()).want(200)
-		require.Len(t, documents(replaced), 1, "a file alone replaces the documents, as before")
+		require.Len(t, documents(replaced), 1, "a file without a list replaces the documents")
 		require.NotEqual(t, second, documents(replaced)[0]["id"])
 	})
 }

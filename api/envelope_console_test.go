@@ -189,7 +189,7 @@ func TestUndeliveredMail_IsListed(t *testing.T) {
 		s.clock.advance(time.Second)
 		_, err = s.store.BeginMail(t.Context(), mail("two"))
 		require.NoError(t, err)
-		require.Equal(t, []any{signer.String()}, undelivered("")[e.str("id")], "the next one is on its way only")
+		require.Equal(t, []any{signer.String()}, undelivered("")[e.str("id")], "the next email is still being sent")
 		require.NoError(t, s.store.MailSent(t.Context(), "two"+e.str("id")))
 		require.Equal(t, none, undelivered("")[e.str("id")])
 		c.get("/v1/envelopes?tenantId=acme").want(200) // checkContract verifies that this list omits the member

@@ -46,7 +46,7 @@ func TestReplaceSigner_EndsTheFormerLink(t *testing.T) {
 		nobody.post("/v1/signing/"+token+"/consent", nil).want(200)
 
 		got := c.post(at+ada+"/replace", object{"name": "Grace", "email": "grace@example.com", "reason": "On leave", "authMethod": "email_otp"}).want(200)
-		require.Equal(t, ada, got.str("id"), "the id and the fields stay")
+		require.Equal(t, ada, got.str("id"), "the id and the fields do not change")
 		require.Equal(t, []any{"Grace", "grace@example.com", "email_otp", "sent"}, []any{got.str("name"), got.str("email"), got.str("authMethod"), got.str("status")})
 		previous := got.body["previous"].([]any)[0].(object)
 		require.Equal(t, []any{"Ada", "ada@example.com", "On leave"}, []any{previous["name"], previous["email"], previous["reason"]})
@@ -64,7 +64,7 @@ func TestReplaceSigner_EndsTheFormerLink(t *testing.T) {
 
 		fresh := c.linkOf(e, 0)
 		code := nobody.get("/v1/signing/" + fresh).want(200)
-		require.Equal(t, false, code.body["consentGiven"], "nothing of the one before counts")
+		require.Equal(t, false, code.body["consentGiven"], "no confirmation of the previous person applies")
 		require.Equal(t, "Grace", code.str("signerName"))
 		nobody.post("/v1/signing/"+fresh+"/consent", nil).rejected(401, "otp_required")
 		nobody.post("/v1/signing/"+fresh+"/otp/request", nil).want(200)
@@ -79,7 +79,7 @@ func TestReplaceSigner_EndsTheFormerLink(t *testing.T) {
 			if detail := ev.(object)["detail"]; ev.(object)["event"] == "signer.replaced" {
 				require.EqualValues(t, 2, detail.(object)["person"])
 				for _, name := range []string{"Ada", "ada@", "Grace", "grace@", "Rob"} {
-					require.NotContains(t, fmt.Sprint(detail), name, "the chain names nobody")
+					require.NotContains(t, fmt.Sprint(detail), name, "the chain contains no names")
 				}
 			}
 		}
@@ -150,7 +150,7 @@ func TestSigningLinks(t *testing.T) {
 	nobody.get("/v1/signing/" + token).want(200)
 	nobody.post("/v1/signing/"+token+"/consent", nil).want(200)
 	got := c.post(at, nil).want(200)
-	require.Equal(t, true, nobody.get("/v1/signing/" + tokenOf(got.body["signingUrl"])).want(200).body["consentGiven"], "the present one, as it is")
+	require.Equal(t, true, nobody.get("/v1/signing/" + tokenOf(got.body["signingUrl"])).want(200).body["consentGiven"], "the current link, unchanged")
 	require.NotNil(t, got.body["expiresAt"])
 	require.Equal(t, true, nobody.get("/v1/signing/" + token).want(200).body["consentGiven"])
 	rotated := tokenOf(c.post(at, object{"rotate": true}).want(200).body["signingUrl"])
@@ -312,7 +312,7 @@ func TestDelegation(t *testing.T) {
 		nobody.rejectedLink(token, "signing_link_invalid")
 		require.Equal(t, 1, s.outbox(t, e.str("id"), models.OutboxReinvite))
 		now := c.get("/v1/envelopes/" + e.str("id")).want(200)
-		require.Equal(t, []any{"Grace", "email_otp", "sent"}, []any{now.signer(0)["name"], now.signer(0)["authMethod"], now.signer(0)["status"]}, "the way to prove who one is stays")
+		require.Equal(t, []any{"Grace", "email_otp", "sent"}, []any{now.signer(0)["name"], now.signer(0)["authMethod"], now.signer(0)["status"]}, "the authentication method does not change")
 		require.Equal(t, "signer.delegated", now.eventNames()[len(now.eventNames())-1])
 		fresh := c.linkOf(e, 0)
 		confirm(fresh)

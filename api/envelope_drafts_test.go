@@ -62,8 +62,8 @@ func TestEditDraft_MergePatch(t *testing.T) {
 		got := c.patch(at, object{"subject": "Second", "metadata": object{"a": "b"}, "expiresInDays": nil}).want(200)
 		require.Equal(t, "Second", got.str("subject"))
 		require.Equal(t, object{"a": "b"}, got.body["metadata"], "metadata is replaced as a whole")
-		require.Nil(t, got.body["expiresAt"], "null is the default: no deadline")
-		require.Equal(t, "Please sign", got.str("message"), "what is absent stays")
+		require.Nil(t, got.body["expiresAt"], "null resets to the default: no deadline")
+		require.Equal(t, "Please sign", got.str("message"), "omitted members do not change")
 		require.EqualValues(t, 5, got.body["reminderHours"])
 		got = c.patch(at, object{"reminderHours": nil, "message": nil, "metadata": nil, "expiresInDays": 2}).want(200)
 		require.NotContains(t, got.body, "reminderHours")
@@ -91,11 +91,11 @@ func TestEditDraft_MergePatch(t *testing.T) {
 
 		require.Equal(t, object{"anchor": []any{"applies only to new fields: set page, x and y"}}, c.patch(at+"/fields/"+field, object{"anchor": object{"text": "Date"}}).rejected(400, "validation_error").body["errors"])
 
-		require.Equal(t, before.eventNames(), c.get(at).want(200).eventNames(), "edits are not recorded one by one")
+		require.Equal(t, before.eventNames(), c.get(at).want(200).eventNames(), "individual edits are not recorded")
 		c.del(at + "/signers/" + ada).want(204)
 		left := c.get(at).want(200)
 		require.Len(t, left.body["signers"], 1)
-		require.Len(t, left.body["fields"], 2, "both are the other's by now")
+		require.Len(t, left.body["fields"], 2, "both fields now belong to the other signer")
 		c.del(at + "/fields/" + field).want(204)
 		added := c.post(at+"/fields", []object{
 			{"signerId": "0", "type": "text", "page": 1, "x": 10, "y": 10, "w": 10, "h": 10},
@@ -108,7 +108,7 @@ func TestEditDraft_MergePatch(t *testing.T) {
 		c.patch(at, object{"message": "From the draft"}).want(200)
 
 		sent := c.post(at+"/send", nil).want(200)
-		require.Equal(t, "From the draft", sent.str("message"), "send without a message keeps the draft's")
+		require.Equal(t, "From the draft", sent.str("message"), "sending without a message keeps the draft's message")
 		require.Len(t, sent.body["fields"], 3)
 		events := sent.eventNames()
 		require.Equal(t, []string{"draft.prepared", "envelope.sent"}, events[len(events)-2:])
@@ -122,8 +122,8 @@ func TestEditDraft_MergePatch(t *testing.T) {
 			c.del(at+path).rejected(409, "envelope_not_draft")
 		}
 		found := c.get("/v1/envelopes?tenantId=acme&signerEmail=robert@example.com").want(200)
-		require.EqualValues(t, 1, found.body["total"], "who was edited is found")
-		require.EqualValues(t, 0, c.get("/v1/envelopes?tenantId=acme&q=ada").want(200).body["total"], "who was removed is not")
+		require.EqualValues(t, 1, found.body["total"], "an edited signer is found")
+		require.EqualValues(t, 0, c.get("/v1/envelopes?tenantId=acme&q=ada").want(200).body["total"], "a removed signer is not found")
 	})
 }
 
@@ -152,7 +152,7 @@ func TestUneditedDraft_RecordsNoPreparation(t *testing.T) {
 	e, _ := onSQLite(t, nil).client(t).sent(contract())
 	require.NotContains(t, e.eventNames(), "draft.prepared")
 	for _, name := range []string{"externalId", "metadata", "message", "reminderHours"} {
-		require.NotContains(t, e.body, name, "it was not given")
+		require.NotContains(t, e.body, name, "the value was not set")
 	}
 }
 
@@ -186,10 +186,10 @@ func TestDraftDocuments_AreEdited(t *testing.T) {
 		c.del(at + "/documents/" + ids[0]).want(204)
 		left := c.get(at).want(200)
 		require.Equal(t, ids[1:], order())
-		require.Empty(t, left.body["fields"], "it went with its document")
+		require.Empty(t, left.body["fields"], "the field was deleted with its document")
 		require.EqualValues(t, 1, left.original(0)["document_order"])
 		f := c.post(at+"/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}).want(201)
-		require.Equal(t, ids[1], f.str("documentId"), "the first document is another one now")
+		require.Equal(t, ids[1], f.str("documentId"), "another document is now the first")
 		c.del(at + "/documents/" + ids[1]).want(204)
 		c.del(at + "/documents/" + ids[2]).want(204)
 		require.Nil(t, c.get(at).want(200).body["documentHashOriginal"])
@@ -198,7 +198,7 @@ func TestDraftDocuments_AreEdited(t *testing.T) {
 		require.Equal(t, again, c.post(at+"/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}).want(201).str("documentId"))
 		files, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/")
 		require.NoError(t, err)
-		require.Len(t, files, 1, "the files of removed documents are gone")
+		require.Len(t, files, 1, "the files of removed documents are deleted")
 		c.post(at+"/send", nil).want(200)
 	})
 }
@@ -231,7 +231,7 @@ func TestDeleteDraft_RemovesContents(t *testing.T) {
 		require.Len(t, c.get("/v1/console/envelopes").want(200).body["data"], 1)
 		kept, log, err := s.store.AnyEnvelopeWithEvents(t.Context(), s.app.ID, uuid.MustParse(e.str("id")))
 		require.NoError(t, err)
-		require.NoError(t, models.VerifyChain(log, kept.AuditSeq, kept.AuditHead), "the audit chain stays")
+		require.NoError(t, models.VerifyChain(log, kept.AuditSeq, kept.AuditHead), "the audit chain is retained")
 		require.Nil(t, kept.Subject)
 		require.Empty(t, kept.Signers)
 		data["externalId"] = "order-1"
@@ -318,7 +318,7 @@ func TestEditWhileSending(t *testing.T) {
 			wg.Wait()
 			sent.want(200)
 			now := c.get(at).want(200)
-			require.Equal(t, sent.str("subject"), now.str("subject"), "nothing changes after the sending")
+			require.Equal(t, sent.str("subject"), now.str("subject"), "nothing changes after sending")
 			if edited.status == 200 {
 				require.Equal(t, "Edited", now.str("subject"))
 				require.Contains(t, now.eventNames(), "draft.prepared")

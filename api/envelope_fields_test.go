@@ -94,7 +94,7 @@ func TestEveryType(t *testing.T) {
 
 		at := s.link(t, e, 0)
 		before := byName(nobody.get(at).want(200).body["fields"].([]any))
-		require.NotContains(t, before["firm"], "defaultValue", "the link alone tells nothing")
+		require.NotContains(t, before["firm"], "defaultValue", "the link alone reveals no values")
 		require.NotContains(t, before["mail"], "defaultValue")
 		ada := nobody.binds(at)
 		shown := byName(ada.get(at).want(200).body["fields"].([]any))
@@ -145,7 +145,7 @@ func TestEveryType(t *testing.T) {
 		require.Nil(t, whole["radio_1"]["value"])
 		require.Equal(t, object{"sha256": hash}, whole["stamp"]["value"])
 		list := c.get("/v1/envelopes?tenantId=acme").want(200).body["data"].([]any)[0].(object)
-		require.NotContains(t, list["fields"].([]any)[0], "value", "never in lists")
+		require.NotContains(t, list["fields"].([]any)[0], "value", "lists never contain values")
 
 		table := c.with("Accept", "text/csv").get(path + "/values").want(200)
 		require.Contains(t, table.header.Get("Content-Type"), "text/csv")
@@ -274,7 +274,7 @@ func TestAnchors_PlaceFields(t *testing.T) {
 		require.Contains(t, rejected.body["errors"], []string{"fields[1].anchor", "fields[1].documentId", "fields[1].x"}[place], "%s", rejected.raw)
 	}
 	require.Empty(t, list(added(at(object{"text": "Nowhere", "ifMissing": "skip"}, nil)).want(201)))
-	require.Len(t, c.get(path).want(200).body["fields"], 4, "nothing is half added")
+	require.Len(t, c.get(path).want(200).body["fields"], 4, "fields must not be added partially")
 	c.post(path+"/fields", at(object{"text": "Nowhere", "ifMissing": "skip"}, nil)).rejected(400, "validation_error")
 	c.post(path+"/fields", at(object{"text": "Nowhere"}, nil)).rejected(400, "validation_error")
 	c.post(path+"/fields", at(object{"text": "Contract"}, object{"documentId": newID().String()})).rejected(400, "validation_error")

@@ -78,7 +78,7 @@ func TestLabels_FindEnvelopesAndTemplates(t *testing.T) {
 		require.Equal(t, []string{lease.str("id")}, found("/v1/templates?tenantId=acme&q=lease&", "2026"))
 		edited := c.call(http.MethodPatch, "/v1/templates/"+lease.str("id"), object{"labels": []string{"2027"}}).want(200)
 		require.Equal(t, []any{"2027"}, edited.body["labels"])
-		require.EqualValues(t, lease.body["version"], edited.body["version"], "no content was changed")
+		require.EqualValues(t, lease.body["version"], edited.body["version"], "changing labels does not change the content")
 
 		// Labels can also be set in the flat fields of a form.
 		ct, flat = multipartBody(t, map[string]string{"tenantId": "acme", "name": "Lease", "roles": `[{"role":"tenant"}]`, "labels": `["flat"]`}, kit.OnePage())

@@ -235,17 +235,17 @@ func TestPrepareAgain_ReplacesFoundFields(t *testing.T) {
 		require.Nil(t, none.document(0)["prepared"])
 		events := app.get(at).want(200).events("document.prepared")
 		require.Len(t, events, 3)
-		require.Equal(t, e.document(0)["sha256"], events[2]["sha256"], "the original is read again")
+		require.Equal(t, e.document(0)["sha256"], events[2]["sha256"], "the original is prepared again")
 
 		app.post(at+"/documents/"+document+"/prepare", object{"tags": "detect", "form": "import"}).rejected(400, "validation_error")
-		require.Len(t, eachField(app.get(at)), 1, "nothing is half prepared")
+		require.Len(t, eachField(app.get(at)), 1, "documents must not be prepared partially")
 		app.post(at+"/documents/"+newID().String()+"/prepare", nil).rejected(404, "not_found")
 		app.get(at+"/documents/"+newID().String()+"/suggestions").rejected(404, "not_found")
 		s.other(t).post(at+"/documents/"+document+"/prepare", nil).rejected(404, "not_found")
 		s.other(t).get(at+"/documents/"+document+"/suggestions").rejected(404, "not_found")
 		app.post(at+"/documents/"+document+"/prepare", object{"tags": "detect"}).want(200)
 		told := app.post(at+"/send", nil).want(200).events("draft.prepared")
-		require.Len(t, told, 1, "fields were taken out, which no event tells one by one")
+		require.Len(t, told, 1, "fields were removed, which no single event records")
 		require.Equal(t, []any{models.AppActor(s.app.ID)}, told[0]["editors"])
 		app.post(at+"/documents/"+document+"/prepare", nil).rejected(409, "envelope_not_draft")
 	})
@@ -389,6 +389,6 @@ func TestUpload_DamagedAndSignedFiles(t *testing.T) {
 
 		sent := app.post("/v1/envelopes/"+e.str("id")+"/send", nil).want(200)
 		context := (&client{t: t, s: s}).get(s.link(t, sent, 0)).want(200)
-		require.Equal(t, kind, context.document(0)["changes"].([]any)[0].(object)["kind"], "the signer is told")
+		require.Equal(t, kind, context.document(0)["changes"].([]any)[0].(object)["kind"], "the signer sees the changes")
 	}
 }

@@ -67,7 +67,7 @@ func TestProblems(t *testing.T) {
 		for _, id := range []string{well, overdue, sealing} {
 			workflows.running[id] = true
 		}
-		require.Equal(t, []string{broken}, keys(problems(c, "envelopes", "envelopeId")), "nothing else is late yet, and what waits in the outbox is not lost")
+		require.Equal(t, []string{broken}, keys(problems(c, "envelopes", "envelopeId")), "nothing else is overdue yet, and work in the outbox is not lost")
 
 		finishOutbox(t, s)
 		s.clock.advance(25 * time.Hour)
@@ -76,14 +76,14 @@ func TestProblems(t *testing.T) {
 		require.Equal(t, []any{"lost", "missing", nil, "Lost"}, values(&response{body: found[lost]}, "problem", "workflow", "since", "subject"))
 		require.Equal(t, []any{"overdue", "running", "sent"}, values(&response{body: found[overdue]}, "problem", "workflow", "status"))
 		require.Equal(t, "https://temporal.example.com/workflows/envelope%2F"+overdue, found[overdue]["workflowUrl"])
-		require.Nil(t, found[lost]["workflowUrl"], "there is no workflow to link to")
+		require.Nil(t, found[lost]["workflowUrl"], "there must be no link without a workflow")
 		require.Equal(t, []any{"sealing", "running", "in_progress"}, values(&response{body: found[sealing]}, "problem", "workflow", "status"))
 		require.Equal(t, []any{"sealing_failed", "missing", "original_missing", "An uploaded document is missing from the file store."}, values(&response{body: found[broken]}, "problem", "workflow", "code", "detail"))
 		require.Nil(t, found[sealing]["code"], "the cause is not known")
 
 		workflows.fail = errors.New("down")
 		found = problems(s.client(t), "envelopes", "envelopeId")
-		require.ElementsMatch(t, []string{overdue, sealing, broken}, keys(found), "nothing is called lost while nobody knows")
+		require.ElementsMatch(t, []string{overdue, sealing, broken}, keys(found), "no workflow is reported as lost while Temporal is unavailable")
 		require.Equal(t, "unknown", found[overdue]["workflow"])
 	})
 }
@@ -148,7 +148,7 @@ func TestProblems_Deliveries(t *testing.T) {
 		hook, err := s.store.CreateWebhook(t.Context(), s.app.ID, "https://example.com/hook", []models.EventName{models.EventEnvelopeSent}, "secret of the hook")
 		require.NoError(t, err)
 		e, _ := c.sent(contract())
-		require.Empty(t, problems(c, "deliveries", "id"), "it is on its way")
+		require.Empty(t, problems(c, "deliveries", "id"), "the delivery is in progress")
 		found := c.get("/v1/console/webhook-deliveries").want(200).body["data"].([]any)
 		require.Len(t, found, 1)
 		id := found[0].(object)["id"].(string)
@@ -170,12 +170,12 @@ func TestProblems_Deliveries(t *testing.T) {
 		require.NoError(t, err)
 		next, err := time.Parse(time.RFC3339, d["nextAttemptAt"].(string))
 		require.NoError(t, err)
-		require.Equal(t, time.Hour, next.Sub(at), "not by the schedule: the endpoint asked for a later time")
+		require.Equal(t, time.Hour, next.Sub(at), "the endpoint requested a later time than the schedule")
 		attempt(0, true)
 		d = problems(c, "deliveries", "id")[id]
 		require.Equal(t, []any{"failed", nil}, values(&response{body: d}, "status", "nextAttemptAt"))
 		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).want(202)
-		require.Equal(t, "pending", problems(c, "deliveries", "id")[id]["status"], "Retry now: it waits for an attempt")
+		require.Equal(t, "pending", problems(c, "deliveries", "id")[id]["status"], "Retry now: the delivery is waiting for an attempt")
 	})
 }
 
@@ -248,13 +248,13 @@ func TestRestartWorkflow_QueuesOnce(t *testing.T) {
 		again.post(at, nil).want(202)
 		c.post(at, nil).want(202)
 		rows := started()
-		require.Len(t, rows, 1, "one start, however often it was asked for")
+		require.Len(t, rows, 1, "repeated requests start one workflow")
 		require.Positive(t, log.CountLines(`msg="workflow restarted" envelope=`+e.str("id"), "by="+models.AppActor(s.app.ID)))
 		require.True(t, rows[0].Refs.Restart)
 		require.Equal(t, e.str("id"), rows[0].Key.String())
 		c.signs(e, token)
 		c.post(at, nil).want(202)
-		require.Len(t, started(), 1, "also while it is sealed")
+		require.Len(t, started(), 1, "also while the envelope is being sealed")
 		s.completes(t, e.str("id"), 0)
 		c.post(at, nil).rejected(409, "envelope_terminal")
 		s.other(t).post(at, nil).rejected(404, "not_found")

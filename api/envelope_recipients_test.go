@@ -75,7 +75,7 @@ func TestEveryKindOfRecipient(t *testing.T) {
 		require.Equal(t, []any{"in_person", "none", object{"name": "Hal", "email": "hal@example.com"}}, []any{ida["kind"], ida["authMethod"], ida["host"]})
 
 		sent := c.post("/v1/envelopes/"+e.str("id")+"/send", nil).want(200)
-		require.Equal(t, "sent", sent.signer(0)["status"], "the group of copies is passed")
+		require.Equal(t, "sent", sent.signer(0)["status"], "a group that contains only copies is skipped")
 		require.Equal(t, "sent", sent.copies()[0].(object)["status"])
 
 		at := s.link(t, e, 0)
@@ -102,7 +102,7 @@ func TestEveryKindOfRecipient(t *testing.T) {
 
 		at = s.link(t, e, 2)
 		ctx = nobody.get(at).want(200)
-		require.Nil(t, ctx.body["witnessFor"].(object)["name"], "not told without the code")
+		require.Nil(t, ctx.body["witnessFor"].(object)["name"], "not returned before the code is verified")
 		code := nobody.code(at)
 		nobody.post(at+"/otp/verify", object{"code": code}).want(200)
 		witnessed := nobody.get(at).want(200).body["witnessFor"].(object)
@@ -206,7 +206,7 @@ func TestEditRecipient_ChangesKind(t *testing.T) {
 		require.Len(t, now.body["signers"], 4)
 		require.Equal(t, "Abe", now.copies()[0].(object)["name"])
 		c.patch(at+ida, object{"routingOrder": 7}).want(200)
-		require.EqualValues(t, 7, c.get("/v1/envelopes/" + e.str("id")).want(200).signer(2)["routingOrder"], "the witness stays with them")
+		require.EqualValues(t, 7, c.get("/v1/envelopes/" + e.str("id")).want(200).signer(2)["routingOrder"], "the witness stays in the same group")
 		witness := e.signer(2)["id"].(string)
 		require.Equal(t, "Tenant", c.patch(at+witness, object{"witnessFor": "Tenant", "language": "ja"}).want(200).str("witnessFor"))
 		require.Contains(t, c.patch(at+witness, object{"routingOrder": 2}).rejected(400, "validation_error").body["errors"], "routingOrder")
@@ -307,12 +307,12 @@ func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 
 			fresh := s.linkOf(t, e.str("id"), 0)
 			link := "/v1/signing/" + fresh
-			require.Equal(t, []any{"Grace", false, false}, values(confirmed.get(link).want(200), "signerName", "otpVerified", "consentGiven"), "the confirmation of the one before")
+			require.Equal(t, []any{"Grace", false, false}, values(confirmed.get(link).want(200), "signerName", "otpVerified", "consentGiven"), "the confirmation of the previous person")
 			successor := nobody.binds(link)
 			now := successor.get(link).want(200)
 			require.Equal(t, []any{true, false, nil, nil}, values(now, "otpVerified", "consentGiven", "savedSignatureB64", "attachments"))
 			require.Empty(t, now.body["filled"])
-			require.NotEqual(t, before.str("draftKey"), now.str("draftKey"), "what was typed and not sent cannot be read")
+			require.NotEqual(t, before.str("draftKey"), now.str("draftKey"), "unsent input of the previous person cannot be decrypted")
 			require.NotContains(t, string(now.raw), "Ada")
 			require.NotContains(t, string(now.raw), "passport")
 			for _, id := range waiting {

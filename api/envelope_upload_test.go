@@ -266,7 +266,7 @@ func TestUpload_OfPictures_BecomesADocument(t *testing.T) {
 		for _, kind := range []string{"image/png", "image/jpeg", "application/octet-stream"} { // the format is detected from the content
 			draft := c.draft(data)
 			again := c.send(http.MethodPost, "/v1/envelopes/"+draft.str("id")+"/document", kind, png).want(200)
-			require.Equal(t, first["sha256"], again.str("sha256"), "the same picture is the same document")
+			require.Equal(t, first["sha256"], again.str("sha256"), "the same image must become the same document")
 		}
 		draft := "/v1/envelopes/" + c.draft(data).str("id") + "/document"
 		c.send(http.MethodPost, draft, "image/png", png[:len(png)-9]).rejected(400, "picture_invalid")

@@ -25,7 +25,7 @@ func TestWebhookValues(t *testing.T) {
 		events := []string{"envelope.sent", "signer.signed", "envelope.completed"}
 		const secret = "entered in confidence"
 		plain := c.post("/v1/webhooks", object{"url": "https://example.com/plain", "events": events}).want(201)
-		require.NotContains(t, plain.body, "include", "who does not know of it sees nothing of it")
+		require.NotContains(t, plain.body, "include", "clients that do not use values must not receive them")
 		asked := c.post("/v1/webhooks", object{"url": "https://example.com/asked", "events": events, "include": []string{"values", "values"}}).want(201)
 		require.Equal(t, []any{"values"}, asked.body["include"], "each once")
 		at := "/v1/webhooks/" + asked.str("id")
@@ -61,16 +61,16 @@ func TestWebhookValues(t *testing.T) {
 				require.Equal(t, event, body["event"])
 				showNotice(t, body)
 				out = append(out, body["data"].(object))
-				require.NotContains(t, payloadOf(c, id)["data"], "values", "the console shows none")
+				require.NotContains(t, payloadOf(c, id)["data"], "values", "the console must not show values")
 			}
 			return out
 		}
 		first := delivered(asked, "signer.signed")
 		require.Len(t, first, 1)
-		require.Equal(t, shown.body, first[0]["values"], "as the values' own endpoint shows them, those of nobody null")
+		require.Equal(t, shown.body, first[0]["values"], "the same values as in GET …/values, with null for unsigned fields")
 		require.Contains(t, fmt.Sprint(first[0]["values"]), secret)
 		require.Contains(t, fmt.Sprint(first[0]["values"]), "<nil>")
-		require.NotContains(t, delivered(asked, "envelope.sent")[0], "values", "it has none")
+		require.NotContains(t, delivered(asked, "envelope.sent")[0], "values", "the event must contain no values")
 		require.NotContains(t, delivered(plain, "signer.signed")[0], "values")
 
 		sign(tokenOf(e.signer(1)["signingUrl"]), "second")
@@ -80,18 +80,18 @@ func TestWebhookValues(t *testing.T) {
 		require.Equal(t, shown.body, delivered(asked, "signer.signed")[0]["values"])
 		require.Equal(t, shown.body, delivered(asked, "envelope.completed")[0]["values"])
 		require.NotContains(t, delivered(plain, "envelope.completed")[0], "values")
-		require.NotContains(t, string(c.get("/v1/events").want(200).raw), secret, "events that are read have none")
-		require.Equal(t, 3, s.valuesAtRest(t, secret), "two who signed and the completion")
+		require.NotContains(t, string(c.get("/v1/events").want(200).raw), secret, "GET /v1/events must not return values")
+		require.Equal(t, 3, s.valuesAtRest(t, secret), "two signatures and the completion")
 
 		require.NotContains(t, c.patch(at, object{"include": nil}).want(200).body, "include")
-		require.NotContains(t, delivered(asked, "envelope.completed")[0], "values", "on its way, and not wanted any more")
+		require.NotContains(t, delivered(asked, "envelope.completed")[0], "values", "a pending delivery no longer includes the values")
 		c.patch(at, object{"include": []string{"values"}}).want(200)
 		require.Contains(t, delivered(asked, "envelope.completed")[0], "values")
 		s.clock.advance(48 * time.Hour)
 		c = s.client(t)
 		_, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(e.str("id")), func(e *models.Envelope) error { return e.Purge(s.act("system")) })
 		require.NoError(t, err)
-		require.Zero(t, s.valuesAtRest(t, secret), "they went with the documents")
+		require.Zero(t, s.valuesAtRest(t, secret), "the values were purged with the documents")
 		for _, name := range []string{"signer.signed", "envelope.completed"} {
 			for _, d := range c.get("/v1/console/webhook-deliveries?event=" + name + "&webhookId=" + asked.str("id")).want(200).body["data"].([]any) {
 				at := "/v1/console/webhook-deliveries/" + d.(object)["id"].(string)

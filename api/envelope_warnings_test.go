@@ -37,7 +37,7 @@ func TestWarnings_OnlyOfDrafts(t *testing.T) {
 		made := c.draftOf(data, kit.OnePage()).want(201)
 		id := made.str("id")
 		draft := c.get("/v1/envelopes/" + id).want(200)
-		require.Equal(t, draft.document(0)["warnings"], made.document(0)["warnings"], "the answer to the upload has them as well")
+		require.Equal(t, draft.document(0)["warnings"], made.document(0)["warnings"], "the response to the upload must contain the warnings")
 		byField, fonts := map[any]string{}, 0
 		for _, w := range draft.body["documents"].([]any)[0].(object)["warnings"].([]any) {
 			warning := w.(object)
@@ -58,7 +58,7 @@ func TestWarnings_OnlyOfDrafts(t *testing.T) {
 		require.Equal(t, 1, fonts)
 		c.post("/v1/envelopes/"+id+"/send", nil).want(200)
 		left := c.get("/v1/envelopes/" + id).want(200).body["documents"].([]any)[0].(object)["warnings"].([]any)
-		require.Len(t, left, 1, "what is told of the file stays")
+		require.Len(t, left, 1, "warnings about the file do not change")
 	})
 }
 
@@ -88,7 +88,7 @@ func TestWarnings_CoveredText(t *testing.T) {
 		draft := c.get("/v1/envelopes/" + id).want(200)
 		want := map[any]any{draft.field(0)["id"]: true, draft.field(1)["id"]: true, draft.field(2)["id"]: true}
 		require.Equal(t, want, covering("/v1/envelopes/"))
-		require.Equal(t, want, covering("/v1/envelopes/"), "as it is remembered")
+		require.Equal(t, want, covering("/v1/envelopes/"), "as stored")
 		require.Equal(t, want, covering("/v1/console/envelopes/"))
 		moved := draft.field(1)["id"].(string)
 		c.patch("/v1/envelopes/"+id+"/fields/"+moved, object{"y": 300}).want(200)

@@ -54,7 +54,7 @@ func TestDownloadLink_Lifetime(t *testing.T) {
 			if days > 0 {
 				shown, err = time.Parse(time.RFC3339Nano, nobody.get("/v1/download/"+late).want(200).str("expiresAt"))
 				require.NoError(t, err)
-				require.WithinDuration(t, *env.RetainedUntil(), shown, time.Second, "the retention ends sooner")
+				require.WithinDuration(t, *env.RetainedUntil(), shown, time.Second, "the retention period ends earlier")
 			}
 			s.clock.advance(101 * day)
 			if days > 0 {
@@ -258,7 +258,7 @@ func TestPortal_Branding(t *testing.T) {
 		nobody.get("/v1/download/"+token+"/logo").rejected(401, "download_link_invalid")
 		s.clock.advance(31 * 24 * time.Hour)
 		gone := nobody.get(link).rejected(410, "document_purged").body["details"].(object)
-		require.Equal(t, []any{"#7a1f3d", "Acme Ltd"}, []any{gone["branding"].(object)["primaryColor"], gone["branding"].(object)["footer"]}, "the page that says so looks as the sender's do")
+		require.Equal(t, []any{"#7a1f3d", "Acme Ltd"}, []any{gone["branding"].(object)["primaryColor"], gone["branding"].(object)["footer"]}, "the page must show the sender's branding")
 		require.Equal(t, a.raw, nobody.get(link+"/logo").want(200).raw)
 		c = s.client(t)
 		c.call(http.MethodDelete, at, nil).want(204)
@@ -294,7 +294,7 @@ func TestPortal_Retention(t *testing.T) {
 			c.get(prefix+"/envelopes/"+e.str("id")+"/document").rejected(410, "document_purged")
 		}
 		full = c.get("/v1/envelopes/" + e.str("id")).want(200)
-		require.Equal(t, 2, strings.Count(string(full.raw), `"document.purged"`), "a tombstone for each file")
+		require.Equal(t, 2, strings.Count(string(full.raw), `"document.purged"`), "one purge record for each file")
 		require.Equal(t, "purged", full.body["documents"].([]any)[0].(object)["purgeStatus"])
 	})
 }

@@ -55,13 +55,13 @@ func TestAppCache_LastsASecond(t *testing.T) {
 	}
 	_, err := cache.get(t.Context(), uuid.New(), start, func(context.Context, uuid.UUID) (*models.App, error) { return nil, models.ErrNotFound })
 	require.ErrorIs(t, err, models.ErrNotFound)
-	require.Len(t, cache.byID, 1, "what is not there is not remembered")
+	require.Len(t, cache.byID, 1, "unknown keys are not cached")
 	for len(cache.byID) < maxCachedApps {
 		cache.byID[uuid.New()] = cachedApp{at: start}
 	}
 	_, err = cache.get(t.Context(), uuid.New(), start, load)
 	require.NoError(t, err)
-	require.Len(t, cache.byID, 1, "a full memory begins anew")
+	require.Len(t, cache.byID, 1, "a full cache is cleared")
 }
 
 // fakeQuotas grants reservations from a fixed quota and records them.

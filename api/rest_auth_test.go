@@ -103,7 +103,7 @@ func TestForgedTokens(t *testing.T) {
 	for name, token := range forged {
 		c := &client{t: t, s: s, token: token}
 		for _, path := range []string{"/v1/envelopes?tenantId=acme", "/v1/console/me", "/v1/webhooks"} {
-			require.Equal(t, 401, c.get(path).status, "%s as access token on %s", name, path)
+			require.Equal(t, 401, c.get(path).status, "%s accepted as access token on %s", name, path)
 		}
 		if token == "" || name == ".." {
 			continue
@@ -158,7 +158,7 @@ func TestKeyRotation(t *testing.T) {
 		require.NoError(t, err)
 		old.get("/v1/webhooks").want(200)
 		(&client{t: t, s: s}).get("/v1/signing/" + link).want(200)
-		require.Zero(t, asked, "keys that are known are not asked for again")
+		require.Zero(t, asked, "known keys are not loaded again")
 
 		s.clock.advance(31 * time.Second)
 		token, err := signer.IssueAccess(s.app.ID) // issued by the process whose clock is ahead
@@ -167,7 +167,7 @@ func TestKeyRotation(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(head), id)
 		(&client{t: t, s: s, token: token}).get("/v1/webhooks").want(200)
-		require.Equal(t, 2, asked, "each process asked once")
+		require.Equal(t, 2, asked, "each process loaded the keys once")
 		for range 20 {
 			forged := strings.Replace(token, strings.Split(token, ".")[0], base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"ES256","kid":"`+uuid.NewString()+`"}`)), 1)
 			(&client{t: t, s: s, token: forged}).get("/v1/webhooks").want(401)
@@ -176,7 +176,7 @@ func TestKeyRotation(t *testing.T) {
 		old.get("/v1/webhooks").want(200)
 		set := (&client{t: t, s: s}).get("/.well-known/jwks.json").want(200)
 		require.Equal(t, manifest, set.body["keys"].([]any)[0].(object)["kid"])
-		require.Len(t, set.body["keys"], 2, "those before are still published")
+		require.Len(t, set.body["keys"], 2, "previous keys are still published")
 	})
 }
 
@@ -243,7 +243,7 @@ func TestForeignIDs_AreNotFound(t *testing.T) {
 					if same == "" {
 						same = string(a.raw)
 					}
-					require.Equal(t, same, string(a.raw), "%s: the same answer for all", route)
+					require.Equal(t, same, string(a.raw), "%s: the response must not depend on the id", route)
 					tried++
 					if !strings.Contains(path, "{signerId}") {
 						break
@@ -358,7 +358,7 @@ func TestRateLimit(t *testing.T) {
 			}
 			require.Equal(t, "20", a.header.Get("X-RateLimit-Limit"))
 		}
-		require.Equal(t, 20, ok, "all processes together")
+		require.Equal(t, 20, ok, "the limit applies to all processes together")
 		require.Equal(t, 19, last)
 		one.clock.advance(time.Minute)
 		one.client(t).get("/v1/console/usage").want(200)

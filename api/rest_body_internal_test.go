@@ -52,7 +52,7 @@ func TestParts(t *testing.T) {
 	require.Equal(t, "request_too_large", codeOf(t, err))
 	require.ErrorContains(t, err, "The parts other than the file")
 	_, err = read(9, "signers", "", strings.Repeat("x", maxJSON-9), "fields", "", strings.Repeat("x", 9000))
-	require.Equal(t, "request_too_large", codeOf(t, err), "the body is bounded as a whole")
+	require.Equal(t, "request_too_large", codeOf(t, err), "the size of the whole body is limited")
 	c, _ := request(http.MethodPost, "/", "multipart/form-data", "x")
 	_, err = s.readParts(c, 9)
 	require.Equal(t, "content_type", codeOf(t, err))

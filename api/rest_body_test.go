@@ -99,7 +99,7 @@ func TestBadForms(t *testing.T) {
 		case "templateId", "templateVersion", "values", "variables":
 			continue // a template includes its own file
 		}
-		require.Contains(t, flat, name, "every member has its form field")
+		require.Contains(t, flat, name, "every member must have a form field")
 	}
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
@@ -110,7 +110,7 @@ func TestBadForms(t *testing.T) {
 			if !m.invalid {
 				return
 			}
-			require.Equal(t, 400, a.status, "%s at %q was taken: %s", m.name, m.path, a.raw)
+			require.Equal(t, 400, a.status, "%s at %q was accepted: %s", m.name, m.path, a.raw)
 			if m.path != "" && a.str("error") != "invalid_json" {
 				a.rejected(400, "validation_error")
 				require.True(t, names(a.body["errors"].(object), m.path), "%s at %s is not named: %s", m.name, m.path, a.raw)

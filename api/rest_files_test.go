@@ -79,7 +79,7 @@ func TestRejectedUpload_IsRemoved(t *testing.T) {
 	for i, tenant := range []string{"acme", "acme", ""} {
 		ct, body := multipartBody(t, map[string]string{"tenantId": tenant, "signers": `{"name":"A","email":"a@example.com"}`}, large)
 		c.with("Idempotency-Key", "large").send(http.MethodPost, "/v1/envelopes", ct, body).want([]int{201, 201, 422}[i])
-		require.Len(t, files(), 2, "a body that waited is removed once it is answered")
+		require.Len(t, files(), 2, "a waiting body is removed after the response")
 	}
 }
 
@@ -336,7 +336,7 @@ func TestDamagedArchive_Is503(t *testing.T) {
 			a.rejected(503, "files_unavailable")
 			require.NotContains(t, string(a.raw), "bucket")
 		}
-		require.Equal(t, told, missing.Load(), "nothing is missing")
+		require.Equal(t, told, missing.Load(), "no file is missing")
 		require.Contains(t, log.String(), "no route to the bucket")
 		others()
 		s.store.UseArchives(s.cfg.Blobs)

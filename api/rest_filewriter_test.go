@@ -84,7 +84,7 @@ func TestDownload_StalledClientIsDisconnected(t *testing.T) {
 					return
 				}
 			case <-late:
-				require.Fail(t, "it is still being answered", route)
+				require.Fail(t, "the response is still being written", route)
 			}
 		}
 	}

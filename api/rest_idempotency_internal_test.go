@@ -32,7 +32,7 @@ func TestFingerprint_IgnoresBoundary(t *testing.T) {
 		defer discard()
 		again, err := io.ReadAll(c.Request.Body)
 		require.NoError(t, err)
-		require.Equal(t, body, string(again), "the body is put back")
+		require.Equal(t, body, string(again), "the body can be read again")
 		return string(sum)
 	}
 	seen := map[string]string{}
@@ -117,7 +117,7 @@ func TestStoredResponse_OmitsRequestHeaders(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, rec.lost)
 	require.Equal(t, store.MaxStoredResponse, rec.body.Len())
-	require.Equal(t, store.MaxStoredResponse+1, w.Body.Len(), "the client gets all of it")
+	require.Equal(t, store.MaxStoredResponse+1, w.Body.Len(), "the client receives the whole response")
 
 	scopes := map[string]bool{}
 	for _, tt := range [][2]string{{"192.0.2.1:1", ""}, {"192.0.2.2:1", ""}, {"192.0.2.1:1", "Basic x"}, {"192.0.2.1:1", "Basic y"}} {

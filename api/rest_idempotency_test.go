@@ -56,7 +56,7 @@ func TestIdempotency_TwelveRequestsCreateOneResource(t *testing.T) {
 					if a.header.Get("Idempotency-Replayed") == "true" {
 						replays++
 						if !strings.HasSuffix(a.header.Get("Location"), a.str("id")) {
-							t.Errorf("the replay has no Location: %v", a.header)
+							t.Errorf("the replayed response must have no Location: %v", a.header)
 						}
 					}
 					return
@@ -140,7 +140,7 @@ func TestIdempotencyForSignersAndTokens(t *testing.T) {
 	require.Equal(t, first.str("access_token"), login(s.pass).want(200).str("access_token"))
 	login("guess").rejected(422, "idempotency_key_reused")
 	s.clock.advance(31 * time.Minute)
-	require.NotEqual(t, first.str("access_token"), login(s.pass).want(200).str("access_token"), "a token that would soon expire is not repeated")
+	require.NotEqual(t, first.str("access_token"), login(s.pass).want(200).str("access_token"), "a token that expires soon is not returned again")
 }
 
 // TestIdempotency_SecretsAreNotStored checks that a response with a one-time secret is not stored, and that a retry
@@ -180,7 +180,7 @@ func TestIdempotency_InterruptedRequest(t *testing.T) {
 			})
 			return err
 		}
-		require.Error(t, createApp(id), "the first was not dead after all; it commits nothing more")
+		require.Error(t, createApp(id), "the first request was still running, but can no longer commit")
 		require.NoError(t, createApp(second))
 		s.clock.advance(3 * time.Minute) // the process died after the commit
 		_, _, err = s.store.ClaimKey(ctx, r, time.Hour)
@@ -255,7 +255,7 @@ func TestIdempotency_CommandResponse(t *testing.T) {
 		require.ErrorIs(t, err, failing)
 		contacts, _, err := s.store.Contacts(ctx, app.ID, "", 1, 10)
 		require.NoError(t, err)
-		require.Empty(t, contacts, "without its response nothing is done")
+		require.Empty(t, contacts, "a change without a stored response must be rolled back")
 		_, _, err = s.store.ClaimKey(ctx, r, time.Hour)
 		require.ErrorContains(t, err, "idempotency_in_flight")
 

@@ -51,14 +51,14 @@ func TestRequests_AreTracedAndLogged(t *testing.T) {
 	rows, err := s.store.ClaimOutbox(t.Context(), 9, 1)
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
-	require.Contains(t, rows[0].Refs.Trace, sent.SpanContext.TraceID().String(), "the workflow belongs to the request")
+	require.Contains(t, rows[0].Refs.Trace, sent.SpanContext.TraceID().String(), "the workflow is traced with the request")
 
 	rejected := c.get("/v1/envelopes/"+e.str("id")+"/progress").rejected(500, "internal_error")
 	require.NotContains(t, string(rejected.raw), "4711")
 	require.Equal(t, codes.Error, last().Status.Code)
 	require.Equal(t, 1, lines.CountLines("a secret: 4711", "level=ERROR", "request="+rejected.header.Get("X-Request-Id")))
 	c.get("/v1/envelopes/"+uuid.NewString()).rejected(404, "not_found")
-	require.Equal(t, codes.Unset, last().Status.Code, "a refusal is no fault of the service")
+	require.Equal(t, codes.Unset, last().Status.Code, "a rejected request is not an error of the service")
 
 	admin, other := s.person(t, models.RoleAdmin), s.person(t, models.RoleViewer)
 	other.post("/v1/console/sessions/end", object{"password": password}).want(204)

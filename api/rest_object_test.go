@@ -278,7 +278,7 @@ func TestBadInput(t *testing.T) {
 					continue
 				}
 				ready := known[name]
-				require.NotNil(t, ready, "%s needs an entry in operations", name)
+				require.NotNil(t, ready, "%s requires an entry in operations", name)
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					schema := plain(op.RequestBody.Value.Content["application/json"].Schema.Value)
@@ -305,7 +305,7 @@ func tryMutation(t *testing.T, c *client, method, path string, body object, m mu
 	}
 	a := c.raw(method, path, m.body(body))
 	require.Less(t, a.status, 500, "%s at %s: %s", m.name, m.path, a.raw)
-	require.NotEqual(t, "token_expired", a.str("error"), "the clock went too far for this test to say anything")
+	require.NotEqual(t, "token_expired", a.str("error"), "the test took too long to be meaningful")
 	if !m.invalid {
 		return a.status < 400
 	}

@@ -65,7 +65,7 @@ func TestProblems(t *testing.T) {
 		details, _ := body["details"].(map[string]any)
 		require.Equal(t, secs != "", details["retryAfterSeconds"] != nil)
 		require.Equal(t, "x", details["more"])
-		require.Len(t, late.Details, 1, "the refusal itself stays")
+		require.Len(t, late.Details, 1, "the rejection itself does not change")
 	}
 	w, body := answer(models.InvalidField("name", "is bad"))
 	require.Equal(t, 400, w.Code)
@@ -83,6 +83,6 @@ func TestProblems(t *testing.T) {
 	c.Request = c.Request.WithContext(ctx)
 	s.fail(c, errors.New("canceled"))
 	require.True(t, c.IsAborted())
-	require.Zero(t, gone.Body.Len(), "nobody reads it")
+	require.Zero(t, gone.Body.Len(), "the client no longer reads the response")
 	require.Nil(t, utcPtr(nil))
 }

@@ -22,10 +22,10 @@ func TestLimiter_AllowsExactly(t *testing.T) {
 		require.Equal(t, now.Truncate(time.Minute).Add(time.Minute), reset)
 	}
 	left, _ := l.consume(t.Context(), "b")
-	require.Equal(t, 2, left, "others have their own")
+	require.Equal(t, 2, left, "other clients have their own limit")
 	now = now.Add(54 * time.Second)
 	left, _ = l.consume(t.Context(), "a")
-	require.Equal(t, -1, left, "the minute is not over")
+	require.Equal(t, -1, left, "the minute has not ended")
 	now = now.Add(time.Second)
 	left, _ = l.consume(t.Context(), "a")
 	require.Equal(t, 2, left)
@@ -40,12 +40,12 @@ func TestLimiter_AllowsExactly(t *testing.T) {
 		taken++
 	}
 	require.Equal(t, 64, taken)
-	require.Equal(t, 4, shared.reserved[0], "a sixteenth of what is left")
+	require.Equal(t, 4, shared.reserved[0], "a sixteenth of the remaining requests")
 	require.Equal(t, 1, shared.reserved[len(shared.reserved)-1])
 	broken := newLimiter(2, clock, &fakeQuotas{err: errors.New("down")})
 	for _, want := range []int{1, 0, -1} {
 		left, _ := broken.consume(t.Context(), "a")
-		require.Equal(t, want, left, "it counts alone")
+		require.Equal(t, want, left, "the process counts on its own")
 	}
 	full := newLimiter(1, clock, nil)
 	full.start = now.Truncate(time.Minute)
@@ -55,7 +55,7 @@ func TestLimiter_AllowsExactly(t *testing.T) {
 	left, _ = full.consume(t.Context(), "new")
 	require.Equal(t, 0, left)
 	left, _ = full.consume(t.Context(), "another")
-	require.Equal(t, -1, left, "new keys share one count")
+	require.Equal(t, -1, left, "new keys share one counter")
 	require.Len(t, full.reservations, maxKeys+1)
 }
 

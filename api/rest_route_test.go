@@ -334,7 +334,7 @@ func TestPost_CanBeRepeated(t *testing.T) {
 		// Only test/conformance has a sealed file whose pages can be rendered. The response is replayed in the same way
 		// as that of /v1/verify.
 		if path, ok := strings.CutPrefix(r, "POST "); ok && path != "/v1/verify/pages/{page}" {
-			require.Contains(t, all, path, "how is a repeated POST %s answered?", path)
+			require.Contains(t, all, path, "the response to a repeated POST %s is not defined", path)
 		}
 	}
 	for path, prepare := range all { //nolint:paralleltest // sequential because the cases share database triggers
@@ -357,14 +357,14 @@ func TestPost_CanBeRepeated(t *testing.T) {
 			}
 			first := do("k", r.body)
 			require.Less(t, first.status, 300, "%s", first.raw)
-			require.Empty(t, first.header.Get("Idempotency-Replayed"), "a refusal frees the key")
+			require.Empty(t, first.header.Get("Idempotency-Replayed"), "a rejected request releases the key")
 			again := do("k", r.body)
 			switch {
 			case r.uniqueBody:
 				require.Empty(t, again.header.Get("Idempotency-Replayed"))
 				var kept int
 				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM idempotency_keys WHERE path = ? AND status <> 0", r.path).Scan(&kept))
-				require.Zero(t, kept, "nothing of the answer is kept")
+				require.Zero(t, kept, "no part of the response is stored")
 			case path == "/v1/console/logout":
 				again.rejected(401, "unauthorized") // the session has ended, which is checked first
 				// Simulate a request of another process that is still in progress.

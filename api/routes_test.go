@@ -78,7 +78,7 @@ func TestOperations_AreRateLimited(t *testing.T) {
 	eachOperation(t, s, func(c *client, method, path string, _ *openapi3.Operation) {
 		if path == "/healthz" || path == "/readyz" {
 			for range 3 {
-				require.Equal(t, 200, c.call(method, path, nil).status, "a probe is not limited")
+				require.Equal(t, 200, c.call(method, path, nil).status, "health checks are not rate-limited")
 			}
 			return
 		}

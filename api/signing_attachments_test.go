@@ -157,18 +157,18 @@ func TestAttachments(t *testing.T) {
 		require.Equal(t, "my passport.pdf", pdf.str("name"))
 		require.Equal(t, "application/pdf", pdf.str("mimeType"))
 		pic := c.attach(token, optional, `C:\photos\card.png`, photo(t, 6)).want(201)
-		require.Equal(t, "card.jpg", pic.str("name"), "the content says what it is")
+		require.Equal(t, "card.jpg", pic.str("name"), "the type is detected from the content")
 		own := c.get(at).want(200).body["attachments"].([]any)
 		require.Len(t, own, 2)
 		require.Equal(t, pdf.str("attachmentId"), own[0].(object)["attachmentId"])
 
 		got := c.get(at + "/attachments/" + pic.str("attachmentId")).want(200)
-		require.NotContains(t, string(got.raw), "GPS", "what is not seen does not go along")
+		require.NotContains(t, string(got.raw), "GPS", "invisible data is removed")
 		turned, err := jpeg.Decode(bytes.NewReader(got.raw))
 		require.NoError(t, err)
 		require.Equal(t, image.Pt(20, 40), turned.Bounds().Size(), "turned upright")
 		r, _, b, _ := turned.At(10, 5).RGBA()
-		require.Greater(t, r, b, "red is on top")
+		require.Greater(t, r, b, "the image is upright, with red at the top")
 		require.Contains(t, got.header.Get("Content-Disposition"), "attachment; filename=card.jpg")
 		require.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
 
@@ -265,7 +265,7 @@ func TestAttachments_AreBounded(t *testing.T) {
 	c.attach(token, field, "a.pdf", kit.OnePage()[:200]).want(400)
 	grows := noiseOfTwoChannels(t, 1700)
 	require.Less(t, len(grows), 6<<20)
-	require.Contains(t, c.attach(token, field, "a.png", grows).rejected(413, "file_too_large").str("message"), "re-encoded", "four channels take twice the bytes")
+	require.Contains(t, c.attach(token, field, "a.png", grows).rejected(413, "file_too_large").str("message"), "re-encoded", "four channels require twice the bytes")
 	kept, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/attachments/")
 	require.NoError(t, err)
 	require.Empty(t, kept)
@@ -314,7 +314,7 @@ func TestRemoveAttachment_WhileSigning(t *testing.T) {
 	s.whileLocked(t, "UPDATE attachments SET used = true WHERE id = $1", id, "DELETE%attachments%", func() {
 		c.del(at+"/attachments/"+id).rejected(404, "not_found")
 	})
-	require.Len(t, blobs(), 1, "it was signed with")
+	require.Len(t, blobs(), 1, "the file was used in a signature")
 
 	at, id, field, _ := prepared()
 	s.whileLocked(t, "DELETE FROM attachments WHERE id = $1", id, "%FROM attachments%UPDATE%", func() {

@@ -74,7 +74,7 @@ func boundClient(t *testing.T, s *service) {
 	// If another person with access to the signer's email confirms a code, the previous session ends.
 	thief := stranger.binds(at)
 	needSession(t, byHeader, at)
-	require.Equal(t, verified.str("draftKey"), thief.get(at).want(200).str("draftKey"), "it is the link's")
+	require.Equal(t, verified.str("draftKey"), thief.get(at).want(200).str("draftKey"), "the code belongs to the link")
 	back := nobody.binds(at)
 	needSession(t, thief, at)
 
@@ -98,7 +98,7 @@ func unboundClient(t *testing.T, s *service) {
 	e, _ := c.sent(twoSigners())
 	at := s.link(t, e, 0)
 	a := nobody.post(at+"/otp/verify", object{"code": nobody.code(at)}).want(200)
-	require.JSONEq(t, `{"verified": true}`, string(a.raw), "as the interface says")
+	require.JSONEq(t, `{"verified": true}`, string(a.raw), "as the contract specifies")
 	require.Empty(t, a.header.Get("Set-Cookie"))
 	needCode(t, stranger, at)
 	s.clock.advance(29 * time.Minute)
@@ -134,7 +134,7 @@ func repeatedCode(t *testing.T, s *service) {
 	keyed := nobody.with("Idempotency-Key", "k")
 	token := keyed.post(at+"/otp/verify", body).want(200).str("sessionToken")
 	again := keyed.post(at+"/otp/verify", body).rejected(400, "otp_incorrect")
-	require.NotContains(t, string(again.raw), token, "the session is given once")
+	require.NotContains(t, string(again.raw), token, "the session token is returned once")
 }
 
 // needSession checks that a client without a confirmed code is rejected.
@@ -179,7 +179,7 @@ func TestCodeState_SurvivesReload(t *testing.T) {
 	st := state()
 	require.EqualValues(t, 3, st["triesLeft"])
 	require.NotNil(t, st["liveUntil"])
-	require.NotNil(t, st["requestableAt"], "not at once again")
+	require.NotNil(t, st["requestableAt"], "not again immediately")
 	wrong := "000000"
 	if right == wrong {
 		wrong = "111111"
@@ -196,7 +196,7 @@ func TestCodeState_SurvivesReload(t *testing.T) {
 	}
 	free, err := time.Parse(time.RFC3339, state()["requestableAt"].(string))
 	require.NoError(t, err)
-	require.WithinDuration(t, s.clock.now().Add(9*time.Minute), free, 15*time.Second, "after five in ten minutes")
+	require.WithinDuration(t, s.clock.now().Add(9*time.Minute), free, 15*time.Second, "after five requests in ten minutes")
 	nobody.post(at+"/otp/request", nil).rejected(429, "otp_rate_limited")
 	for range 3 {
 		nobody.post(at+"/otp/verify", object{"code": "abcdef"}).rejected(400, "otp_incorrect")
@@ -204,7 +204,7 @@ func TestCodeState_SurvivesReload(t *testing.T) {
 	require.Nil(t, state()["liveUntil"], "burnt")
 	data := contract()
 	_, token := c.sent(data)
-	require.Nil(t, nobody.get("/v1/signing/" + token).want(200).body["code"], "no code is needed")
+	require.Nil(t, nobody.get("/v1/signing/" + token).want(200).body["code"], "no code is required")
 }
 
 // TestCodeSettings checks the settings that require a code for declining and reading.

@@ -71,7 +71,7 @@ func TestSavedSignature_StaysInItsApp(t *testing.T) {
 		require.Nil(t, signer.get(at).want(200).body["savedSignatureB64"])
 		signer, at = open(own)
 		require.NotNil(t, signer.get(at).want(200).body["savedSignatureB64"])
-		require.Nil(t, nobody.get(at).want(200).body["savedSignatureB64"], "who has not confirmed")
+		require.Nil(t, nobody.get(at).want(200).body["savedSignatureB64"], "a client that has not confirmed")
 	})
 }
 
@@ -139,7 +139,7 @@ func TestSavedSignature_SameTenantAndVerification(t *testing.T) {
 			at := envelope(to.tenant, to.method)
 			ctx := confirmed(at, to.method).get(at).want(200)
 			require.Equal(t, to.offered, ctx.body["savedSignatureB64"] != nil, "%+v", to)
-			require.Nil(t, nobody.get(at).want(200).body["savedSignatureB64"], "the link alone")
+			require.Nil(t, nobody.get(at).want(200).body["savedSignatureB64"], "with only the link")
 		}
 	})
 }

@@ -34,8 +34,8 @@ func TestSubmissions(t *testing.T) {
 		field(text, `"signatureImageBase64":"","textValue":"yes"`) + `]}`)
 	require.Empty(t, p)
 	require.True(t, bytes.HasPrefix(sub.Fields[0].Image, []byte("\x89PNG")))
-	require.Equal(t, undecodedPicture, sub.Fields[1].Image, "given a second time")
-	require.Equal(t, undecodedPicture, sub.Fields[2].Image, "for somebody else's field")
+	require.Equal(t, undecodedPicture, sub.Fields[1].Image, "a second value for the same field")
+	require.Equal(t, undecodedPicture, sub.Fields[2].Image, "a field of another signer")
 	require.Nil(t, sub.Fields[3].Image)
 	require.Equal(t, "yes", *sub.Fields[3].Text)
 	for body, problems := range map[string]models.Problems{

@@ -39,7 +39,7 @@ func TestOutcome_OfLinks(t *testing.T) {
 			require.Equal(t, "Acme", a.str("senderName"))
 			require.Len(t, a.body["documents"], 1)
 			require.EqualValues(t, 2, a.body["awaiting"])
-			require.Empty(t, a.body["awaitingNames"], "others are not shown to whoever has the link")
+			require.Empty(t, a.body["awaitingNames"], "other signers are not shown to a client with only the link")
 			require.Nil(t, a.body["receiptToken"])
 		}
 		a := signer.get(ada + "/outcome").want(200)
@@ -59,7 +59,7 @@ func TestOutcome_OfLinks(t *testing.T) {
 		require.Equal(t, "signed", nobody.get(ada+"/outcome").want(200).str("outcome"))
 
 		s.clock.advance(25 * time.Hour)
-		require.Nil(t, signer.get(ada + "/outcome").want(200).body["receiptToken"], "the session is over")
+		require.Nil(t, signer.get(ada + "/outcome").want(200).body["receiptToken"], "the session has ended")
 		c = s.client(t)
 
 		// Without a code, the client that signed is recognized for half an hour.

@@ -57,7 +57,7 @@ func TestSigningPage_Delivered_IsReproducibleAndRecorded(t *testing.T) {
 			nobody.call(http.MethodHead, page+"?level="+level, nil).want(200)
 			seen, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
 			require.NoError(t, err)
-			require.False(t, seen.Signers[0].HasDelivered(seen.Documents[0].ID, 1, int(level[0]-'0')), "HEAD delivers no page")
+			require.False(t, seen.Signers[0].HasDelivered(seen.Documents[0].ID, 1, int(level[0]-'0')), "a HEAD request does not count as delivering a page")
 			got := nobody.get(page + "?level=" + level).want(200)
 			require.Equal(t, "image/png", got.header.Get("Content-Type"))
 			require.Equal(t, "private, max-age=31536000, immutable", got.header.Get("Cache-Control"))
@@ -90,7 +90,7 @@ func TestSigningPage_Delivered_IsReproducibleAndRecorded(t *testing.T) {
 		require.NotEqual(t, picture.header.Get("X-Appearance-SHA256"), best)
 		require.EqualValues(t, 4, viewed[0]["level"])
 		require.Equal(t, best, viewed[0]["appearance"])
-		require.NotContains(t, viewed[1], "appearance", "this client shows no pictures")
+		require.NotContains(t, viewed[1], "appearance", "this client does not request images")
 
 		stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
 		require.NoError(t, err)
@@ -192,7 +192,7 @@ func TestSigningContext_OfTheSigningPage_RendersTheFirstPage(t *testing.T) {
 	require.Empty(t, rendered(unseen))
 	stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
 	require.NoError(t, err)
-	require.Empty(t, stored.Signers[0].DeliveredLevels(stored.Documents[0].ID), "nothing was delivered")
+	require.Empty(t, stored.Signers[0].DeliveredLevels(stored.Documents[0].ID), "no page was delivered")
 }
 
 // TestPages_NeedTheCode_WhereDocumentsDo checks that a code is required for reading pages if it is required for reading

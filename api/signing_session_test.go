@@ -22,7 +22,7 @@ func TestShortLink_EqualsToken(t *testing.T) {
 		require.Equal(t, "Ada", nobody.get(at).want(200).str("signerName"))
 		bound := nobody.binds(at)
 		bound.post(at+"/consent", nil).want(200)
-		require.Equal(t, true, bound.get(s.link(t, e, 0)).want(200).body["otpVerified"], "it is the same link")
+		require.Equal(t, true, bound.get(s.link(t, e, 0)).want(200).body["otpVerified"], "both tokens belong to the same link")
 		flipped := map[bool]string{true: "B", false: "A"}[short[32] == 'A']
 		for _, bad := range []string{short[:32] + flipped, strings.Repeat("A", 33), s.store.ShortLink(newID()), strings.Repeat("!", 33)} {
 			nobody.get("/v1/signing/"+bad).rejected(401, "signing_link_invalid")

@@ -148,7 +148,7 @@ func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 		reading := second.get(grace + "/documents/" + doc + "?entries=true").want(200)
 		require.Contains(t, pdfText(t, reading.raw), "The price is 999,999 euros")
 		require.NotContains(t, pdfText(t, reading.raw), "Sealed by")
-		require.Equal(t, reading.raw, second.get(grace+"/document?entries=true").want(200).raw, "the same bytes each time, so that parts can be asked for")
+		require.Equal(t, reading.raw, second.get(grace+"/document?entries=true").want(200).raw, "the bytes are the same for each request, so that ranges can be requested")
 
 		// Grace and Hedy received the same values, and Hedy signs first.
 		hedy := s.link(t, e, 2)
@@ -173,7 +173,7 @@ func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 			}
 		}
 		by := func(i int) object { return byName[e.signer(i)["id"].(string)] }
-		require.NotNil(t, by(0)["shown"], "nobody had signed, and that was shown")
+		require.NotNil(t, by(0)["shown"], "the signer was shown that no one had signed")
 		require.Empty(t, by(0)["shownSigners"])
 		require.Equal(t, false, by(0)["shownConfirmed"])
 		require.Equal(t, seen, by(2)["shown"])
@@ -196,7 +196,7 @@ func TestSign_WithoutDisplayedValues(t *testing.T) {
 	data["signers"].([]object)[2]["routingOrder"] = 1
 	e, _ := c.sent(data)
 	ada, grace, hedy := s.link(t, e, 0), s.link(t, e, 1), s.link(t, e, 2)
-	require.NotNil(t, nobody.get(ada).want(200).body["shown"], "where no code is needed the link is enough")
+	require.NotNil(t, nobody.get(ada).want(200).body["shown"], "if no code is required, the link is sufficient")
 
 	second := nobody.binds(grace)
 	second.get(grace).want(200)
@@ -215,10 +215,10 @@ func TestSign_WithoutDisplayedValues(t *testing.T) {
 		}
 	}
 	signed := func(i int) object { return details[e.signer(i)["id"].(string)] }
-	require.Empty(t, signed(1)["shownSigners"], "Grace was given an empty document, and that is recorded")
+	require.Empty(t, signed(1)["shownSigners"], "the record states that Grace was shown the empty document")
 	require.Equal(t, signed(0)["shown"], signed(1)["shown"])
 	require.Contains(t, signed(2), "shown")
-	require.Nil(t, signed(2)["shown"], "Hedy was given nothing")
+	require.Nil(t, signed(2)["shown"], "Hedy was shown no document")
 }
 
 func pdfText(t *testing.T, pdf []byte) string {

@@ -51,14 +51,14 @@ func TestSubjects(t *testing.T) {
 	for _, name := range names {
 		if test, ok := strings.CutSuffix(name, "_test.go"); ok {
 			source := strings.TrimSuffix(test, "_internal") + ".go"
-			require.True(t, slices.Contains(names, source) || slices.Contains(withoutSource, name), "%s tests no file of its name", name)
+			require.True(t, slices.Contains(names, source) || slices.Contains(withoutSource, name), "%s has no source file with the same name", name)
 			continue
 		}
 		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
 		files = append(files, f)
 		if subjectOf(name) == "" {
-			require.Contains(t, composition, name, "the file's name begins with no subject")
+			require.Contains(t, composition, name, "the file name does not begin with a subject")
 		}
 	}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
@@ -80,7 +80,7 @@ func TestSubjects(t *testing.T) {
 			continue
 		}
 		for m := range named.Methods() {
-			require.Equal(t, in(typed.Pos()), in(m.Pos()), "%s.%s is declared in another subject than %s", name, m.Name(), name)
+			require.Equal(t, in(typed.Pos()), in(m.Pos()), "%s.%s is declared in a different subject than %s", name, m.Name(), name)
 		}
 	}
 
@@ -100,7 +100,7 @@ func TestSubjects(t *testing.T) {
 	require.Empty(t, wrong)
 	for user, owners := range subjects {
 		for _, owner := range owners {
-			require.True(t, used[user+" uses "+owner], "%s need not use %s", user, owner)
+			require.True(t, used[user+" uses "+owner], "%s does not use %s: remove the entry", user, owner)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestTemplateSuggestions(t *testing.T) {
 	require.Len(t, found, 2)
 	require.Equal(t, []any{"tag", "signature", "tenant"}, []any{found[0].(object)["source"], found[0].(object)["type"], found[0].(object)["role"]})
 	require.Equal(t, object{"source": "form", "type": "text", "name": "a", "role": nil, "page": 1.0, "x": 100.0, "y": 280.0, "w": 100.0, "h": 20.0}, found[1])
-	require.InDelta(t, 1, c.get("/v1/templates/" + template.str("id")).want(200).body["version"], 0, "nothing is changed")
+	require.InDelta(t, 1, c.get("/v1/templates/" + template.str("id")).want(200).body["version"], 0, "suggestions must not change the template")
 	s.other(t).get(at).rejected(404, "not_found")
 
 	other, _ := of(preparable("Sign here", "", ""))

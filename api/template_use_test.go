@@ -35,7 +35,7 @@ func TestTemplate_ExternalIDCreatesVersions(t *testing.T) {
 		free := c.template(leaseTemplate())
 		c.patch("/v1/templates/"+free.str("id"), object{"externalId": "lease"}).rejected(409, "external_id_taken")
 		c.del("/v1/templates/" + first.str("id")).want(204)
-		require.NotEqual(t, first.str("id"), c.template(data).str("id"), "one that is archived is not changed")
+		require.NotEqual(t, first.str("id"), c.template(data).str("id"), "an archived template cannot be changed")
 
 		// The file of a rejected request is not stored.
 		before := len(s.files(t))
@@ -61,7 +61,7 @@ func TestEnvelopeOfTemplate_EqualsUploaded(t *testing.T) {
 		require.EqualValues(t, 2, draft.signer(1)["routingOrder"])
 		require.Equal(t, []any{"950.5", "as agreed"}, []any{draft.field(0)["defaultValue"], draft.field(1)["defaultValue"]})
 		require.Equal(t, template.document(0)["sha256"], draft.document(0)["sha256"])
-		require.Len(t, draft.document(0)["warnings"], 1, "of the font that is not embedded, as if the file had been uploaded")
+		require.Len(t, draft.document(0)["warnings"], 1, "the warning about the font that is not embedded, as for an upload")
 		require.Equal(t, template.str("id"), draft.events("envelope.created")[0]["templateId"])
 		require.Equal(t, kit.OnePage(), c.get("/v1/envelopes/"+draft.str("id")+"/document").want(200).raw)
 		c.post("/v1/envelopes", data).rejected(409, "external_id_taken")
@@ -73,7 +73,7 @@ func TestEnvelopeOfTemplate_EqualsUploaded(t *testing.T) {
 		require.NotEmpty(t, sent.signer(0)["signingUrl"])
 		require.NotContains(t, sent.signer(1), "signingUrl")
 		require.Equal(t, sent.body, key.post("/v1/envelopes", data).want(201).body)
-		require.Len(t, s.files(t), 1, "no file but the template's")
+		require.Len(t, s.files(t), 1, "only the template's files")
 
 		for _, list := range []string{"?tenantId=acme&templateId=" + template.str("id"), "?tenantId=acme"} {
 			page := c.get("/v1/envelopes" + list).want(200)
@@ -140,7 +140,7 @@ func TestPurge_KeepsFilesOfTemplate(t *testing.T) {
 		}
 		purge(first)
 		c.get("/v1/envelopes/"+first.str("id")+"/document").rejected(410, "document_purged")
-		require.Len(t, s.files(t), 2, "the template's two files, and no sealed one")
+		require.Len(t, s.files(t), 2, "the template's two files, and no sealed file")
 
 		second := signed()
 		sealed := s.seals(t, c, second)
@@ -159,6 +159,6 @@ func TestPurge_KeepsFilesOfTemplate(t *testing.T) {
 		require.NoError(t, err)
 		s.clock.advance(25 * time.Hour)
 		purge(second)
-		require.Len(t, s.files(t), 2, "the third envelope, which was voided, names them")
+		require.Len(t, s.files(t), 2, "the third envelope, which was voided, still references them")
 	})
 }

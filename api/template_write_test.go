@@ -41,7 +41,7 @@ func TestTemplate_Forms(t *testing.T) {
 	made := c.send(http.MethodPost, "/v1/templates", ct, body).want(201)
 	require.Equal(t, []any{"Lease", "lease", "Lease of {{place}}"}, []any{made.str("name"), made.str("externalId"), made.str("subject")})
 	require.Len(t, made.body["fields"], 2)
-	require.InDelta(t, 842-50-20, made.field(0)["y"], 50, "y was counted from the bottom")
+	require.InDelta(t, 842-50-20, made.field(0)["y"], 50, "y was measured from the bottom")
 
 	edit := object{
 		"name": "Other", "externalId": "other", "createdBy": "Bob", "subject": "S", "message": "M", "expiresInDays": 4, "reminderHours": 24, "metadata": object{"a": "b"},
@@ -64,7 +64,7 @@ func TestTemplate_Forms(t *testing.T) {
 	use := object{"tenantId": "acme", "templateId": made.str("id"), "signers": []object{{"role": "tenant", "name": "Ada", "email": "ada@example.com"}}}
 	e := c.post("/v1/envelopes", use).want(201)
 	added := c.post("/v1/envelopes/"+e.str("id")+"/fields", low).want(201)
-	require.Equal(t, kept.field(0)["y"], added.body["y"], "envelopes made of it count as it does")
+	require.Equal(t, kept.field(0)["y"], added.body["y"], "envelopes created from the template measure y in the same way")
 	require.InDelta(t, 100, c.patch("/v1/templates/"+made.str("id"), object{"origin": nil, "fields": []object{low}}).want(200).field(0)["y"], 0.001, "null is the default")
 
 	noFile := leaseTemplate()
@@ -118,7 +118,7 @@ func TestTemplate_MembersReachTheEnvelope(t *testing.T) {
 	chosen := c.post("/v1/envelopes", use).want(201)
 	require.Equal(t, []any{nil, "true", "true"}, []any{chosen.field(3)["defaultValue"], chosen.field(4)["defaultValue"], chosen.field(6)["defaultValue"]})
 	use["values"] = object{"how": "now"}
-	require.Equal(t, []string{"values.how"}, c.post("/v1/envelopes", use).rejected(400, "validation_error").faults(), "a choice of another group")
+	require.Equal(t, []string{"values.how"}, c.post("/v1/envelopes", use).rejected(400, "validation_error").faults(), "an option of another group")
 	delete(use, "values")
 	use["templateVersion"] = 2
 	require.Equal(t, []string{"templateVersion"}, c.post("/v1/envelopes", use).rejected(400, "validation_error").faults())

@@ -144,7 +144,7 @@ func TestVerify_ReportsSignedContent(t *testing.T) {
 			return codes
 		}
 		require.Contains(t, findings(valid), "recorded.same")
-		require.Contains(t, findings(altered), "recorded.earlier", "this very file is not the one that is kept")
+		require.Contains(t, findings(altered), "recorded.earlier", "this file differs from the stored one")
 		db, err := s.store.DB()
 		require.NoError(t, err)
 		_, err = db.ExecContext(t.Context(), "DELETE FROM documents WHERE kind = 'sealed'")

@@ -22,7 +22,7 @@ func TestConsoleEndpoints(t *testing.T) {
 		require.Equal(t, "secret", hook.str("signedWith"))
 		require.NotContains(t, string(hook.raw), "0123456789abcdef")
 		at := "/v1/console/webhooks/" + hook.str("id")
-		require.Contains(t, string(s.client(t).get("/v1/webhooks").want(200).raw), hook.str("id"), "it is the app's own")
+		require.Contains(t, string(s.client(t).get("/v1/webhooks").want(200).raw), hook.str("id"), "the webhook belongs to the app itself")
 
 		changed := admin.call(http.MethodPatch, at, object{"url": "https://example.com/b"}).want(200)
 		require.Equal(t, "https://example.com/b", changed.str("url"))
@@ -66,7 +66,7 @@ func TestEndpoint_NewAddressResetsFailures(t *testing.T) {
 		failing := func() any { return list(c.get("/v1/console/webhooks").want(200))[0].(object)["failingSince"] }
 		require.NotNil(t, failing())
 		c.call(http.MethodPatch, at, object{"url": "https://example.com/a", "events": []string{"envelope.sent"}}).want(200)
-		require.NotNil(t, failing(), "the same address")
+		require.NotNil(t, failing(), "the address must not change")
 		c.call(http.MethodPatch, at, object{"url": "https://example.com/b"}).want(200)
 		require.Nil(t, failing())
 	})

@@ -56,10 +56,10 @@ func TestConsoleDeliveries(t *testing.T) {
 		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).rejected(409, "webhook_inactive")
 		c.post("/v1/console/webhooks/"+hook.str("id")+"/ping", nil).rejected(409, "webhook_inactive")
 		c.sent(contract())
-		require.EqualValues(t, 0, c.get("/v1/console/webhook-deliveries?status=pending").want(200).body["total"], "it hears of nothing")
+		require.EqualValues(t, 0, c.get("/v1/console/webhook-deliveries?status=pending").want(200).body["total"], "the webhook receives no events")
 		c.post("/v1/console/webhooks/"+hook.str("id")+"/resume", nil).want(200)
 		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).want(202)
-		require.Equal(t, models.DisabledGone, fail(s.clock.now(), true), "410 switches off at once")
+		require.Equal(t, models.DisabledGone, fail(s.clock.now(), true), "a 410 disables the webhook immediately")
 
 		c.post("/v1/console/webhooks/"+hook.str("id")+"/resume", nil).want(200)
 		rotated := c.post("/v1/console/webhooks/"+hook.str("id")+"/secret", object{"secret": "second secret"}).want(200)
@@ -77,7 +77,7 @@ func TestConsoleDeliveries(t *testing.T) {
 		c = s.client(t)
 		c.del("/v1/webhooks/" + hook.str("id")).want(204)
 		_, err = s.store.DeliveryJob(t.Context(), uuid.MustParse(id))
-		require.ErrorIs(t, err, models.ErrNotFound, "deleting ends the queue")
+		require.ErrorIs(t, err, models.ErrNotFound, "deleting the webhook ends its deliveries")
 	})
 }
 
@@ -133,7 +133,7 @@ func TestDeliveries_TenantRestriction(t *testing.T) {
 		require.EqualValues(t, 2, again.body["resent"])
 		require.EqualValues(t, 0, again.body["remaining"])
 		_, err = s.store.DeliveryJob(t.Context(), uuid.MustParse(byEnvelope[id(pending)]))
-		require.NoError(t, err, "what was on its way goes on")
+		require.NoError(t, err, "deliveries in progress continue")
 
 		for _, e := range []*response{own, foreign} {
 			_, err := s.store.Change(t.Context(), s.app.ID, id(e), func(e *models.Envelope) error { return e.Void(s.act("system"), nil) })
@@ -147,7 +147,7 @@ func TestDeliveries_TenantRestriction(t *testing.T) {
 		s.limit(t) // remove the restriction
 		s.clock.advance(time.Second)
 		require.EqualValues(t, 5, c.get("/v1/console/webhook-deliveries").want(200).body["total"])
-		require.Contains(t, string(c.get("/v1/events?event=envelope.voided").want(200).raw), foreign.str("id"), "what it was not told it can read")
+		require.Contains(t, string(c.get("/v1/events?event=envelope.voided").want(200).raw), foreign.str("id"), "missed events can be read")
 	})
 }
 

@@ -35,7 +35,7 @@ func TestEndpoint_GetPatchAndPing(t *testing.T) {
 		for member, bad := range map[string]any{"url": "ftp://x", "events": []string{"nope"}, "active": "yes", "secret": "", "overlapHours": 1000} {
 			require.Contains(t, fmt.Sprint(c.patch(at, object{member: bad, "x": 1}).rejected(400, "validation_error").body["errors"]), member)
 		}
-		require.Equal(t, "https://example.com/2", c.get(at).want(200).str("url"), "all of it or nothing")
+		require.Equal(t, "https://example.com/2", c.get(at).want(200).str("url"), "the change applies completely or not at all")
 		other := s.other(t)
 		other.get(at).rejected(404, "not_found")
 		other.patch(at, object{}).rejected(404, "not_found")

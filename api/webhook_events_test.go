@@ -58,10 +58,10 @@ func TestEvents_AreInOrder(t *testing.T) {
 		c.post("/v1/envelopes/"+e.str("id")+"/void", object{"reason": "No."}).want(200)
 		want := []string{"envelope.created", "envelope.sent", "envelope.voided"}
 		events, cursor := readAll(c, "", 100, "")
-		require.Equal(t, want, eventNames(events), "although nobody subscribed")
+		require.Equal(t, want, eventNames(events), "even without a subscription")
 		require.Equal(t, cursor, events[2]["id"])
 		one, _ := readAll(c, "", 1, "")
-		require.Equal(t, events, one, "one at a time as well")
+		require.Equal(t, events, one, "also one event at a time")
 		none, same := readAll(c, cursor, 100, "")
 		require.Empty(t, none)
 		require.Equal(t, cursor, same)
@@ -158,7 +158,7 @@ func TestEvents_AreNeverMissed(t *testing.T) {
 				seen[e["id"].(string)]++
 				id := e["envelopeId"].(string)
 				if e["event"] == "envelope.sent" {
-					require.Equal(t, "envelope.created", lastOf[id], "an envelope's events keep their order")
+					require.Equal(t, "envelope.created", lastOf[id], "the order of an envelope's events is preserved")
 				}
 				lastOf[id] = e["event"].(string)
 			}
@@ -171,7 +171,7 @@ func TestEvents_AreNeverMissed(t *testing.T) {
 			require.Equal(t, 1, n, id)
 		}
 		again, _ := readAll(reader, "", 500, "")
-		require.Len(t, again, len(seen), "and a second reader reads the same")
+		require.Len(t, again, len(seen), "a second reader receives the same events")
 	})
 }
 
@@ -187,10 +187,10 @@ func TestEvents_Expire(t *testing.T) {
 		c = s.client(t)
 		none, cursor := readAll(c, last, 100, "")
 		require.Empty(t, none)
-		require.Equal(t, last, cursor, "nothing followed it, so nothing was missed")
+		require.Equal(t, last, cursor, "no event followed the cursor, so none was missed")
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		none, _ = readAll(c, last, 100, "")
-		require.Empty(t, none, "the newest stays for those who hold its id")
+		require.Empty(t, none, "the newest event is retained for readers that use its id as cursor")
 		c.get("/v1/events?cursor="+old[0]["id"].(string)).rejected(410, "cursor_expired")
 
 		c.sent(contract())
@@ -270,8 +270,8 @@ func TestEventStream_Continues(t *testing.T) {
 		c.sent(contract())
 		_, last := readAll(c, "", 100, "")
 		ids, names := stream(t, s, c.token, "", "", 1)
-		require.Empty(t, names, "what was before is not sent again")
-		require.Equal(t, []string{last}, ids, "but where to go on is")
+		require.Empty(t, names, "earlier events are not sent again")
+		require.Equal(t, []string{last}, ids, "the id from which to continue is sent")
 
 		long := s.cfg
 		long.StreamLimit = time.Minute
@@ -287,7 +287,7 @@ func TestEventStream_Continues(t *testing.T) {
 		_, names = stream(t, s, c.token, last, "?event=envelope.sent", 1)
 		require.Equal(t, both[1:], names)
 		_, names = stream(t, s, c.token, ids[0], "", 1)
-		require.Equal(t, both[1:], names, "it goes on after the last id")
+		require.Equal(t, both[1:], names, "the stream continues after the last id")
 		_, names = stream(t, s, c.token, "", "?cursor="+last, 2)
 		require.Equal(t, both, names)
 
@@ -341,7 +341,7 @@ func TestEvents_ReadsAreLogged(t *testing.T) {
 	})
 	c := s.client(t)
 	c.get("/v1/events").want(200)
-	require.NotContains(t, log.String(), "events read", "nothing was there to be read")
+	require.NotContains(t, log.String(), "events read", "there were no events to read")
 	e, _ := c.sent(contract())
 	events, last := readAll(c, "", 1, "")
 	require.Len(t, events, 2)

@@ -74,10 +74,10 @@ func TestLoad_IgnoresKubernetesServiceVariables(t *testing.T) {
 	for _, link := range links {
 		name, _, _ := strings.Cut(link, "=")
 		_, err := load(link)
-		require.ErrorContains(t, err, name, "elsewhere it is a mistake")
+		require.ErrorContains(t, err, name, "outside Kubernetes, the variable is an error")
 	}
 	_, err = load("KUBERNETES_SERVICE_HOST=10.0.0.1", "COUNTERSIGN_BASE_ULR=https://sign.example.com")
-	require.ErrorContains(t, err, "COUNTERSIGN_BASE_ULR", "misspelt ones are found in a pod, too")
+	require.ErrorContains(t, err, "COUNTERSIGN_BASE_ULR", "misspelled settings are detected in a pod, too")
 }
 
 func TestLoad_EnvironmentOverridesDefaults(t *testing.T) {

@@ -76,9 +76,9 @@ func TestSecretFile_Faults(t *testing.T) {
 	_, err := load(variable+"="+write("good", "hunter2"), "COUNTERSIGN_SEAL_PASSWORD=other")
 	require.ErrorContains(t, err, variable+": COUNTERSIGN_SEAL_PASSWORD is also set")
 	_, err = load("COUNTERSIGN_BASE_URL_FILE=" + dir)
-	require.ErrorContains(t, err, "COUNTERSIGN_BASE_URL_FILE: unknown setting", "an address is no secret")
+	require.ErrorContains(t, err, "COUNTERSIGN_BASE_URL_FILE: unknown setting", "an address is not a secret")
 	c, err := load(variable + "=")
-	require.NoError(t, err, "an empty variable is none, as for all settings")
+	require.NoError(t, err, "an empty variable counts as not set, as for all settings")
 	assert.Empty(t, string(c.SealPassword))
 }
 

@@ -28,20 +28,20 @@ func TestDecisionRecords(t *testing.T) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		title := recordTitle.FindStringSubmatch(string(text))
-		if !assert.NotNil(t, title, "%s does not begin with a title, a status and a date", file) {
+		if !assert.NotNil(t, title, "%s must begin with a title, a status and a date", file) {
 			continue
 		}
-		assert.Equal(t, number, title[1], "%s has another number in its title", file)
+		assert.Equal(t, number, title[1], "%s has a different number in its title", file)
 		assert.Contains(t, string(index), "["+number+"]("+filepath.Base(file)+") | "+title[2]+" |", "the index lacks %s", file)
 
 		rest := string(text)
 		for _, section := range []string{"Context", "Decision", "Consequences", "Rejected"} {
 			_, after, found := strings.Cut(rest, "\n## "+section+"\n")
-			if !assert.True(t, found, "%s lacks the section %q, or has it in another order", file, section) {
+			if !assert.True(t, found, "%s lacks the section %q, or contains it in a different position", file, section) {
 				break
 			}
 			first, _, _ := strings.Cut(strings.TrimSpace(after), "\n")
-			assert.False(t, first == "" || strings.HasPrefix(first, "#"), "%s has nothing under %q", file, section)
+			assert.False(t, first == "" || strings.HasPrefix(first, "#"), "the section %[2]q of %[1]s is empty", file, section)
 			rest = "\n" + after
 		}
 	}
@@ -82,11 +82,11 @@ func decisionRecords(t *testing.T) map[string]string {
 			continue
 		}
 		name := recordName.FindStringSubmatch(e.Name())
-		if !assert.NotNil(t, name, "%s is not NNNN-short-title.md", e.Name()) {
+		if !assert.NotNil(t, name, "%s is not named NNNN-short-title.md", e.Name()) {
 			continue
 		}
 		number := strings.TrimLeft(name[1], "0")
-		assert.NotContains(t, files, number, "two records have the number %s", number)
+		assert.NotContains(t, files, number, "several records have the number %s", number)
 		files[number] = filepath.Join("adr", e.Name())
 	}
 	require.NotEmpty(t, files)

@@ -56,10 +56,10 @@ func TestNamesInCommentsExist(t *testing.T) {
 				if imported, ok := f.imports[m[1]]; ok && !strings.HasPrefix(imported, "countersign/") {
 					continue // another package with the same name
 				}
-				assert.True(t, !ours || known[m[2]], "%s: a comment names %s, which does not exist", f.name, m[0])
+				assert.True(t, !ours || known[m[2]], "%s: a comment refers to %s, which does not exist", f.name, m[0])
 			}
 			for _, m := range goName.FindAllStringSubmatch(comment, -1) {
-				assert.True(t, everywhere[m[1]+m[2]], "%s: a comment names %s, which does not exist", f.name, m[1]+m[2])
+				assert.True(t, everywhere[m[1]+m[2]], "%s: a comment refers to %s, which does not exist", f.name, m[1]+m[2])
 			}
 		}
 	}

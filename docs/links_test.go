@@ -34,7 +34,7 @@ func TestLinkedHeadingsExist(t *testing.T) {
 			}
 			if path.Ext(target) == ".md" {
 				checked++
-				assert.True(t, anchors(t, target)[m[2]], "%s links to %s#%s, and that page has no such heading", page, target, m[2])
+				assert.True(t, anchors(t, target)[m[2]], "%s links to %s#%s, but that page has no such heading", page, target, m[2])
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func TestPagesNamedInCodeExist(t *testing.T) {
 			checked++
 			page, _, _ := strings.Cut(m[0], "#")
 			if assert.FileExists(t, filepath.Join("..", page), "named in %s", name) && m[1] != "" {
-				assert.True(t, anchors(t, page)[m[1]], "%s names %s, and that page has no such heading", name, m[0])
+				assert.True(t, anchors(t, page)[m[1]], "%s refers to %s, but that page has no such heading", name, m[0])
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func TestDocumentMap_ListsEveryPage(t *testing.T) {
 	require.Greater(t, len(pages), 30)
 	for _, page := range pages {
 		if page = filepath.ToSlash(page); !strings.HasPrefix(page, "adr/") {
-			assert.Contains(t, string(readme), "]("+page+")", "the map lacks %s", page)
+			assert.Contains(t, string(readme), "]("+page+")", "the index lacks %s", page)
 		}
 	}
 }

@@ -51,10 +51,10 @@ func TestNamedPathsExist(t *testing.T) {
 			if !tracked[first] || strings.ContainsAny(name, "*{}") {
 				continue // not a path in the repository, or a pattern
 			}
-			assert.True(t, tracked[name] || tracked[path.Join(path.Dir(page), name)], "%s names %s, which does not exist", page, name)
+			assert.True(t, tracked[name] || tracked[path.Join(path.Dir(page), name)], "%s refers to %s, which does not exist", page, name)
 		}
 		for _, m := range fileName.FindAllStringSubmatch(string(text), -1) {
-			assert.True(t, bases[m[1]], "%s names %s, and no file has that name", page, m[1])
+			assert.True(t, bases[m[1]], "%s refers to %s, but no file has that name", page, m[1])
 		}
 	}
 }

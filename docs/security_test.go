@@ -42,7 +42,7 @@ func TestNamedTestsExist(t *testing.T) {
 		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
 			found[name] = true
 			test := m[1] + m[2]
-			assert.True(t, defined[test] || beginsOne(defined, m[2]), "%s is named in %s, but there is none", test, name)
+			assert.True(t, defined[test] || beginsOne(defined, m[2]), "%s is mentioned in %s, but does not exist", test, name)
 		}
 	}
 	assert.True(t, found["docs/learn/security.md"])
@@ -119,11 +119,11 @@ func TestEveryRequirementIsListed(t *testing.T) {
 	for section, n := range requirements {
 		for i := range n {
 			id := section + "." + strconv.Itoa(i+1)
-			assert.Equal(t, 1, listed[id], "%s is to be in one place", id)
+			assert.Equal(t, 1, listed[id], "%s must be listed exactly once", id)
 			delete(listed, id)
 		}
 	}
-	assert.Empty(t, listed, "there is no such requirement at level 1 or 2")
+	assert.Empty(t, listed, "level 1 and 2 contain no such requirement")
 }
 
 func atoi(t *testing.T, s string) int {

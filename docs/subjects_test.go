@@ -46,11 +46,11 @@ func TestSubjects(t *testing.T) {
 		for _, name := range names {
 			if test, ok := strings.CutSuffix(name, "_test.go"); ok {
 				source := strings.TrimSuffix(test, "_internal") + ".go"
-				assert.True(t, slices.Contains(names, source) || slices.Contains(p.whole, name), "%s/%s tests no file of its name", p.dir, name)
+				assert.True(t, slices.Contains(names, source) || slices.Contains(p.whole, name), "%s/%s has no source file with the same name", p.dir, name)
 				continue
 			}
 			subject, _, _ := strings.Cut(strings.TrimSuffix(name, ".go"), "_")
-			assert.True(t, slices.Contains(p.subjects, subject) || slices.Contains(p.common, name), "the name of %s/%s begins with no subject of %v", p.dir, name, p.subjects)
+			assert.True(t, slices.Contains(p.subjects, subject) || slices.Contains(p.common, name), "the name of %s/%s does not begin with one of the subjects %v", p.dir, name, p.subjects)
 		}
 	}
 }

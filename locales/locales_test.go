@@ -55,7 +55,7 @@ func TestEveryLanguageIsComplete(t *testing.T) {
 func compare(t *testing.T, tag, at string, want, got map[string]any) {
 	t.Helper()
 	for key := range got {
-		assert.Contains(t, want, key, "%s of %s: English has no such text", at, tag)
+		assert.Contains(t, want, key, "%s in %s: there is no such English text", at, tag)
 	}
 	for key, w := range want {
 		name := at + ": " + key
@@ -95,14 +95,14 @@ func comparePlural(t *testing.T, tag, name, want string, got map[string]any) {
 		of[forms[plural.Cardinal.MatchPlural(language.Make(tag), n, 0, 0, 0, 0)]] = true
 	}
 	for form := range got {
-		assert.Contains(t, of, form, "%s of %s: the language has no such form", name, tag)
+		assert.Contains(t, of, form, "%s in %s: the language has no such plural form", name, tag)
 	}
 	for form := range of {
 		if form == "zero" && got[form] == nil {
 			continue
 		}
 		g, ok := got[form].(string)
-		if !assert.True(t, ok && g != "", "%s of %s lacks the form %q", name, tag, form) {
+		if !assert.True(t, ok && g != "", "%s in %s lacks the plural form %q", name, tag, form) {
 			continue
 		}
 		missing := slices.DeleteFunc(placesOf(want), func(w string) bool { return slices.Contains(placesOf(g), w) })

@@ -45,7 +45,7 @@ func TestBulkSend_EveryStateAndAction(t *testing.T) {
 			case !want.Ended():
 				assert.Nil(t, b.CompletedAt, "%s of %s", actions[i], from)
 			case want == from:
-				assert.Equal(t, start, *b.CompletedAt, "what has ended does not end again")
+				assert.Equal(t, start, *b.CompletedAt, "a bulk send ends only once")
 			default:
 				assert.Equal(t, later, *b.CompletedAt)
 			}

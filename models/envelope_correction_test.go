@@ -40,7 +40,7 @@ func TestReplaceSigner_StartsFromTheInvitation(t *testing.T) {
 	_, err = e.Open(act(later), was)
 	require.Equal(t, "signing_link_invalid", code(t, err))
 	require.Equal(t, []models.PreviousSigner{{Name: "Signer 0", Email: "s0@example.com", Until: later, Reason: "left the firm"}}, s.Previous())
-	require.Equal(t, 0, e.Signers[1].Mailbox, "the address is that of two signers now")
+	require.Equal(t, 0, e.Signers[1].Mailbox, "two signers now share the address")
 	require.Equal(t, models.EventSignerReplaced, newest(e).Name)
 	require.Equal(t, models.Detail{"signerId": s.ID.String(), "person": 2, "reason": "left the firm"}, newest(e).Detail)
 
@@ -117,7 +117,7 @@ func TestDelegate_OnceToAnotherPerson(t *testing.T) {
 	e = sent(t, nil, models.AuthEmailOTP, 1)
 	e.Signers[0].AllowDelegation = true
 	_, err = e.Delegate(act(start), link(e, 0), in)
-	require.Error(t, err, "nobody proved to be the signer")
+	require.Error(t, err, "no client has been authenticated as the signer")
 	require.Equal(t, "Signer 0", e.Signers[0].Name)
 }
 
@@ -144,7 +144,7 @@ func TestResend_IsLimitedPerHour(t *testing.T) {
 	require.Equal(t, time.Second, rejection.RetryAfter)
 	require.Equal(t, last, link(e, 0))
 	s, err := e.Resend(act(start.Add(time.Hour)), id)
-	require.NoError(t, err, "the first was an hour ago")
+	require.NoError(t, err, "the first resend was an hour ago")
 	require.Len(t, s.Resends, 5)
 
 	_, err = e.Resend(act(start), e.Signers[1].ID)
@@ -178,7 +178,7 @@ func TestIssueLink_KeepsAValidLink(t *testing.T) {
 	e.Signers[0].LinkExpiresAt = nil
 	_, err := e.IssueLink(act(start), id, false)
 	require.NoError(t, err)
-	require.NotNil(t, e.Signers[0].LinkExpiresAt, "a link without an end is none")
+	require.NotNil(t, e.Signers[0].LinkExpiresAt, "a link without an expiry time does not count")
 	_, err = e.IssueLink(act(start), e.Signers[1].ID, false)
 	require.Equal(t, "signer_not_awaited", code(t, err))
 	_, err = e.IssueLink(act(start.AddDate(0, 0, 100)), id, true)
@@ -212,7 +212,7 @@ func TestReschedule_DeadlineAndReminders(t *testing.T) {
 		require.Equal(t, []string{"expiresAt"}, problemsOf(t, e.Patch(act(start), models.EnvelopeEdit{ExpiresAt: changed(&at)})))
 	}
 	require.NoError(t, e.Patch(act(start), models.EnvelopeEdit{}))
-	require.Len(t, e.Events, count, "nothing was changed, and nothing recorded")
+	require.Len(t, e.Events, count, "the envelope is unchanged, and no event is recorded")
 	require.Equal(t, start.AddDate(0, 0, 5), *e.ExpiresAt)
 
 	far := start.Add(3650 * 24 * time.Hour)
@@ -264,7 +264,7 @@ func TestRequestCopies_IsLimitedPerHour(t *testing.T) {
 	later := start.Add(2 * time.Hour)
 	e.Originals()[0].PurgeStatus = models.PurgePurged
 	_, err = e.RequestCopies(act(later), "s0@example.com")
-	require.NoError(t, err, "the sealed file is there")
+	require.NoError(t, err, "the sealed file exists")
 	e.Sealed()[0].PurgeStatus = models.PurgePurged
 	_, err = e.RequestCopies(act(later), "s0@example.com")
 	require.ErrorIs(t, err, models.ErrPurged)
@@ -314,5 +314,5 @@ func TestRemind_AfterTheDeadline_IsRejected(t *testing.T) {
 	require.Nil(t, e.Signers[0].RemindedAt)
 	_, err = e.Remind(act(e.ExpiresAt.Add(-time.Microsecond)), e.Signers[0].ID)
 	require.NoError(t, err)
-	require.Equal(t, models.EventReminderRequested, newest(e).Name, "it was not sent yet")
+	require.Equal(t, models.EventReminderRequested, newest(e).Name, "the envelope has not been sent yet")
 }

@@ -89,7 +89,7 @@ func TestFileNames_DistinguishDocuments(t *testing.T) {
 	own := []string{"nda (1).pdf", "Floor plan.pdf", "nda (3).pdf", "document.pdf", strings.Repeat("ü", 100) + ".pdf"}
 	e.Subject = nil
 	assert.Equal(t, own, names(e.DocumentName))
-	assert.Equal(t, own, names(e.FileName), "without a subject a file keeps its name")
+	assert.Equal(t, own, names(e.FileName), "without a subject, the file name is used")
 	subject := "Lease"
 	e.Subject = &subject
 	assert.Equal(t, own, names(e.DocumentName))

@@ -75,12 +75,12 @@ func TestSenderTexts_AreBounded(t *testing.T) {
 			require.Equal(t, in.ReminderHours, of.ReminderHours)
 			require.Equal(t, in.ExpiresInDays, of.ExpiresInDays)
 			if in.ExpiresInDays != nil {
-				require.Equal(t, start.AddDate(0, 0, *in.ExpiresInDays), *of.ExpiresAt, "an edit counts from the creation")
+				require.Equal(t, start.AddDate(0, 0, *in.ExpiresInDays), *of.ExpiresAt, "edits count from the creation")
 			}
 		}
 		require.NoError(t, e.Edit(act(start), models.EnvelopeEdit{}))
-		require.Equal(t, in.Message, e.Message, "what an edit does not name stays")
-		require.Len(t, e.Editors, 1, "an editor is named once")
+		require.Equal(t, in.Message, e.Message, "omitted members do not change")
+		require.Len(t, e.Editors, 1, "each editor is listed once")
 	}
 	for id, ok := range map[string]bool{"": false, "x": true, x(200): true, x(201): false, "a\nb": false} {
 		e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "me", ExternalID: &id})
@@ -106,7 +106,7 @@ func TestEditSigners_Renumbers(t *testing.T) {
 	in := signer(0, 3, models.AuthSMSOTP)
 	in.Phone, in.Role, in.AllowDelegation, in.Name = ptr("+4915112345678"), "B", true, "Bea"
 	s, err := e.EditSigner(act(start), ids[1], in)
-	require.NoError(t, err, "a signer keeps the role")
+	require.NoError(t, err, "the signer's role does not change")
 	require.Equal(t, models.Signer{
 		ID: ids[1], EnvelopeID: e.ID, Position: 1, Mailbox: 0, Name: "Bea", Email: in.Email, Phone: in.Phone, RoutingOrder: 3, Role: "B", Kind: models.RecipientSigner,
 		Status: models.SignerPending, AuthMethod: models.AuthSMSOTP, AllowDelegation: true,
@@ -148,7 +148,7 @@ func TestEditFields_KeepIDAndPosition(t *testing.T) {
 	require.Equal(t, []any{1, models.FieldDate, "b2", e.Signers[1].ID, true}, []any{f.Position, f.Type, f.Name, f.SignerID, f.Attributes.Named})
 	f, err = e.EditField(act(start), made[0].ID, of("A", models.FieldText, "text_1"))
 	require.NoError(t, err)
-	require.False(t, f.Attributes.Named, "nobody chose the name that was made")
+	require.False(t, f.Attributes.Named, "the generated name was not chosen by a user")
 	f, err = e.EditField(act(start), made[2].ID, of("A", models.FieldNumber, ""))
 	require.NoError(t, err)
 	require.Equal(t, "number_1", f.Name)
@@ -226,7 +226,7 @@ func TestEditDocuments_Renumbers(t *testing.T) {
 	require.Equal(t, strings.Repeat("n", 200), d.Name)
 	require.Equal(t, []string{models.ActorSystem}, e.Editors)
 	require.Equal(t, []uuid.UUID{ids[1], ids[2], ids[0]}, order())
-	require.Equal(t, ids[1], e.FirstDocumentID, "fields that name no document are on the first")
+	require.Equal(t, ids[1], e.FirstDocumentID, "fields without a document are on the first document")
 	_, err = e.EditDocument(act(start), ids[2], models.DocumentEdit{Order: changed(1)})
 	require.NoError(t, err)
 	require.Equal(t, []uuid.UUID{ids[2], ids[1], ids[0]}, order())
@@ -253,7 +253,7 @@ func TestEditDocuments_Renumbers(t *testing.T) {
 		_, err = e.RemoveDocument(act(start), id)
 		require.NoError(t, err)
 	}
-	require.NotContains(t, ids, e.FirstDocumentID, "the next document has an id of its own")
+	require.NotContains(t, ids, e.FirstDocumentID, "the next document has its own id")
 	require.Empty(t, e.Fields)
 }
 
@@ -281,7 +281,7 @@ func TestDeleteDraft_RemovesContents(t *testing.T) {
 // TestSend_RecordsTheEdits checks that sending records the editors of the draft and the digest of its fields.
 func TestSend_RecordsTheEdits(t *testing.T) {
 	t.Parallel()
-	require.NotContains(t, names(sent(t, nil, models.AuthNone, 1)), models.EventDraftPrepared, "a draft that nobody edited")
+	require.NotContains(t, names(sent(t, nil, models.AuthNone, 1)), models.EventDraftPrepared, "a draft that was not edited")
 	e := draft(t, nil, models.AuthNone, 1, 1)
 	by := act(start)
 	by.Actor = "app:1"
@@ -312,7 +312,7 @@ func TestSend_RecordsTheEdits(t *testing.T) {
 	e.Fields[0].Name = "other"
 	after, err := e.FieldsDigest()
 	require.NoError(t, err)
-	require.Equal(t, before, after, "a name that nobody chose is not in the digest")
+	require.Equal(t, before, after, "a generated name is not part of the digest")
 }
 
 // TestEdit_AfterSendIsRejected checks that editing a sent envelope is rejected with an error that matches its status.

@@ -101,11 +101,11 @@ func TestRandomActions_KeepTheRules(t *testing.T) {
 			before, seen := e.Status, len(e.Events)
 			err := do()
 			if before.Terminal() {
-				require.Equal(t, before, e.Status, "nothing leads out of a terminal state")
+				require.Equal(t, before, e.Status, "terminal states allow no transition")
 				require.Error(t, err)
 			}
 			if err != nil {
-				require.Len(t, e.Events, seen, "a refused action records nothing")
+				require.Len(t, e.Events, seen, "a rejected action records no event")
 				require.Equal(t, before, e.Status)
 			}
 			if e.Status.Terminal() && ended == "" {

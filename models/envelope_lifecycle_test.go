@@ -37,7 +37,7 @@ func TestRetention_CountsFromCompletion(t *testing.T) {
 	t.Parallel()
 	draft := sealing(t)
 	draft.SetRetention(7)
-	require.Nil(t, draft.RetainedUntil(), "it is not completed")
+	require.Nil(t, draft.RetainedUntil(), "the envelope is not completed")
 	e := completed(t)
 	for _, days := range []int{0, -1} {
 		e.SetRetention(days)
@@ -104,7 +104,7 @@ func TestDownloads_AreRecordedOncePerHour(t *testing.T) {
 		require.NoError(t, e.Downloaded(act(start.Add(c.after)), c.recipient, sealed))
 		require.Equal(t, c.want, downloads(), c.after)
 	}
-	require.Empty(t, loaded, "the loaded map is not written to")
+	require.Empty(t, loaded, "the loaded map must not be modified")
 	before := e.Signers[0].Downloads
 	require.NoError(t, e.Downloaded(act(start.Add(4*time.Hour)), ada, sealed))
 	require.NotEqual(t, before[sealed], e.Signers[0].Downloads[sealed])
@@ -152,10 +152,10 @@ func TestLinks_AreRenewedBeforeTheyExpire(t *testing.T) {
 	e := sent(t, nil, models.AuthNone, 1, 1, 2)
 	renewal := start.Add(models.LinkLifetime - models.RenewBefore)
 	require.Equal(t, renewal, *e.RenewLinkAt(e.Signers[0]))
-	require.Nil(t, e.RenewLinkAt(e.Signers[2]), "it is not their turn")
+	require.Nil(t, e.RenewLinkAt(e.Signers[2]), "it is not the signer's turn")
 	require.Equal(t, renewal, *e.NextRenewal())
 	require.NoError(t, e.RenewLink(act(start.Add(time.Hour)), e.Signers[0].ID))
-	require.Equal(t, renewal, *e.NextRenewal(), "that of the other comes first")
+	require.Equal(t, renewal, *e.NextRenewal(), "the other signer's signature comes first")
 	require.Equal(t, "signer_not_awaited", code(t, e.RenewLink(act(start), e.Signers[2].ID)))
 	require.ErrorIs(t, e.RenewLink(act(start), uuid.New()), models.ErrNotFound)
 	signs(t, e, 1, start)

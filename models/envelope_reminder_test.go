@@ -59,7 +59,7 @@ func TestNextReminder_AfterTheInterval(t *testing.T) {
 	assert.Nil(t, e.ReminderAt(s, nil, interval))
 	assert.NotNil(t, e.ReminderAt(other, nil, interval))
 	other.LinkIssuedAt = nil
-	assert.Nil(t, e.ReminderAt(other, nil, interval), "nobody asked them")
+	assert.Nil(t, e.ReminderAt(other, nil, interval), "no invitation was sent")
 	other.LinkIssuedAt = hour(0)
 	require.NoError(t, e.Void(act(start), nil))
 	assert.Nil(t, e.ReminderAt(other, nil, interval), "the envelope is closed")
@@ -88,15 +88,15 @@ func TestGroup_IsAwaitedSince(t *testing.T) {
 	assert.Equal(t, start, e.OpenSince())
 	first, second, third := start.Add(2*time.Hour), start.Add(time.Hour), start.Add(3*time.Hour)
 	signs(t, e, 0, first)
-	assert.Equal(t, start, e.OpenSince(), "the group is still awaited")
+	assert.Equal(t, start, e.OpenSince(), "the group still has to sign")
 	signs(t, e, 1, second)
-	assert.Equal(t, first, e.OpenSince(), "the last of the group before")
+	assert.Equal(t, first, e.OpenSince(), "the last signature of the previous group")
 	signs(t, e, 2, third)
-	assert.Equal(t, first, e.OpenSince(), "of the same group")
+	assert.Equal(t, first, e.OpenSince(), "the signer belongs to the same group")
 	signs(t, e, 3, third)
-	assert.Equal(t, start, e.OpenSince(), "nobody is awaited")
+	assert.Equal(t, start, e.OpenSince(), "no signer is awaited")
 	e.Signers[0].SignedAt, e.Signers[3].Status = nil, models.SignerSent
-	assert.Equal(t, second, e.OpenSince(), "a time that is not known counts for nothing")
+	assert.Equal(t, second, e.OpenSince(), "an unknown time is ignored")
 }
 
 // TestAwaitedGroup_IsTheLowest checks that the lowest group is awaited first, regardless of the order of the signers.
@@ -120,9 +120,9 @@ func TestNextRenewal_IsOfTheOldestInvitation(t *testing.T) {
 	assert.Equal(t, due, *e.NextRenewal())
 	require.NoError(t, e.RenewLink(act(start.Add(2*time.Hour)), e.Signers[1].ID))
 	assert.Equal(t, due.Add(time.Hour), *e.NextRenewal())
-	assert.Nil(t, e.RenewLinkAt(e.Signers[2]), "not asked yet")
+	assert.Nil(t, e.RenewLinkAt(e.Signers[2]), "not invited yet")
 	e.Signers[0].LinkExpiresAt = nil
-	assert.Nil(t, e.RenewLinkAt(e.Signers[0]), "there is no link to replace")
+	assert.Nil(t, e.RenewLinkAt(e.Signers[0]), "the signer has no link that could be replaced")
 }
 
 // TestReminderInterval_OfTheEnvelopeComesFirst checks that the envelope's interval takes precedence over the tenant's,

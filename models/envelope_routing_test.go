@@ -20,7 +20,7 @@ func TestRoutingGroups_OpenInOrder(t *testing.T) {
 	}
 	assert.Equal(t, []models.SignerStatus{"sent", "sent", "pending", "pending"}, status())
 	_, err := e.Open(act(start), link(e, 2))
-	assert.Equal(t, "signing_link_invalid", code(t, err), "a group that is not open has no links")
+	assert.Equal(t, "signing_link_invalid", code(t, err), "a group that has not been opened has no links")
 	signs(t, e, 1, start)
 	assert.Equal(t, []models.SignerStatus{"sent", "signed", "pending", "pending"}, status())
 	signs(t, e, 0, start)

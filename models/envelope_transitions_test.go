@@ -78,10 +78,10 @@ func TestEveryStateAndAction(t *testing.T) {
 				}
 				var rejection *models.Error
 				require.ErrorAs(t, err, &rejection)
-				assert.Equal(t, s, got, "a refused move leads nowhere")
+				assert.Equal(t, s, got, "a rejected transition must have no target state")
 				assert.NotEmpty(t, rejection.Code)
 				assert.NotEmpty(t, rejection.Message)
-				assert.NotContains(t, rejection.Message, "sealing,", "clients know no such state")
+				assert.NotContains(t, rejection.Message, "sealing,", "clients do not know this state")
 			})
 		}
 	}
@@ -178,7 +178,7 @@ func TestErrors_AreComparedByCode(t *testing.T) {
 	require.NotErrorIs(t, models.Reject(models.KindGone, "gone", ""), models.ErrNotFound)
 	assert.True(t, models.IsRejection(err))
 	assert.False(t, models.IsRejection(errors.New("disk full")))
-	assert.False(t, models.IsRejection(models.Reject(models.KindUnavailable, "later", "")), "what may go away is retried")
+	assert.False(t, models.IsRejection(models.Reject(models.KindUnavailable, "later", "")), "temporary problems are retried")
 }
 
 // TestClosedEnvelope_RejectsByAudience checks that the error for an action on a closed envelope is about the link for

@@ -278,13 +278,13 @@ func TestSubmission_ErrorsNameFieldAndRule(t *testing.T) {
 	_, err := e.Sign(act(start), link(e, 0), models.Submission{})
 	require.Equal(t, []string{"required"}, brokenRules(t, err))
 	_, err = e.Sign(act(start), link(e, 0), models.Submission{TimeZone: ptr("Mars/Olympus"), Fields: entered(e, 0, "x").Fields})
-	require.Nil(t, brokenRules(t, err), "no field broke a rule")
+	require.Nil(t, brokenRules(t, err), "no field violates a rule")
 
 	plain := consented(t, models.FieldDate, models.FieldCheckbox)
 	_, err = plain.Sign(act(start), link(plain, 0), entered(plain, 0, "soon"))
-	require.Nil(t, brokenRules(t, err), "clients of the interface know no rules")
+	require.Nil(t, brokenRules(t, err), "clients without rules must not receive them")
 	_, err = plain.Sign(act(start), link(plain, 0), entered(plain, 0, "2026-01-31"))
-	require.NoError(t, err, "a box that is not required can be left out")
+	require.NoError(t, err, "an optional checkbox may be omitted")
 }
 
 // brokenRules returns the rules in an error's details, or nil if the details contain none.

@@ -46,9 +46,9 @@ func TestDateValues_AreISO(t *testing.T) {
 	named := e.NamedValues(values)
 	require.Equal(t, "2026-04-03", *named[0].Text)
 	require.Equal(t, "03/04/2026", *named[1].Text)
-	require.Equal(t, "03/04/2026", values[0].Text, "what is sealed stays")
+	require.Equal(t, "03/04/2026", values[0].Text, "sealed values do not change")
 	ada.ConsentVersion = disclosureEdition + "-en"
-	require.Equal(t, "03/04/2026", *e.NamedValues(values)[0].Text, "it could be two days")
+	require.Equal(t, "03/04/2026", *e.NamedValues(values)[0].Text, "the date is ambiguous")
 	ada.ConsentVersion, ada.Language = "", "fr"
-	require.Equal(t, "2026-04-03", *e.NamedValues(values)[0].Text, "in the signer's own language if none was read")
+	require.Equal(t, "2026-04-03", *e.NamedValues(values)[0].Text, "in the signer's language if the value could not be parsed")
 }

@@ -271,7 +271,7 @@ func TestFieldNamesAndConditions_AfterEdits(t *testing.T) {
 	err = e.Send(act(start), nil)
 	var rejection *models.Error
 	require.ErrorAs(t, err, &rejection)
-	require.Len(t, rejection.Fields["fields"], 1, "the radio field and the others have nothing wrong")
+	require.Len(t, rejection.Fields["fields"], 1, "the radio field and the other fields are valid")
 	require.Contains(t, rejection.Fields["fields"][0], "condition.all[0].field of field c is a field of another signer")
 	in.RoutingOrder = 2
 	_, err = e.EditSigner(act(start), e.Signers[2].ID, in)
@@ -360,5 +360,5 @@ func TestConditionValues_ByFieldType(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"s":{"sha256":"ab"},"t":"x"}`, string(text))
 	s.Status = models.SignerSent
-	require.Empty(t, e.EnteredValues([]models.FieldValue{{FieldID: e.Fields[0].ID, SignerID: s.ID}}), "who has not signed has no values")
+	require.Empty(t, e.EnteredValues([]models.FieldValue{{FieldID: e.Fields[0].ID, SignerID: s.ID}}), "signers who have not signed have no values")
 }

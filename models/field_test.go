@@ -146,7 +146,7 @@ func TestFieldPlaces_AreOnThePage(t *testing.T) {
 	_, err := e.AddSigner(act(start), shared)
 	require.NoError(t, err)
 	_, err = e.AddFields(act(start), []models.FieldInput{field(shared.Email, models.FieldText)}, models.NoPrefix)
-	require.Equal(t, "validation_error", code(t, err), "two signers share the address")
+	require.Equal(t, "validation_error", code(t, err), "two signers have the same address")
 
 	many := make([]models.FieldInput, models.MaxFields-len(e.Fields))
 	for i := range many {

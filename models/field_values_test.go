@@ -237,7 +237,7 @@ func TestChoices_KeepOneOption(t *testing.T) {
 		}
 		if i == 2 {
 			_, err = e.Sign(act(start), link(e, i), sub)
-			require.ErrorContains(t, err, "condition", "nobody said what was chosen")
+			require.ErrorContains(t, err, "condition", "no option was submitted")
 		}
 		sub.Earlier = earlier
 		_, err = e.Sign(act(start), link(e, i), sub)

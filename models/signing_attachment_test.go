@@ -120,7 +120,7 @@ func TestSign_WithAttachments(t *testing.T) {
 	_, err := e.Sign(act(start), link(e, 0), models.Submission{})
 	require.Equal(t, []string{"fields"}, problemsOf(t, err))
 	_, err = e.Sign(act(start), link(e, 0), models.Submission{Fields: []models.FieldSubmission{give(0, good), give(1, free)}})
-	require.ErrorContains(t, err, "why", "the file shows the field that asks for it")
+	require.ErrorContains(t, err, "why", "the file refers to its field")
 
 	e = signing(t, 0, fields...)
 	me = e.Signers[0].ID
@@ -131,7 +131,7 @@ func TestSign_WithAttachments(t *testing.T) {
 	require.Equal(t, []any{"a.pdf", "abcd", []byte(nil)}, []any{e.Values[0].Text, e.Values[0].ImageSHA256, e.Values[0].Image})
 	require.Len(t, e.Attached, 1)
 	require.True(t, e.Attached[0].Used)
-	require.False(t, good.Used, "the file that was given stays as it was")
+	require.False(t, good.Used, "the original file does not change")
 	i := len(e.Events) - 2
 	require.Equal(t, []models.EventName{models.EventAttachmentAdded, models.EventSignerSigned}, names(e)[i:])
 	require.Equal(t, models.Detail{
@@ -208,6 +208,6 @@ func TestPrepare_ReplacesFoundContents(t *testing.T) {
 	require.Equal(t, []string{"asked", "elsewhere", "new"}, fieldNames(e.Fields, nil))
 	i := len(e.Events) - 2
 	require.Equal(t, []models.EventName{models.EventDocumentPrepared, models.EventFieldAdded}, names(e)[i:])
-	require.Equal(t, "00", e.Events[i].Detail["sha256"], "people read the original again")
+	require.Equal(t, "00", e.Events[i].Detail["sha256"], "signers read the original again")
 	require.Equal(t, []any{}, e.Events[i].Detail["changes"])
 }

@@ -77,9 +77,9 @@ func TestConfirmation_BySessionOrClient(t *testing.T) {
 		})
 	}
 	e := sent(t, nil, models.AuthNone, 1)
-	assert.True(t, e.Signers[0].Confirmed(act(start)), "the link is the proof")
+	assert.True(t, e.Signers[0].Confirmed(act(start)), "the link alone is sufficient")
 	e = sent(t, nil, models.AuthEmailOTP, 1)
-	assert.False(t, e.Signers[0].Confirmed(act(start)), "nobody has confirmed")
+	assert.False(t, e.Signers[0].Confirmed(act(start)), "no client has confirmed a code")
 }
 
 // TestConfirmation_EndsWithTheLink checks that a new link requires a new code, and that values shown through the old
@@ -183,7 +183,7 @@ func TestShownDigest_CoversAllSigned(t *testing.T) {
 	_, err = e.Sign(act(start), link(e, 2), text(e, 2, "blind"))
 	require.NoError(t, err)
 	detail = e.Events[len(e.Events)-1].Detail
-	assert.Nil(t, detail["shown"], "nothing was given to this link")
+	assert.Nil(t, detail["shown"], "nothing was shown through this link")
 	assert.NotContains(t, detail, "shownSigners")
 	require.NoError(t, e.Chain())
 	require.NoError(t, models.VerifyChain(e.Events, e.AuditSeq, e.AuditHead))
@@ -238,7 +238,7 @@ func TestCodeState_MatchesRejections(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, s.CodeState(at).LiveUntil, "burnt")
 	_, err = e.RequestCode(act(free), l, []byte("right"))
-	require.NoError(t, err, "what was told holds")
+	require.NoError(t, err, "the returned expiry time applies")
 	s.OTPWrong = models.OTPWrongLimit
 	assert.True(t, s.CodeState(free).Locked)
 }
@@ -286,12 +286,12 @@ func TestOneTimeCodes(t *testing.T) {
 		require.NoError(t, err)
 		return ok
 	}
-	assert.False(t, verify(right), "nothing was asked for")
+	assert.False(t, verify(right), "no code was requested")
 
 	request := func() error { _, err := e.RequestCode(act(at), l, right); return err }
 	require.NoError(t, request())
 	at = at.Add(models.OTPLifetime)
-	assert.False(t, verify(right), "dies after ten minutes")
+	assert.False(t, verify(right), "expires after ten minutes")
 
 	require.NoError(t, request())
 	for range models.OTPTries {
@@ -299,12 +299,12 @@ func TestOneTimeCodes(t *testing.T) {
 	}
 	assert.Equal(t, models.EventSignerOTPFailed, names(e)[len(e.Events)-1])
 	n := len(e.Events)
-	assert.False(t, verify(right), "burnt by the third wrong try")
-	assert.Len(t, e.Events, n, "and told of once")
+	assert.False(t, verify(right), "invalidated by the third wrong attempt")
+	assert.Len(t, e.Events, n, "recorded once")
 
 	require.NoError(t, request())
 	assert.True(t, verify(right))
-	assert.False(t, verify(right), "is good once")
+	assert.False(t, verify(right), "can be used once")
 	_, err = e.Consent(act(at), l, new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 
@@ -339,5 +339,5 @@ func TestGuessing_IsLocked(t *testing.T) {
 	assert.Equal(t, models.OTPWrongLimit/models.OTPTries, tries)
 	require.NoError(t, e.RenewLink(act(at), e.Signers[0].ID))
 	_, err := e.RequestCode(act(at), link(e, 0), []byte("right"))
-	require.NoError(t, err, "a new link is a new start")
+	require.NoError(t, err, "a new link resets the limits")
 }

@@ -39,7 +39,7 @@ func TestDisclosures_ExistInEachLanguage(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, d, again)
 			require.True(t, s.Shows(d))
-			require.Equal(t, !answers, s.Shows(new(models.Signer).Disclosure(language)), "they are asked for something else")
+			require.Equal(t, !answers, s.Shows(new(models.Signer).Disclosure(language)), "approvers and viewers consent to a different text")
 			require.Len(t, strings.Split(d.Text, "\n\n"), 3, language)
 		}
 	}

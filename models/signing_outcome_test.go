@@ -38,7 +38,7 @@ func TestOutcome_ForNewestLink(t *testing.T) {
 
 	voided := sent(t, nil, models.AuthNone, 1, 1)
 	require.Equal(t, models.OutcomeOpen, outcome(voided, 0, start.Add(models.LinkLifetime-1)).Outcome)
-	require.Equal(t, models.OutcomeClosed, outcome(voided, 0, start.Add(models.LinkLifetime)).Outcome, "the link has ended by itself")
+	require.Equal(t, models.OutcomeClosed, outcome(voided, 0, start.Add(models.LinkLifetime)).Outcome, "the link has expired")
 	signs(t, voided, 1, start)
 	require.NoError(t, voided.Void(act(later), nil))
 	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeClosed, At: voided.VoidedAt}, outcome(voided, 0, later))
@@ -60,7 +60,7 @@ func TestIsSameClient_WithinConfirmation(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	s := e.Signers[0]
-	require.False(t, s.IsSameClient(act(start)), "who has not signed is not known")
+	require.False(t, s.IsSameClient(act(start)), "the names of pending signers are not returned")
 	signs(t, e, 0, start)
 	for _, c := range []struct {
 		after     time.Duration
@@ -78,5 +78,5 @@ func TestIsSameClient_WithinConfirmation(t *testing.T) {
 		require.Equal(t, c.known, s.IsSameClient(a), c)
 	}
 	s.AuthMethod = models.AuthEmailOTP
-	require.False(t, s.IsSameClient(act(start)), "who needs a code is known by its confirmation")
+	require.False(t, s.IsSameClient(act(start)), "a signer with a code is identified by the confirmed client")
 }

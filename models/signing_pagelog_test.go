@@ -35,7 +35,7 @@ func TestRecordDelivery_RepeatedPage_ChangesNothing(t *testing.T) {
 	before := s.Pages.Delivered
 	require.NoError(t, e.RecordDelivery(link(e, 0), start, document, 2, 1))
 	require.Equal(t, before, s.Pages.Delivered)
-	require.Equal(t, reflect.ValueOf(before).Pointer(), reflect.ValueOf(s.Pages.Delivered).Pointer(), "the row need not be written")
+	require.Equal(t, reflect.ValueOf(before).Pointer(), reflect.ValueOf(s.Pages.Delivered).Pointer(), "the row does not have to be written")
 }
 
 // TestRecordDelivery_FullRecord_IgnoresFurtherPages checks that the number of recorded pages is limited even if the
@@ -47,7 +47,7 @@ func TestRecordDelivery_FullRecord_IgnoresFurtherPages(t *testing.T) {
 	d.PageCount = limits.MaxHashes
 	s.Pages.Delivered = map[uuid.UUID]map[int][][2]int{d.ID: {1: {{1, limits.MaxHashes - 1}}}}
 	require.NoError(t, e.RecordDelivery(link(e, 0), start, d.ID, 1, 0))
-	require.True(t, s.HasDelivered(d.ID, 1, 0), "the last that fits")
+	require.True(t, s.HasDelivered(d.ID, 1, 0), "the last entry within the limit")
 	require.NoError(t, e.RecordDelivery(link(e, 0), start, d.ID, 2, 0))
 	require.False(t, s.HasDelivered(d.ID, 2, 0))
 	require.Len(t, e.Delivered(), limits.MaxHashes)
@@ -67,7 +67,7 @@ func TestRecordFinished_SortsPages(t *testing.T) {
 	}
 	require.Equal(t, want, e.Signers[0].Pages.Finished.Pages)
 	require.NoError(t, e.RecordFinished(act(start), link(e, 0), nil, "other", want[1]))
-	require.Equal(t, want[1:2], e.Signers[0].Pages.Finished.Pages, "those with other values are forgotten")
+	require.Equal(t, want[1:2], e.Signers[0].Pages.Finished.Pages, "pages with other values are discarded")
 	full := make([]models.FinishedPage, limits.MaxFinishedPages)
 	e.Signers[0].Pages.Finished.Pages = full
 	require.NoError(t, e.RecordFinished(act(start), link(e, 0), nil, "other", want[3]))
@@ -117,5 +117,5 @@ func TestDocumentPages_Sizes(t *testing.T) {
 	_, err = e.AddDocument(act(start), page(), models.MaxDocuments+1)
 	require.Equal(t, "too_many_documents", code(t, err))
 	_, err = sent(t, nil, models.AuthNone, 1).AddDocument(act(start), page(), 5)
-	require.Error(t, err, "it was sent")
+	require.Error(t, err, "the page was delivered")
 }

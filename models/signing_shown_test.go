@@ -51,7 +51,7 @@ func TestShown_IsOrderedByID(t *testing.T) {
 			e.Events[i].Detail["shownConfirmed"] = true
 		}
 	}
-	require.Error(t, models.CheckDisplayedDigests(e.Events), "who names the digest was shown all that there was")
+	require.Error(t, models.CheckDisplayedDigests(e.Events), "a client that returns the digest was shown all values")
 }
 
 func TestCheckShown_SignatureWithoutASigner_IsRejected(t *testing.T) {

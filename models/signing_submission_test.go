@@ -40,7 +40,7 @@ func TestSaveSignature_RequiresVerification(t *testing.T) {
 	e, sub := signature(t, models.AuthNone)
 	_, err := e.Sign(act(start), link(e, 0), sub)
 	require.NoError(t, err)
-	assert.Nil(t, e.Adopted, "whoever held the link")
+	assert.Nil(t, e.Adopted, "any client with the link")
 
 	e, sub = signature(t, models.AuthEmailOTP)
 	_, err = e.Sign(act(start), link(e, 0), sub)
@@ -177,7 +177,7 @@ func TestSign_StoresTheFirstSignature(t *testing.T) {
 		assert.Equal(t, start, v.CreatedAt)
 		assert.Equal(t, e.ID, v.EnvelopeID)
 		assert.Equal(t, e.Signers[0].ID, v.SignerID)
-		assert.Equal(t, v.Image != nil, v.ImageSHA256 != "", "only a picture is named by its hash")
+		assert.Equal(t, v.Image != nil, v.ImageSHA256 != "", "only an image is identified by its hash")
 	}
 
 	// Initials are not a signature.

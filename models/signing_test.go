@@ -58,7 +58,7 @@ func TestUsedLink_RejectsActions(t *testing.T) {
 			assert.Equal(t, "signing_link_invalid", code(t, err))
 			assert.Zero(t, e.Signers[0].PageViews)
 			assert.Len(t, e.Events, n)
-			require.NoError(t, e.ViewPage(act(start), link(e, 1), e.Originals()[0].ID, 1, 5, nil), "the other's link is good")
+			require.NoError(t, e.ViewPage(act(start), link(e, 1), e.Originals()[0].ID, 1, 5, nil), "the other signer's link is valid")
 		})
 	}
 }
@@ -140,7 +140,7 @@ func TestCodeRequests_AreLimitedInTenMinutes(t *testing.T) {
 		require.NoError(t, err)
 		return ok
 	}
-	assert.False(t, verify(start.Add(10*time.Minute)), "and a code is good for as long")
+	assert.False(t, verify(start.Add(10*time.Minute)), "the code is valid for the same period")
 	assert.True(t, verify(start.Add(10*time.Minute-time.Microsecond)))
 }
 
@@ -179,7 +179,7 @@ func TestNewLink_ResetsState(t *testing.T) {
 	assert.Zero(t, s.OTPWrong)
 	assert.Empty(t, s.OTPRequests)
 	_, err = e.RequestCode(act(start), link(e, 0), []byte("right"))
-	require.NoError(t, err, "the window is the link's")
+	require.NoError(t, err, "the limit applies to the link")
 }
 
 // TestLink_RequiresAnAwaitedSigner checks that no link is issued to a signer who is in a later group or has already
@@ -370,7 +370,7 @@ func TestNewLink_EndsTheOldOne(t *testing.T) {
 	assert.Equal(t, "signing_link_invalid", code(t, err))
 	ok, err := e.VerifyCode(act(start), link(e, 0), []byte("right"), nil)
 	require.NoError(t, err)
-	assert.False(t, ok, "the old link's code is worth nothing on the new one")
+	assert.False(t, ok, "a code of the old link is not valid for the new one")
 }
 
 func TestUsedLinks_ErrorCodes(t *testing.T) {

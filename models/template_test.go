@@ -70,7 +70,7 @@ func TestEnvelopeOfTemplate_HasValues(t *testing.T) {
 	e, err := template.NewEnvelope(act(start), use, 1)
 	require.NoError(t, err)
 	assert.Equal(t, "Lease of the mill", *e.Subject)
-	assert.Equal(t, "Dear Ada {{place}},\nplease sign for the mill.", *e.Message, "a value is not looked at again")
+	assert.Equal(t, "Dear Ada {{place}},\nplease sign for the mill.", *e.Message, "a substituted value is not parsed again")
 	assert.Equal(t, 30, *e.ExpiresInDays)
 	assert.Equal(t, template.ID, *e.TemplateID)
 	assert.Equal(t, 1, e.TemplateVersion)
@@ -248,7 +248,7 @@ func TestNewEnvelope_FieldOfAnotherDocument_GoesToTheFirst(t *testing.T) {
 	for _, f := range e.Fields {
 		require.Equal(t, e.Documents[0].ID, f.DocumentID, f.Name)
 		if f.Name == "rent" {
-			require.Empty(t, f.DefaultValue, "an empty value fills nothing")
+			require.Empty(t, f.DefaultValue, "an empty value prefills nothing")
 		}
 	}
 }

@@ -48,7 +48,7 @@ func TestWebhookBody_HasStateAfterTheEvent(t *testing.T) {
 	got = body(e, newest(e))
 	assert.Equal(t, &why, got.Data.Reason)
 	assert.Equal(t, e.Signers[1].ID, got.Data.Signer.ID)
-	assert.True(t, strings.HasSuffix(got.DocumentURL, "?kind=original"), "there is no other")
+	assert.True(t, strings.HasSuffix(got.DocumentURL, "?kind=original"), "there must be no other recipient")
 
 	done := completed(t)
 	got = body(done, newest(done))

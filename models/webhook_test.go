@@ -24,7 +24,7 @@ func TestEndpoint_IsDisabledAfterFailures(t *testing.T) {
 	assert.Equal(t, start, *w.FailingSince)
 	assert.Equal(t, "HTTP status 500", w.LastError)
 	assert.Empty(t, w.UpdateHealth(&models.DeliveryAttempt{At: start.Add(models.DisableAfter - 1), Error: "refused"}, failed))
-	assert.Equal(t, start, *w.FailingSince, "of the first failure")
+	assert.Equal(t, start, *w.FailingSince, "time of the first failure")
 	assert.Equal(t, "refused", w.LastError)
 	assert.Empty(t, w.UpdateHealth(at(models.DisableAfter, 200), fine))
 	assert.Nil(t, w.FailingSince)
@@ -35,14 +35,14 @@ func TestEndpoint_IsDisabledAfterFailures(t *testing.T) {
 	assert.Equal(t, models.DisabledFailing, w.UpdateHealth(at(again+models.DisableAfter, 500), failed))
 	assert.False(t, w.Active)
 	assert.Equal(t, start.Add(again+models.DisableAfter), *w.DisabledAt)
-	assert.Empty(t, w.UpdateHealth(at(again+2*models.DisableAfter, 500), failed), "it is off already")
+	assert.Empty(t, w.UpdateHealth(at(again+2*models.DisableAfter, 500), failed), "the webhook is already disabled")
 	require.ErrorContains(t, w.CanDeliver(), "webhook_inactive")
 
 	w.SetActive(true)
-	assert.Equal(t, &models.Webhook{Active: true}, w, "all is forgiven")
+	assert.Equal(t, &models.Webhook{Active: true}, w, "the failures are reset")
 	assert.Equal(t, models.DisabledGone, w.UpdateHealth(at(0, 410), models.DeliveryOutcome{Gone: true}))
 	w.SetActive(false)
-	assert.Equal(t, models.DisabledGone, w.DisabledReason, "pausing it says nothing else")
+	assert.Equal(t, models.DisabledGone, w.DisabledReason, "pausing changes nothing else")
 }
 
 // TestNewAddress_ResetsFailures checks that changing the address resets the recorded failures, and that other changes
@@ -101,7 +101,7 @@ func TestDelivery_Settles(t *testing.T) {
 	assert.Nil(t, d.FailedAt)
 	assert.Equal(t, 3, record(models.DeliveryOutcome{Delivered: true, Last: true}))
 	assert.Equal(t, models.DeliveryDelivered, d.Status)
-	assert.Equal(t, 4, record(models.DeliveryOutcome{Last: true}), "of a run before, which comes late")
+	assert.Equal(t, 4, record(models.DeliveryOutcome{Last: true}), "a late result of an earlier run")
 	assert.Equal(t, models.DeliveryDelivered, d.Status)
 	d.Run = models.MaxRuns
 	require.ErrorContains(t, d.Resend(w), "delivery_exhausted")

@@ -37,7 +37,7 @@ func TestBrokenAttachment(t *testing.T) {
 	assert.NotErrorAs(t, err, &permanent)
 	<-closed
 	assert.Eventually(t, func() bool { return server.cutMessages() == 1 }, 10*time.Second, 5*time.Millisecond)
-	assert.Empty(t, server.messages(), "no truncated mail")
+	assert.Empty(t, server.messages(), "no truncated email may be sent")
 }
 
 type failingReader struct{ err error }

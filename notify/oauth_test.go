@@ -157,15 +157,15 @@ func TestOAuthClientCredentials_SendAndRenew(t *testing.T) {
 	}, ts.requests()[0])
 	c.add(time.Hour - 30*time.Second)
 	require.NoError(t, s.Send(t.Context(), hello()))
-	require.Len(t, ts.requests(), 2, "a token about to expire is replaced")
+	require.Len(t, ts.requests(), 2, "a token that is about to expire is replaced")
 
 	ts.set(func(ts *tokenServer) { ts.issued += 10 }) // revoke the token
 	err := s.Send(t.Context(), hello())
 	var failed *notify.ServerError
-	require.ErrorAs(t, err, &failed, "it is retried")
+	require.ErrorAs(t, err, &failed, "the email is retried")
 	require.ErrorContains(t, err, "535 5.7.3: Authentication unsuccessful")
 	assert.NotContains(t, err.Error(), "eyJ")
-	require.NoError(t, s.Send(t.Context(), hello()), "the next attempt takes a new token")
+	require.NoError(t, s.Send(t.Context(), hello()), "the next attempt uses a new token")
 	assert.Len(t, server.messages(), 5)
 	answer, err := s.Deliver(t.Context(), hello())
 	require.NoError(t, err)
@@ -246,7 +246,7 @@ func TestOAuthTokenEndpoint_FailuresAreNamedAndRetried(t *testing.T) {
 			}
 			if c.url == "" {
 				ts.set(func(ts *tokenServer) { ts.answer = nil })
-				require.NoError(t, s.Send(t.Context(), hello()), "it works as soon as the endpoint does")
+				require.NoError(t, s.Send(t.Context(), hello()), "sending works as soon as the endpoint works again")
 			}
 		})
 	}

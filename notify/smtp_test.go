@@ -311,7 +311,7 @@ func TestRejections(t *testing.T) {
 			err := sender(t, serve(t, serverKind{}, c.refuse), "?tls=none").Send(t.Context(), hello())
 			require.ErrorContains(t, err, c.text)
 			assert.NotContains(t, err.Error(), "ada")
-			require.ErrorContains(t, err, "[address]", "what the server says is kept, without the address")
+			require.ErrorContains(t, err, "[address]", "the server's response is retained without the address")
 			got := other
 			if _, ok := errors.AsType[*notify.PermanentError](err); ok {
 				got = permanent
@@ -395,7 +395,7 @@ func TestTLSAndAuth(t *testing.T) {
 				require.ErrorAs(t, err, &down)
 				assert.NotContains(t, err.Error(), "secret")
 				var permanent *notify.PermanentError
-				assert.NotErrorAs(t, err, &permanent, "configuration can be mended")
+				assert.NotErrorAs(t, err, &permanent, "the configuration can be corrected")
 			}
 		})
 	}

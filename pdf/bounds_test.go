@@ -56,7 +56,7 @@ func TestObjectsReadTooOften(t *testing.T) {
 		require.ErrorIs(t, err, pdf.ErrLimit, name)
 		require.InEpsilon(t, tt.times, times-1, 0.2, "%s", name)
 		_, err = f.Object(pdf.Ref{Num: 1})
-		require.ErrorIs(t, err, pdf.ErrLimit, "%s: nothing else is read then", name)
+		require.ErrorIs(t, err, pdf.ErrLimit, "%s: nothing else may be read after the error", name)
 	}
 }
 

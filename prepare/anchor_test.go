@@ -106,7 +106,7 @@ func TestResolve(t *testing.T) {
 				if page == 1 {
 					require.InDelta(t, x+signHere, p.X, 0.01)
 				}
-				require.InDelta(t, 800-baseline, p.Y+p.H/2, 5, "the line's middle lies near its baseline")
+				require.InDelta(t, 800-baseline, p.Y+p.H/2, 5, "the center of the line must be near its baseline")
 			}
 		})
 	}
@@ -128,11 +128,11 @@ func TestAt(t *testing.T) {
 	two, err := resolve(t, prepare.Anchor{Text: "The tenant, sign here:"}, pageOne, pageTwo)
 	require.NoError(t, err)
 	require.Equal(t, 2, two[0].Page)
-	require.InDelta(t, 312, two[0].Y+10, 5, "behind the second line")
+	require.InDelta(t, 312, two[0].Y+10, 5, "after the second line")
 
 	hebrew, err := resolve(t, prepare.Anchor{Text: "שלום"}, pageOne, pageTwo)
 	require.NoError(t, err)
-	require.InDelta(t, 100-120, hebrew[0].X, 0.01, "text from right to left goes on on its left")
+	require.InDelta(t, 100-120, hebrew[0].X, 0.01, "right-to-left text continues on the left")
 }
 
 // TestMiss checks the errors for missing text, including the similar strings in them.

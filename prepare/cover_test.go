@@ -61,7 +61,7 @@ func TestCoveredIsBounded(t *testing.T) {
 	}
 	covered, err = prepare.Covered(t.Context(), document(t, pages...), places[29:])
 	require.NoError(t, err)
-	require.Equal(t, []bool{true}, covered, "pages without places do not count")
+	require.Equal(t, []bool{true}, covered, "pages without fields are ignored")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = prepare.Covered(ended, document(t, pages...), places[29:])

@@ -79,7 +79,7 @@ func sameOutside(t *testing.T, before, after []byte, places map[int][]image.Rect
 		require.Len(t, pictures["after"], len(pictures["before"]), name)
 		for i, was := range pictures["before"] {
 			where := was.difference(pictures["after"][i], places[i+1])
-			require.Empty(t, where, "%s shows page %d otherwise", name, i+1)
+			require.Empty(t, where, "%s renders page %d differently", name, i+1)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func (p picture) at(x, y int) color.RGBA {
 // difference returns the first differing pixel outside the given areas, or "" if there is none.
 func (p picture) difference(q picture, outside []image.Rectangle) string {
 	if p.w != q.w || p.h != q.h {
-		return fmt.Sprintf("%d by %d pixels, and %d by %d", p.w, p.h, q.w, q.h)
+		return fmt.Sprintf("%d by %d pixels instead of %d by %d", p.w, p.h, q.w, q.h)
 	}
 	for y := range p.h {
 		for x := range p.w {

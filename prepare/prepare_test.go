@@ -93,7 +93,7 @@ func TestActiveContent(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(cat.Get("Names")), "/Dests")
 	require.NotContains(t, string(cat.Get("Names")), "JavaScript")
-	require.Empty(t, revision(t, result, prepare.Options{}).Appended, "nothing is left to take out")
+	require.Empty(t, revision(t, result, prepare.Options{}).Appended, "no content remains to be removed")
 	require.Empty(t, revision(t, b, prepare.Options{ActiveContent: prepare.ActiveReject}).Appended)
 	sameRendering(t, b, result)
 }

@@ -50,7 +50,7 @@ func TestTimestampAuthorityDown(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, out.Close()) }()
 	_, err = k.Sealer(t).Seal(t.Context(), out, sealkit.Job(t, sealkit.SimplePDF(1)))
-	require.ErrorContains(t, err, "503", "never a silent downgrade")
+	require.ErrorContains(t, err, "503", "the level must never decrease silently")
 
 	k.Config.TSAOptional = true
 	s := k.Sealer(t)

@@ -185,7 +185,7 @@ func TestChangedAttachmentsAreFound(t *testing.T) {
 	j := attached(t, sealkit.SimplePDF(1), map[string][]byte{"scan.pdf": random(5000)}, "scan.pdf")
 	_, b := sealkit.Sealed(t, k.Sealer(t), j)
 	at := bytes.Index(b, random(5000)[1000:1020])
-	require.Positive(t, at, "kept as it is: it does not compress")
+	require.Positive(t, at, "stored unchanged, because it cannot be compressed")
 	for name, change := range map[string]func([]byte){
 		"attachments.changed": func(c []byte) { c[at] ^= 1 },
 		"attachments.missing": func(c []byte) {

@@ -96,7 +96,7 @@ func TestCertificateInEveryLanguage(t *testing.T) {
 			for _, part := range []string{"🎉", "𠮷野", "LastWord/1", "SM-S928B"} {
 				assert.Contains(t, text, part)
 			}
-			assert.NotRegexp(t, `\b[a-z]+\.[a-z]+_?[a-z]+ +\d`, regexp.MustCompile(`\S*@\S*|\S*\.(org|de|pdf|json)\S*|https?:\S*`).ReplaceAllString(text, ""), "an event without words")
+			assert.NotRegexp(t, `\b[a-z]+\.[a-z]+_?[a-z]+ +\d`, regexp.MustCompile(`\S*@\S*|\S*\.(org|de|pdf|json)\S*|https?:\S*`).ReplaceAllString(text, ""), "an event without a text")
 			for _, w := range all {
 				if strings.HasPrefix(w, "2001:") || strings.HasSuffix(w, ":7334") {
 					assert.Regexp(t, `^([0-9a-f]{0,4}:)*([0-9a-f]{0,4})$`, w)
@@ -113,7 +113,7 @@ func TestCertificateInEveryLanguage(t *testing.T) {
 						rows++
 					}
 				}
-				assert.GreaterOrEqual(t, rows, 3, "the last page holds events, too")
+				assert.GreaterOrEqual(t, rows, 3, "the last page contains events, too")
 			}
 		})
 	}
@@ -164,8 +164,8 @@ func TestBoldInEveryScript(t *testing.T) {
 	file, _ := sealkit.Sealed(t, sealkit.NewFixture(t).Sealer(t), j)
 	content, err := exec.CommandContext(t.Context(), "qpdf", "--qdf", "--object-streams=disable", file, "-").Output()
 	require.NoError(t, err)
-	assert.Regexp(t, `2 Tr 0\.29\d* w /F\d+ 10\.5 Tf`, content, "names are bold also where the font is not")
-	assert.Equal(t, bytes.Count(content, []byte("2 Tr ")), bytes.Count(content, []byte(" 0 Tr\n")), "and what follows is not")
+	assert.Regexp(t, `2 Tr 0\.29\d* w /F\d+ 10\.5 Tf`, content, "names are bold even if the font has no bold style")
+	assert.Equal(t, bytes.Count(content, []byte("2 Tr ")), bytes.Count(content, []byte(" 0 Tr\n")), "the following text is not bold")
 }
 
 // TestBrandedCertificate checks that a document with a branded certificate passes verification, in left-to-right and

@@ -38,7 +38,7 @@ func TestEveryKindIsDrawn(t *testing.T) {
 	for _, want := range []string{"Byron", "ada@example.com", "Analytical Engines", "22.11.2026 (UTC+01:00)", "950.50", "oil", "●"} {
 		require.Contains(t, words, want)
 	}
-	require.Equal(t, 1, strings.Count(words, "●"), "of the chosen one alone")
+	require.Equal(t, 1, strings.Count(words, "●"), "only of the selected option")
 	dark := func(r, g, b uint32) bool { return r < 120 && g < 120 && b < 120 }
 	within := func(img image.Image, x0, y0, x1, y1 int) image.Rectangle {
 		sub, ok := img.(interface {

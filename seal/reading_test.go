@@ -113,7 +113,7 @@ func TestReadingCopyLooksAsSealed(t *testing.T) {
 			require.NoError(t, err)
 			b, err := io.ReadAll(copied)
 			require.NoError(t, err)
-			require.True(t, bytes.HasPrefix(b, original), "the original's bytes, and then what was added")
+			require.True(t, bytes.HasPrefix(b, original), "the original's bytes, followed by the additions")
 			path := filepath.Join(t.TempDir(), "reading.pdf")
 			require.NoError(t, os.WriteFile(path, b, 0o600))
 			msg, err := sealkit.Run(t, "qpdf", "--check", path)
@@ -123,7 +123,7 @@ func TestReadingCopyLooksAsSealed(t *testing.T) {
 				require.Positive(t, sealkit.InkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }).Dx(), reader)
 				foot := image.Rect(0, img.Bounds().Max.Y-14, img.Bounds().Max.X, img.Bounds().Max.Y)
 				changed := sealkit.Different(wanted[reader], img)
-				require.True(t, changed.In(foot), "%s: all but the line at the foot is the same: %v", reader, changed)
+				require.True(t, changed.In(foot), "%s: only the footer line may differ: %v", reader, changed)
 			}
 			words, err := sealkit.Run(t, "pdftotext", path, "-")
 			require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestReadingCopyLooksAsSealed(t *testing.T) {
 			require.NoError(t, err)
 			same, err := io.ReadAll(again)
 			require.NoError(t, err)
-			require.Equal(t, b, same, "a reader asks for it in parts")
+			require.Equal(t, b, same, "a reader requests the file in parts")
 		})
 	}
 }

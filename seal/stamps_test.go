@@ -58,15 +58,15 @@ func TestValuesAboveAnnotations(t *testing.T) {
 			unsealed := sealkit.Renderings(t, before, 1)
 			for reader, img := range sealkit.Renderings(t, file, 1) {
 				got := sealkit.InkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 })
-				require.InDelta(t, 40*20, got.Dx()*got.Dy(), 130, "%s shows the green quarter of the marker, all of it: %v", reader, got)
+				require.InDelta(t, 40*20, got.Dx()*got.Dy(), 130, "%s must show the whole green quarter of the marker: %v", reader, got)
 				changed := sealkit.Different(unsealed[reader], img)
-				require.GreaterOrEqual(t, changed.Min.Y, 58, "%s: nothing but the fields and the line at the foot has changed: %v", reader, changed)
+				require.GreaterOrEqual(t, changed.Min.Y, 58, "%s: only the fields and the footer line may differ: %v", reader, changed)
 			}
 			words, err := sealkit.Run(t, "pdftotext", file, "-")
 			require.NoError(t, err)
-			require.Equal(t, 1, strings.Count(words, "Lovelace\n")-strings.Count(words, "Ada Lovelace\n"), "once, as text: %s", words)
+			require.Equal(t, 1, strings.Count(words, "Lovelace\n")-strings.Count(words, "Ada Lovelace\n"), "exactly once, as text: %s", words)
 			if tt.catalog != "" {
-				require.NotRegexp(t, `/Annots ?\[[^]]*1000 0 R`, string(b[len(original):]), "a stamp is in the field's place")
+				require.NotRegexp(t, `/Annots ?\[[^]]*1000 0 R`, string(b[len(original):]), "a stamp must be at the field's position")
 			}
 		})
 	}

@@ -64,7 +64,7 @@ func TestApps_AreValidated(t *testing.T) {
 		assert.Equal(t, []any{"", []string{}, "B"}, []any{changed.Contact, changed.Tenants, changed.Name})
 		same, err := s.App(ctx, other.ID)
 		require.NoError(t, err)
-		assert.Equal(t, other, same, "nothing of it was changed")
+		assert.Equal(t, other, same, "no part of the app was changed")
 
 		for _, id := range []uuid.UUID{app.ID, app.ClientID} {
 			found, err := s.AppByAnyID(ctx, id)
@@ -115,11 +115,11 @@ func TestClientSecrets(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []bool{true, true, true}, []bool{good(app, first), good(app, second), good(other, others)})
 		require.Len(t, list(app), 2)
-		assert.Equal(t, clock.Now(), list(app)[0].CreatedAt.UTC(), "the newest first")
+		assert.Equal(t, clock.Now(), list(app)[0].CreatedAt.UTC(), "the newest secret comes first")
 		assert.Nil(t, list(app)[0].ExpiresAt)
 		assert.Equal(t, clock.Now().Add(time.Hour), list(app)[1].ExpiresAt.UTC())
 		require.Len(t, list(other), 1)
-		assert.Nil(t, list(other)[0].ExpiresAt, "the other app's stays")
+		assert.Nil(t, list(other)[0].ExpiresAt, "the other app's secret does not change")
 
 		// Adding a secret does not extend the lifetime of earlier ones.
 		clock.Add(30 * time.Minute)
@@ -137,12 +137,12 @@ func TestClientSecrets(t *testing.T) {
 		require.NoError(t, err)
 		job, err := s.DeliveryJob(ctx, d.ID)
 		require.NoError(t, err)
-		assert.Equal(t, [][]byte{[]byte(third), []byte(second)}, job.Secrets, "those that hold, the newest first")
+		assert.Equal(t, [][]byte{[]byte(third), []byte(second)}, job.Secrets, "the valid secrets, newest first")
 
 		newest, older := list(app)[0].ID, list(app)[1].ID
 		assert.Equal(t, "secret_newest", rejectionOf(t, s.EndClientSecret(ctx, app.ID, newest)))
 		require.NoError(t, s.EndClientSecret(ctx, app.ID, older))
-		require.ErrorIs(t, s.EndClientSecret(ctx, app.ID, older), models.ErrNotFound, "it has ended")
+		require.ErrorIs(t, s.EndClientSecret(ctx, app.ID, older), models.ErrNotFound, "the secret has expired")
 		require.ErrorIs(t, s.EndClientSecret(ctx, app.ID, list(other)[0].ID), models.ErrNotFound)
 		assert.Equal(t, []bool{false, true, true}, []bool{good(app, second), good(app, third), good(other, others)})
 		job, err = s.DeliveryJob(ctx, d.ID)
@@ -190,7 +190,7 @@ func TestPlans_AreCounted(t *testing.T) {
 			return s.Create(ctx, e)
 		}
 		assert.Equal(t, "plan_limit_reached", rejectionOf(t, send()))
-		assert.Equal(t, limit, used(free), "what was refused is not counted")
+		assert.Equal(t, limit, used(free), "rejected envelopes are not counted")
 		clock.Add(31 * 24 * time.Hour)
 		assert.Zero(t, used(free), "another month")
 		require.NoError(t, send())
@@ -221,7 +221,7 @@ func TestSignInApp(t *testing.T) {
 		require.ErrorIs(t, errOf(s.SignInApp(ctx, newID())), models.ErrNotFound)
 		second, _, err := s.CreateApp(ctx, "Second", models.PlanEnterprise, nil)
 		require.NoError(t, err)
-		require.ErrorIs(t, errOf(s.SignInApp(ctx, uuid.Nil)), models.ErrNotFound, "there are several")
+		require.ErrorIs(t, errOf(s.SignInApp(ctx, uuid.Nil)), models.ErrNotFound, "there are several apps")
 		for _, app := range []*models.App{first, second} {
 			found := must(s.SignInApp(ctx, app.ClientID))
 			assert.Equal(t, []any{app.ID, app.Name}, []any{found.ID, found.Name})

@@ -34,6 +34,6 @@ func TestTakeChallenge(t *testing.T) {
 
 		require.NoError(t, s.CreateChallenge(ctx, asked, time.Minute))
 		clock.Add(time.Minute)
-		require.ErrorIs(t, s.TakeChallenge(ctx, &taken), models.ErrNotFound, "it has expired")
+		require.ErrorIs(t, s.TakeChallenge(ctx, &taken), models.ErrNotFound, "the challenge has expired")
 	})
 }

@@ -17,7 +17,7 @@ func TestCredentials(t *testing.T) {
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		app, secret, err := s.CreateApp(t.Context(), "A", models.PlanFree, []string{"t1"})
 		require.NoError(t, err)
-		require.NotEqual(t, app.ID, app.ClientID, "the id in records is not what one logs in with")
+		require.NotEqual(t, app.ID, app.ClientID, "the id in records must differ from the client id")
 		got, err := s.Authenticate(t.Context(), app.ClientID.String(), secret)
 		require.NoError(t, err)
 		assert.Equal(t, app.ID, got.ID)

@@ -75,7 +75,7 @@ func TestContacts_AreLimited(t *testing.T) {
 		list, total, err := s.Contacts(t.Context(), app.ID, "CONTACT", 1, 1000)
 		require.NoError(t, err)
 		require.Len(t, list, 1000)
-		require.Equal(t, 2500, total, "what the page leaves out is counted")
+		require.Equal(t, 2500, total, "contacts beyond the page are counted")
 		last, _, err := s.Contacts(t.Context(), app.ID, "CONTACT", 3, 1000)
 		require.NoError(t, err)
 		require.Len(t, last, 500)

@@ -83,11 +83,11 @@ func TestNotifications_FollowTheSettings(t *testing.T) {
 		f.choose(ada, func(n *models.NotificationSettings) { n.Frequency, n.Declined = models.NotifyDaily, true })
 		assert.Empty(t, f.notified(f.sentBy(ada)))
 		assert.Equal(t, []models.NotificationKind{models.NotifyOpened, models.NotifyDeclined}, items(ada))
-		assert.Equal(t, []models.NotificationKind{models.NotifyDeclined}, f.notified(f.sentBy(bob)), "another user's choice changes nothing")
+		assert.Equal(t, []models.NotificationKind{models.NotifyDeclined}, f.notified(f.sentBy(bob)), "another user's settings have no effect")
 		assert.Empty(t, items(bob))
 
 		f.choose(ada, func(n *models.NotificationSettings) { n.Frequency = models.NotifyNever })
-		assert.Empty(t, items(ada), "what waited is not sent any more")
+		assert.Empty(t, items(ada), "pending notifications are no longer sent")
 		assert.Empty(t, f.notified(f.sentBy(ada)))
 		assert.Empty(t, items(ada))
 	})
@@ -151,7 +151,7 @@ func TestDigests_AreRequested(t *testing.T) {
 			n := must(s.Notifications(ctx, ada.ID))
 			clock.Add(n.DigestAt.Sub(clock.Now()))
 		}
-		require.Equal(t, [2]int{0, 0}, both(request()), "it is not time yet")
+		require.Equal(t, [2]int{0, 0}, both(request()), "the digest is not due yet")
 		toMorning()
 		require.Equal(t, [2]int{1, 0}, both(request()), "nothing happened")
 		require.Empty(t, drainOutbox(t, s))
@@ -168,7 +168,7 @@ func TestDigests_AreRequested(t *testing.T) {
 		f.notified(f.sentBy(ada))
 		require.Len(t, must(s.DigestItems(ctx, ada.ID, rows[0].CreatedAt)), 1)
 		require.NoError(t, s.RemoveDigestItems(ctx, ada.ID, rows[0].CreatedAt))
-		require.Len(t, must(s.DigestItems(ctx, ada.ID, clock.Now())), 1, "what came later waits for the next digest")
+		require.Len(t, must(s.DigestItems(ctx, ada.ID, clock.Now())), 1, "later events wait for the next digest")
 
 		f.choose(ada, func(n *models.NotificationSettings) { n.Frequency = models.NotifyImmediately })
 		toMorning()
@@ -225,7 +225,7 @@ func TestUnsentNotifications_AreUnfinished(t *testing.T) {
 				_, err := e.Decline(f.act(), models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}, nil, false)
 				return err
 			}))
-			assert.Empty(t, unfinished(), "%s: what waits in the outbox is not lost", name)
+			assert.Empty(t, unfinished(), "%s: rows in the outbox are not lost", name)
 			var event uuid.UUID
 			for _, row := range drainOutbox(t, s) {
 				if row.Kind == models.OutboxNotify {
@@ -244,7 +244,7 @@ func TestUnsentNotifications_AreUnfinished(t *testing.T) {
 			}
 			require.NoError(t, settle(id, event))
 			assert.Empty(t, unfinished(), name)
-			assert.Empty(t, must(s.Undelivered(ctx, []uuid.UUID{e.ID})), "no signer is unreachable for it")
+			assert.Empty(t, must(s.Undelivered(ctx, []uuid.UUID{e.ID})), "the failure must not mark a signer as unreachable")
 		}
 	})
 }

@@ -30,7 +30,7 @@ func TestUserOfProvider(t *testing.T) {
 		require.True(t, created)
 		require.Equal(t, []any{app.ID, "eve@example.com", "Eve", models.RoleSender}, []any{made.AppID, made.Email, made.Name, made.Role})
 		_, err = s.Login(ctx, "eve@example.com", "")
-		require.ErrorIs(t, err, models.ErrNotFound, "there is no password")
+		require.ErrorIs(t, err, models.ErrNotFound, "the account has no password")
 
 		eve.Role, eve.Email, eve.EmailVerified = models.RoleViewer, "", false
 		found, created, err := s.UserOfProvider(ctx, eve)

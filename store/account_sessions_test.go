@@ -49,7 +49,7 @@ func TestSession_EndsDespiteActivity(t *testing.T) {
 		require.NoError(t, err)
 		clock.Add(idle - time.Minute)
 		_, err = s.ConsoleSession(ctx, session.ID, idle, false)
-		require.NoError(t, err, "who only looks on is signed in, and not at work")
+		require.NoError(t, err, "background requests keep the user signed in, but do not count as activity")
 		clock.Add(time.Minute)
 		_, err = s.ConsoleSession(ctx, session.ID, idle, true)
 		require.ErrorIs(t, err, models.ErrNotFound)

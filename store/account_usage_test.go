@@ -30,6 +30,6 @@ func TestPlanLimit(t *testing.T) {
 		require.ErrorAs(t, err, &rejection)
 		assert.Equal(t, "plan_limit_reached", rejection.Code)
 		_, err = s.Envelope(t.Context(), free.ID, e.ID)
-		require.ErrorIs(t, err, models.ErrNotFound, "nothing was half done")
+		require.ErrorIs(t, err, models.ErrNotFound, "no partial change was saved")
 	})
 }

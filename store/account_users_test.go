@@ -327,7 +327,7 @@ func TestListUsers_ShowsFactorsAndLastActivity(t *testing.T) {
 			list, err := s.UserDetails(ctx, app.ID)
 			require.NoError(t, err)
 			require.Len(t, list, 2)
-			require.Equal(t, ada.ID, list[0].ID, "the oldest first")
+			require.Equal(t, ada.ID, list[0].ID, "the oldest user comes first")
 			return map[string]store.UserDetail{"ada": list[0], "bob": list[1]}
 		}
 		got := details()

@@ -195,7 +195,7 @@ func TestArchivedEnvelopes_ReadUnchanged(t *testing.T) {
 		f.archiveAll() // has no effect on existing archives
 		assert.Equal(t, before, f.everythingRead())
 		_, log := f.check(open.ID)
-		assert.Equal(t, []int{1, len(log)}, []int{f.rows("field_values"), f.rows("audit_events")}, "what is left is of the open one")
+		assert.Equal(t, []int{1, len(log)}, []int{f.rows("field_values"), f.rows("audit_events")}, "the remaining rows belong to the open envelope")
 		require.Len(t, f.kept(), len(f.ended))
 		for _, key := range f.kept() {
 			content, err := os.ReadFile(filepath.Join(f.dir, key))
@@ -211,11 +211,11 @@ func TestArchivedEnvelopes_ReadUnchanged(t *testing.T) {
 
 		for _, ref := range f.ended {
 			require.NoError(t, s.Restore(ctx, ref.ID))
-			require.NoError(t, s.Restore(ctx, ref.ID), "it is there already")
+			require.NoError(t, s.Restore(ctx, ref.ID), "the file already exists")
 		}
 		assert.Equal(t, before, f.everythingRead())
 		assert.Equal(t, []int{values, events}, []int{f.rows("field_values"), f.rows("audit_events")})
-		assert.Zero(t, f.rows("envelope_archives WHERE key IS NOT NULL OR released_at IS NULL"), "nobody can read the files any more")
+		assert.Zero(t, f.rows("envelope_archives WHERE key IS NOT NULL OR released_at IS NULL"), "the files can no longer be decrypted")
 	})
 }
 
@@ -294,7 +294,7 @@ func TestDamagedArchive_IsReported(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, links)
 			list, _, err := s.Envelopes(ctx, store.EnvelopeFilter{App: f.app.ID, Page: 1, Size: 9})
-			require.NoError(t, err, "lists do not need it")
+			require.NoError(t, err, "lists do not require the archive")
 			require.Len(t, list, 4)
 			if content == nil {
 				require.NoError(t, os.WriteFile(path, whole, 0o600))
@@ -309,7 +309,7 @@ func TestDamagedArchive_IsReported(t *testing.T) {
 		require.Len(t, due, 1)
 		require.ErrorIs(t, s.Archive(ctx, due[0]), store.ErrNotArchivable)
 		var broken *store.ArchiveError
-		require.ErrorAs(t, s.Restore(ctx, f.ended[1].ID), &broken, "the envelope ends with another event than its archive")
+		require.ErrorAs(t, s.Restore(ctx, f.ended[1].ID), &broken, "the last event of the envelope differs from that of its archive")
 		require.NoError(t, s.PostponeArchiving(ctx, e.ID))
 		due, err = s.EnvelopesToArchive(ctx, clock.Now().Add(time.Hour), 9)
 		require.NoError(t, err)

@@ -31,7 +31,7 @@ func TestCleanup_RemovesOldBulkData(t *testing.T) {
 		clock.Add(history - time.Hour)
 		removed, err := s.RemoveExpired(ctx, store.ExpiredBulkData)
 		require.NoError(t, err)
-		assert.Zero(t, removed, "it is as old as the history, and not older")
+		assert.Zero(t, removed, "the row is exactly as old as the retention period")
 		clock.Add(time.Minute)
 		removed, err = s.RemoveExpired(ctx, store.ExpiredBulkData)
 		require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestCleanup_RemovesOldBulkData(t *testing.T) {
 		assert.Equal(t, "bulk_send_rows_removed", rejectionOf(t, err))
 		got, err := s.BulkSend(ctx, f.app.ID, old.ID)
 		require.NoError(t, err)
-		assert.Equal(t, []any{models.BulkCompleted, models.BulkCounts{Failed: 2}}, []any{got.Status, got.Counts}, "a refused retry changes nothing")
+		assert.Equal(t, []any{models.BulkCompleted, models.BulkCounts{Failed: 2}}, []any{got.Status, got.Counts}, "a rejected retry changes nothing")
 		rows, err := s.BulkRows(ctx, old.ID, models.BulkRowFailed, 0, 10)
 		require.NoError(t, err)
 		require.Len(t, rows, 2)
@@ -49,7 +49,7 @@ func TestCleanup_RemovesOldBulkData(t *testing.T) {
 
 		retried, err := f.retry(mixed)
 		require.NoError(t, err)
-		assert.Equal(t, models.BulkCounts{Pending: 1, Failed: 1}, retried.Counts, "the one that can be")
+		assert.Equal(t, models.BulkCounts{Pending: 1, Failed: 1}, retried.Counts, "the row that can be retried")
 		assert.JSONEq(t, `{"of":"row 2"}`, f.work(mixed, 2).Rows[0].Data)
 		assert.JSONEq(t, `{"of":"row 1"}`, f.work(waiting, 2).Rows[0].Data)
 	})
@@ -88,7 +88,7 @@ func TestBulkData_IsRemovedOrRetried(t *testing.T) {
 			}
 			_, err := f.retry(b)
 			if got.Failed > 0 {
-				assert.Equal(t, "bulk_send_rows_removed", rejectionOf(t, err), "the others are gone, not waiting")
+				assert.Equal(t, "bulk_send_rows_removed", rejectionOf(t, err), "the other rows are removed, not pending")
 			}
 		}
 	})

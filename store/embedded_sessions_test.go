@@ -155,7 +155,7 @@ func TestEmbeddedSessions_FoundByToken(t *testing.T) {
 		first := clock.Now()
 		clock.Add(time.Minute)
 		require.NoError(t, s.RevokeEmbeddedSession(ctx, app, one.ID))
-		assert.Equal(t, first, must(s.EmbeddedSession(ctx, one.ID)).RevokedAt.UTC(), "it ended the first time")
+		assert.Equal(t, first, must(s.EmbeddedSession(ctx, one.ID)).RevokedAt.UTC(), "the session has already ended")
 		assert.Nil(t, must(s.EmbeddedSession(ctx, two.ID)).RevokedAt)
 	})
 }

@@ -45,5 +45,5 @@ func TestChange_WithMissingRowWritesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before.Version, after.Version)
 	require.Equal(t, log, logAfter)
-	require.Empty(t, after.Signers, "only what was taken away is gone")
+	require.Empty(t, after.Signers, "only the removed rows are deleted")
 }

@@ -75,7 +75,7 @@ func TestWebhookBodies_AreCompressed(t *testing.T) {
 		}
 		again, err := s.Events(ctx, store.EventQuery{App: f.app.ID, Limit: 100})
 		require.NoError(t, err)
-		assert.Equal(t, page.Events, again.Events, "those from before")
+		assert.Equal(t, page.Events, again.Events, "rows from before compression")
 		assert.Contains(t, string(again.Events[0].Body), `"event":"envelope.created"`)
 	})
 }

@@ -282,7 +282,7 @@ func assertNoPlaintext(t *testing.T, dump string) {
 	for _, p := range personalData {
 		i := strings.Index(dump, p)
 		if i >= 0 {
-			t.Errorf("the database shows %q: %q", p, dump[max(0, i-200):min(len(dump), i+100)])
+			t.Errorf("the database contains %q in plain text: %q", p, dump[max(0, i-200):min(len(dump), i+100)])
 		}
 	}
 }
@@ -296,7 +296,7 @@ func TestDatabase_ContainsNoPlainAddress(t *testing.T) {
 		sc := newScenario(t, s, d.clock)
 		sc.check(s)
 		text := dumpTables(t, d.kind, d.url)
-		assert.Contains(t, text, "ada again", "it is all there")
+		assert.Contains(t, text, "ada again", "all values are present")
 		assertNoPlaintext(t, text)
 	})
 }

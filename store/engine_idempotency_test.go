@@ -51,7 +51,7 @@ func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 		require.NotEqual(t, id, second)
 		createApp := func(s *store.Store) error { _, _, err := s.CreateApp(ctx, "Late", models.PlanFree, nil); return err }
 		require.Error(t, withIdempotencyKey(ctx, s, id, createApp))
-		require.NoError(t, s.ReleaseKey(ctx, id, true), "it is not the one that is there")
+		require.NoError(t, s.ReleaseKey(ctx, id, true), "the stored response belongs to another request")
 		rejected("idempotency_in_flight", r)
 
 		want := store.StoredResponse{Status: http.StatusCreated, Header: http.Header{"Location": {"/v1/envelopes/1"}}, Body: []byte(`{"a":1}`)}
@@ -69,7 +69,7 @@ func TestRepeatedRequests_ReturnTheFirstResponse(t *testing.T) {
 		require.NotNil(t, answer)
 		clock.Add(time.Microsecond)
 		third, answer, err := claim(another)
-		require.NoError(t, err, "the key has run out, and is another request's")
+		require.NoError(t, err, "the key has expired, and belongs to another request")
 		require.Nil(t, answer)
 		require.NotEqual(t, second, third)
 
@@ -188,7 +188,7 @@ func TestRestore_IsNoChangeOfTheRequest(t *testing.T) {
 			}))
 		}), boom)
 		require.Equal(t, 2, tries)
-		require.Zero(t, f.rows("envelopes WHERE archived AND id = $1", f.completed.ID), "it is restored")
+		require.Zero(t, f.rows("envelopes WHERE archived AND id = $1", f.completed.ID), "the archive is restored")
 		clock.Add(time.Minute) // the process is now considered dead
 		_, answer, err := s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
@@ -207,7 +207,7 @@ func TestCommittedRequest_KeepsItsResponse(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.ReleaseKey(ctx, id, false))
 		again, _, err := s.ClaimKey(ctx, r, time.Hour)
-		require.NoError(t, err, "it had done nothing")
+		require.NoError(t, err, "the request had not changed anything")
 		require.NotEqual(t, id, again)
 		require.NoError(t, withIdempotencyKey(ctx, s, again, func(s *store.Store) error { _, _, err := s.CreateApp(ctx, "Made", models.PlanFree, nil); return err }))
 		require.NoError(t, s.ReleaseKey(ctx, again, false))
@@ -255,7 +255,7 @@ func TestIdempotencyKeys_HaveSeparateResponses(t *testing.T) {
 		}
 		_, _, err := s.ClaimKey(ctx, store.IdempotentRequest{Key: "without a body"}, time.Hour)
 		require.Error(t, err)
-		assert.False(t, models.IsRejection(err), "a row that the database refuses is not a request that is worked on: %v", err)
+		assert.False(t, models.IsRejection(err), "a row rejected by the database is not a request in progress: %v", err)
 
 		// The events of each app are numbered independently, regardless of the order in which they are read.
 		a, b := newFixture(t, s, clock), newFixture(t, s, clock)

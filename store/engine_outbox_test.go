@@ -51,9 +51,9 @@ func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 			keys[r.Key] = true
 			require.NoError(t, s.FinishOutbox(ctx, r.Seq))
 		}
-		assert.True(t, keys[late], "the endpoint that answers")
+		assert.True(t, keys[late], "the endpoint that responds")
 		assert.True(t, keys[e.ID], "the envelope of another app")
-		assert.Greater(t, len(rows), 2, "and some of the heap")
+		assert.Greater(t, len(rows), 2, "and some rows of the backlog")
 
 		// Concurrent processes lose no rows, and never claim a row twice.
 		var (
@@ -81,7 +81,7 @@ func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 			assert.Equal(t, 1, taken[r.Seq], "row %d", r.Seq)
 			delete(taken, r.Seq)
 		}
-		assert.Empty(t, taken, "taken, and not there")
+		assert.Empty(t, taken, "claimed, but missing from the list")
 	})
 }
 
@@ -184,8 +184,8 @@ func TestOutbox_DeliversInOrder(t *testing.T) {
 		clock.Add(2 * time.Minute)
 		again, err := s.ClaimOutbox(t.Context(), 10, time.Minute)
 		require.NoError(t, err)
-		require.Len(t, again, 1, "a lease that ran out is taken over")
-		assert.Equal(t, first[0].ID, again[0].ID, "under the same request id")
+		require.Len(t, again, 1, "an expired lease is taken over")
+		assert.Equal(t, first[0].ID, again[0].ID, "with the same request id")
 		require.NoError(t, s.RetryOutbox(t.Context(), again[0].Seq, 4*time.Minute))
 		clock.Add(3 * time.Minute)
 		none, err = s.ClaimOutbox(t.Context(), 10, time.Minute)

@@ -34,7 +34,7 @@ func TestRateLimitWindows_AreSeparate(t *testing.T) {
 
 		until, err := s.CallerKnownUntil(ctx, "a")
 		require.NoError(t, err)
-		require.True(t, until.IsZero(), "who was counted is not known for that")
+		require.True(t, until.IsZero(), "counting a client does not make it a known client")
 		require.NoError(t, s.RememberCaller(ctx, "a", second))
 		require.NoError(t, s.RememberCaller(ctx, "a", second.Add(time.Minute)))
 		for key, want := range map[string]time.Time{"a": second.Add(time.Minute), "b": {}} {

@@ -100,10 +100,10 @@ func TestLists_FromReplica(t *testing.T) {
 	_, total, err := reader.Envelopes(ctx, store.EnvelopeFilter{App: busy, Page: 1, Size: 1})
 	require.NoError(t, err)
 	require.EqualValues(t, many, total)
-	require.False(t, reader.ReplicaPaused(), "the next list is read there")
+	require.False(t, reader.ReplicaPaused(), "the next list is read from the replica")
 	left, err := writer.CompactCounts(ctx)
 	require.NoError(t, err)
-	require.Zero(t, left, "the changes are added up")
+	require.Zero(t, left, "the changes are summed")
 
 	require.NoError(t, standby.Exec(ctx, "SELECT pg_wal_replay_pause()"))
 	sees()

@@ -28,13 +28,13 @@ func TestExecute_IsOneTransaction(t *testing.T) {
 			require.NoError(t, err)
 			inside, err = tx.Change(ctx, f.app.ID, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }) // uses a batch
 			require.NoError(t, err)
-			require.NotEmpty(t, inside.Events, "a response may be made of them")
+			require.NotEmpty(t, inside.Events, "the values may be used for a response")
 			again, err := tx.Envelope(ctx, f.app.ID, e.ID)
 			require.NoError(t, err)
 			assert.Equal(t, models.StatusVoided, again.Status)
 			own, _, err := tx.Deliveries(ctx, store.DeliveryFilter{App: f.app.ID, Page: 1, Size: 9})
 			require.NoError(t, err)
-			require.Len(t, own, 1, "the endpoint was found")
+			require.Len(t, own, 1, "the endpoint must be found")
 			assert.Equal(t, hook.ID, own[0].WebhookID)
 			_, err = tx.EnrollFactor(ctx, ada) // uses no separate transaction
 			require.NoError(t, err)
@@ -92,6 +92,6 @@ func TestExecute_RollsBack(t *testing.T) {
 			assert.Empty(t, drainOutbox(t, s), name)
 			assert.False(t, f.awake(), name)
 		}
-		require.NoError(t, withIdempotencyKey(ctx, s, uuid.Nil, void), "the connection is as it was")
+		require.NoError(t, withIdempotencyKey(ctx, s, uuid.Nil, void), "the connection's state has not changed")
 	})
 }

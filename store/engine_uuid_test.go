@@ -33,7 +33,7 @@ func TestUUIDs_AreBytes(t *testing.T) {
 	absent := (*uuid.UUID)(nil)
 	b, err = store.UUIDCodec{}.PlanEncode(m, pgtype.UUIDOID, pgtype.BinaryFormatCode, absent).Encode(absent, nil)
 	require.NoError(t, err)
-	assert.Nil(t, b, "NULL also inside an array")
+	assert.Nil(t, b, "NULL must also be accepted in an array")
 
 	for format, src := range map[int16][]byte{pgtype.BinaryFormatCode: id[:], pgtype.TextFormatCode: []byte(id.String())} {
 		var plain uuid.UUID

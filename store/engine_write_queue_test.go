@@ -111,7 +111,7 @@ func TestSQLite_WritersQueue(t *testing.T) {
 		}
 		release, err = s.AcquireWrites(ctx)
 		require.NoError(t, err, "the lock is free again")
-		require.ErrorContains(t, s.FinishOutbox(ctx, 999), "timed out waiting", "a writer does not wait forever")
+		require.ErrorContains(t, s.FinishOutbox(ctx, 999), "timed out waiting", "a writer does not wait indefinitely")
 		release()
 	})
 }

@@ -64,7 +64,7 @@ func TestArchiving_InterruptedLeavesDatabaseUnchanged(t *testing.T) {
 			"the events are not removed": statement("DELETE", "audit_events"),
 			"the envelope is not marked": statement("UPDATE", "envelopes"),
 		})
-		assert.Greater(t, len(f.kept()), 3, "files that nobody knows of, nor has the keys of")
+		assert.Greater(t, len(f.kept()), 3, "unreferenced files whose keys are deleted")
 		check(func(ctx context.Context) error { return s.Restore(ctx, ref.ID) }, map[string]func() func(){
 			"the file cannot be read":     disk(&f.files.open),
 			"the events are not written":  statement("INSERT", "audit_events"),

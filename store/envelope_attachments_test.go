@@ -52,7 +52,7 @@ func TestAttachments_BelongToTheirEnvelope(t *testing.T) {
 			})
 		}
 		require.NoError(t, use())
-		require.Error(t, use(), "it was used, or removed, meanwhile")
+		require.Error(t, use(), "the file was used or removed in the meantime")
 		for id, want := range map[uuid.UUID]bool{one: false, two: true, newID(): false} {
 			removed, err := s.RemoveAttachment(ctx, id)
 			require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestAttachments_BelongToTheirEnvelope(t *testing.T) {
 		assert.Equal(t, []string{"one", "three"}, names(e))
 		unused, err := s.UnusedAttachments(ctx, clock.Now(), 9)
 		require.NoError(t, err)
-		require.Len(t, unused, 1, "the newest came at that moment, and one was used")
+		require.Len(t, unused, 1, "the newest file was just uploaded, and one file was used")
 		assert.Equal(t, []any{three, "three"}, []any{unused[0].ID, unused[0].Name})
 		unused, err = s.UnusedAttachments(ctx, clock.Now().Add(time.Microsecond), 1)
 		require.NoError(t, err)

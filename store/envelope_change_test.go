@@ -202,7 +202,7 @@ func TestClosingActions_HaveOneWinner(t *testing.T) {
 			if got.Status == models.StatusSealing {
 				ends++
 			}
-			assert.Equal(t, 1, ends, "exactly one end")
+			assert.Equal(t, 1, ends, "exactly one final status")
 			winners[got.Status]++
 			ok := 0
 			for _, err := range results {
@@ -210,14 +210,14 @@ func TestClosingActions_HaveOneWinner(t *testing.T) {
 					ok++
 					continue
 				}
-				assert.True(t, models.IsRejection(err), "a loser is refused, not broken: %v", err)
+				assert.True(t, models.IsRejection(err), "the losing call must be rejected, not fail: %v", err)
 			}
 			signed := count(log, models.EventSignerSigned)
 			closed := 0
 			if got.Status != models.StatusSealing {
 				closed = 1
 			}
-			assert.Equal(t, signed+closed, ok, "every acknowledged call took place, and no other")
+			assert.Equal(t, signed+closed, ok, "exactly the acknowledged calls took effect")
 		}
 		t.Logf("winners: %v", winners)
 	})
@@ -273,7 +273,7 @@ func TestOneTimeCodes_UnderParallelGuessing(t *testing.T) {
 		}
 		wg.Wait()
 		got, log := f.check(e.ID)
-		assert.Equal(t, models.OTPTries, got.Signers[0].OTPWrong, "tries after the code was burnt count for nothing")
+		assert.Equal(t, models.OTPTries, got.Signers[0].OTPWrong, "attempts after the code became invalid are not counted")
 		assert.Nil(t, got.Signers[0].OTPHash)
 		assert.Equal(t, 1, count(log, models.EventSignerOTPFailed))
 	})
@@ -295,7 +295,7 @@ func TestUnchangedState_WritesNothing(t *testing.T) {
 
 		f.awake()
 		require.NoError(t, s.Requeue(ctx, nil))
-		assert.False(t, f.awake(), "there is nothing to take")
+		assert.False(t, f.awake(), "there is no row to claim")
 
 		open := pool(t, s).Stats().OpenConnections
 		rejected := models.Reject(models.KindConflict, "no", "No.")
@@ -317,7 +317,7 @@ func TestChange_WithoutEffectWritesNothing(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, e.Version, got.Version)
 		drainOutbox(t, s)
-		assert.False(t, f.awake(), "nothing waits for the dispatcher")
+		assert.False(t, f.awake(), "the outbox must be empty")
 		version := e.Version
 		for _, c := range []struct {
 			name   string
@@ -358,7 +358,7 @@ func TestChange_WithoutEffectWritesNothing(t *testing.T) {
 		assert.Len(t, values, 1)
 		found, _, err := s.Envelopes(ctx, store.EnvelopeFilter{App: f.app.ID, Search: "new@example.com", Page: 1, Size: 5})
 		require.NoError(t, err)
-		assert.Len(t, found, 1, "a signer who comes later is found")
+		assert.Len(t, found, 1, "a signer who was added later is found")
 		got, err = s.Change(ctx, f.app.ID, e.ID, func(e *models.Envelope) error { return e.Invited(f.act(), e.Signers[0].ID, false, "") })
 		require.NoError(t, err)
 		assert.Empty(t, got.Events)

@@ -60,7 +60,7 @@ func TestRecipients_AreEncryptedAtRest(t *testing.T) {
 		require.NoError(t, err)
 		after := d.open(t, 2)
 		got, err := after.Envelope(ctx, f.app.ID, e.ID)
-		require.NoError(t, err, "nothing is left under the former key")
+		require.NoError(t, err, "no value remains encrypted with the former key")
 		require.Len(t, got.Signers, 3)
 		require.Len(t, got.Copies, 1)
 		cora, ida, will, vic := got.Copies[0], got.Signers[0], got.Signers[1], got.Signers[2]

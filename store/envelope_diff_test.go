@@ -94,7 +94,7 @@ func TestEditDraft_SavesTheWholeDraft(t *testing.T) {
 			return ids
 		}
 		assert.ElementsMatch(t, []uuid.UUID{e.ID, other.ID}, found("grace hopper"))
-		assert.Equal(t, []uuid.UUID{other.ID}, found("lovelace"), "who was removed is not searched for")
+		assert.Equal(t, []uuid.UUID{other.ID}, found("lovelace"), "removed signers are not in the search index")
 		for _, in := range []models.SignerInput{{Name: "Alan Turing", Email: "grace@second.example"}, {Name: "Alan Turing", Email: "alan@third.example"}} {
 			in.RoutingOrder, in.AuthMethod = 1, models.AuthNone
 			edit(func(e *models.Envelope) error { _, err := e.EditSigner(f.act(), e.Signers[0].ID, in); return err })
@@ -242,7 +242,7 @@ func TestChange_InPlaceIsSaved(t *testing.T) {
 			assert.True(t, store.DetectsChange(e, change), "%s is changed and would not be saved", path)
 			visited++
 		})
-		assert.False(t, store.DetectsChange(e, func() {}), "nothing was changed")
+		assert.False(t, store.DetectsChange(e, func() {}), "the envelope has not changed")
 	}
 	assert.Greater(t, visited, 150)
 }

@@ -55,7 +55,7 @@ func TestReplaceSigner_EndsEmbeddedSessions(t *testing.T) {
 				require.Equal(t, before, must(s.EmbeddedSession(ctx, ended)).RevokedAt.UTC())
 				for _, id := range []uuid.UUID{one, two} {
 					session := must(s.EmbeddedSession(ctx, id))
-					require.NotNil(t, session.RevokedAt, "it was made for the person before")
+					require.NotNil(t, session.RevokedAt, "the session was created for the previous person")
 					require.Equal(t, clock.Now(), session.RevokedAt.UTC())
 				}
 				require.Nil(t, must(s.EmbeddedSession(ctx, other)).RevokedAt)
@@ -108,11 +108,11 @@ func TestWebhooks_MatchEvents(t *testing.T) {
 				assert.Equal(t, [][]byte{[]byte("own secret")}, job.Secrets)
 				assert.Equal(t, reason, *body.Data.Reason)
 			} else {
-				assert.True(t, strings.HasPrefix(string(job.Secrets[0]), "cs_"), "without a secret of its own the client secret signs")
+				assert.True(t, strings.HasPrefix(string(job.Secrets[0]), "cs_"), "without its own secret, the client secret signs")
 			}
 		}
 		assert.Equal(t, len(want), perHook[all.ID])
-		assert.Len(t, perHook, 2, "another app's endpoint hears nothing")
+		assert.Len(t, perHook, 2, "another app's endpoint receives nothing")
 	})
 }
 
@@ -183,7 +183,7 @@ func TestOutbox_RowsOfEachEvent(t *testing.T) {
 		days := 1
 		e = f.sent(1, &days)
 		clock.Add(24 * time.Hour)
-		assert.Empty(t, kinds(func(e *models.Envelope) error { return e.Expire(f.act()) }, e), "its workflow did that")
+		assert.Empty(t, kinds(func(e *models.Envelope) error { return e.Expire(f.act()) }, e), "the workflow already did this")
 		clock.Add(-24 * time.Hour)
 		assert.Empty(t, kinds(func(e *models.Envelope) error { return e.Void(f.act(), nil) }, draft(t, s, f.app.ID, "t", "a draft")), "a draft has no workflow")
 		begun, err := s.BeginMail(ctx, models.Mail{ID: "m7", EnvelopeID: e.ID, Kind: models.MailInvitation})
@@ -193,6 +193,6 @@ func TestOutbox_RowsOfEachEvent(t *testing.T) {
 		assert.Empty(t, kinds(func(e *models.Envelope) error { return e.Invited(f.act(), e.Signers[0].ID, false, "m7") }, e))
 		begun, err = s.BeginMail(ctx, models.Mail{ID: "m7", EnvelopeID: e.ID, Kind: models.MailInvitation})
 		require.NoError(t, err)
-		assert.True(t, begun.Settled(), "the event says that it went out")
+		assert.True(t, begun.Settled(), "the event states that the email was sent")
 	})
 }

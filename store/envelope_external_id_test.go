@@ -44,7 +44,7 @@ func TestExternalIDs(t *testing.T) {
 			holder := first
 			require.NoError(t, change(t.Context(), f, holder.ID, end))
 			first, err = f.draft(in)
-			require.NoError(t, err, "the one before has ended")
+			require.NoError(t, err, "the previous envelope has ended")
 			taken(first.ID)
 		}
 		list, _, err := s.Envelopes(t.Context(), store.EnvelopeFilter{App: f.app.ID, ExternalID: *id, Status: models.StatusDraft, Tenant: "t", Page: 1, Size: 9})

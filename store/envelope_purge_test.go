@@ -76,7 +76,7 @@ func TestPurge_RemovesContents(t *testing.T) {
 		for range 2 {
 			assert.Zero(t, f.rows(values, e.ID))
 			assert.Zero(t, f.rows(withValues, e.ID))
-			assert.Equal(t, 2, f.rows(bodies, e.ID), "what is told of the purge itself, for each document")
+			assert.Equal(t, 2, f.rows(bodies, e.ID), "the purge event for each document")
 			assert.Equal(t, []int{1, 2, kept}, []int{f.rows(values, other.ID), f.rows(withValues, other.ID), f.rows(bodies, other.ID)}, "another envelope's")
 			require.NoError(t, change(ctx, f, e.ID, purge))
 		}

@@ -32,7 +32,7 @@ func TestRecentRecipients_ReadsTheNewestEnvelopes(t *testing.T) {
 		for range 98 {
 			f.sentBy(u)
 		}
-		require.Equal(t, []string{"S s1@example.com"}, names("s1@"), "of the hundredth envelope")
+		require.Equal(t, []string{"S s1@example.com"}, names("s1@"), "the recipient of the hundredth envelope")
 		f.sentBy(u)
 		require.Empty(t, names("s1@"))
 	})

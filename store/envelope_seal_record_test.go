@@ -20,7 +20,7 @@ func TestSealRecord(t *testing.T) {
 		e, other := f.sent(1, nil), f.sent(1, nil)
 		original := e.Originals()[0]
 		_, err := s.SealRecord(t.Context(), e.ID, original.ID, 1)
-		require.ErrorIs(t, err, models.ErrNotFound, "it is not sealed yet")
+		require.ErrorIs(t, err, models.ErrNotFound, "the document is not sealed yet")
 		require.NoError(t, f.sign(e, 0))
 		sealed := strings.Repeat("5e", 32)
 		_, err = s.Change(t.Context(), e.AppID, e.ID, func(e *models.Envelope) error {

@@ -259,7 +259,7 @@ func TestFailedStatement_ChangesNothing(t *testing.T) {
 			mend()
 			require.ErrorContains(t, err, "broken on purpose", what)
 			assert.False(t, models.IsRejection(err), "%s: %v", what, err)
-			assert.True(t, slices.Equal(before, contents(t, kind, db)), "%s: the database is not as it was", what)
+			assert.True(t, slices.Equal(before, contents(t, kind, db)), "%s: the database was changed", what)
 		}
 	})
 }
@@ -326,7 +326,7 @@ func TestFailedStatement_OfBulkSendChangesNothing(t *testing.T) {
 			mend()
 			require.ErrorContains(t, err, "broken on purpose", what)
 			assert.False(t, models.IsRejection(err), "%s: %v", what, err)
-			assert.True(t, slices.Equal(before, contents(t, kind, db)), "%s: the database is not as it was", what)
+			assert.True(t, slices.Equal(before, contents(t, kind, db)), "%s: the database was changed", what)
 		}
 	})
 }

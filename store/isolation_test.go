@@ -196,7 +196,7 @@ func TestTemplatesAndBulkSends_AreIsolated(t *testing.T) {
 		mine, also, theirs := must(f.bulk(2, 0)), must(f.bulk(3, 0)), must(other.bulk(4, 0))
 		external := ptr("lease")
 		template, second, foreign := f.templateOf("one", external), f.templateOf("two", nil), other.templateOf("three", external)
-		assert.NotEqual(t, template.ID, foreign.ID, "an external id is the app's and tenant's")
+		assert.NotEqual(t, template.ID, foreign.ID, "an external id is unique per app and tenant")
 
 		allow := func(*models.BulkSend) error { return nil }
 		for name, call := range map[string]func(app uuid.UUID) error{
@@ -218,7 +218,7 @@ func TestTemplatesAndBulkSends_AreIsolated(t *testing.T) {
 		}
 		_, err := f.createFromTemplate(ctx, foreign.ID, 1)
 		assert.Equal(t, "validation_error templateId", rejectionOf(t, err))
-		assert.Equal(t, models.BulkQueued, must(s.BulkSend(ctx, other.app.ID, theirs.ID)).Status, "nobody else has begun it")
+		assert.Equal(t, models.BulkQueued, must(s.BulkSend(ctx, other.app.ID, theirs.ID)).Status, "no other request has claimed the key")
 		assert.Equal(t, 4, other.counts(theirs).Pending)
 
 		// Each of several bulk sends and templates has its own rows, versions and state.
@@ -289,7 +289,7 @@ func TestChangeOfRow_KeepsOtherRows(t *testing.T) {
 		names, err := s.DeliveryContext(ctx, f.app.ID, deliveries)
 		require.NoError(t, err)
 		assert.Equal(t, map[uuid.UUID]string{p.hook.ID: url}, names.URLs)
-		assert.Empty(t, names.Subjects, "that of another app is not told")
+		assert.Empty(t, names.Subjects, "another app's endpoint is not returned")
 
 		require.NoError(t, errOf(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: models.MailInvitation})))
 		mails := must(s.Mails(context.WithoutCancel(ctx), e.ID))

@@ -44,7 +44,7 @@ func TestCleanup_RemovesOldDeliveries(t *testing.T) {
 			return out
 		}
 		require.NoError(t, kit.RemoveExpired(ctx, s))
-		assert.Equal(t, []int{4, 6, 4}, left(), "nothing is as old as that")
+		assert.Equal(t, []int{4, 6, 4}, left(), "no row is that old")
 		clock.Add(time.Hour + time.Minute)
 		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, []int{3, 4, 4}, left())
@@ -55,12 +55,12 @@ func TestCleanup_RemovesOldDeliveries(t *testing.T) {
 		}
 		clock.Add(24 * time.Hour)
 		require.NoError(t, kit.RemoveExpired(ctx, s))
-		assert.Equal(t, []int{3, 4, 3}, left(), "an event goes a day after its last delivery")
+		assert.Equal(t, []int{3, 4, 3}, left(), "an event is removed a day after its last delivery")
 		clock.Add(history)
 		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, []int{1, 0, 1}, left())
 		_, err = s.DeliveryJob(ctx, pending)
-		require.NoError(t, err, "it can still be sent")
+		require.NoError(t, err, "the event can still be delivered")
 	})
 }
 
@@ -98,7 +98,7 @@ func TestCleanup_RemovesOldMails(t *testing.T) {
 			}
 			return ids
 		}
-		assert.ElementsMatch(t, []uuid.UUID{open.ID, voided.ID, completed.ID, declined.ID, expired.ID}, unfinished(), "no one was told of the end")
+		assert.ElementsMatch(t, []uuid.UUID{open.ID, voided.ID, completed.ID, declined.ID, expired.ID}, unfinished(), "no recipient was notified that the envelope ended")
 		for _, e := range all[1:] {
 			kind := models.MailClosed
 			if e == completed {
@@ -116,16 +116,16 @@ func TestCleanup_RemovesOldMails(t *testing.T) {
 		assert.Equal(t, 7, f.rows("mails"), "invitations of those that have ended are older than that, news of the end is not")
 		clock.Add(2 * time.Hour)
 		require.NoError(t, kit.RemoveExpired(ctx, s))
-		assert.Len(t, must(s.Mails(ctx, declined.ID)), 3, "one is still to be told of the end, and nobody else again")
+		assert.Len(t, must(s.Mails(ctx, declined.ID)), 3, "one recipient still has to be notified, and no recipient twice")
 		begun, err := s.BeginMail(ctx, late)
 		require.NoError(t, err)
 		assert.Equal(t, 2, begun.Attempts)
-		assert.WithinDuration(t, clock.Now().Add(-history-time.Hour), begun.CreatedAt, 0, "it was begun then")
+		assert.WithinDuration(t, clock.Now().Add(-history-time.Hour), begun.CreatedAt, 0, "the record was created at that time")
 		require.NoError(t, s.MailSent(ctx, late.ID))
 		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, 1, f.rows("mails"))
 		assert.Len(t, must(s.Mails(ctx, open.ID)), 1)
-		assert.Equal(t, []uuid.UUID{open.ID}, unfinished(), "nobody is told of the end again")
+		assert.Equal(t, []uuid.UUID{open.ID}, unfinished(), "no recipient is notified again")
 	})
 }
 
@@ -189,10 +189,10 @@ func TestCleanup_RemovesExpiredRows(t *testing.T) {
 			return out
 		}
 		require.NoError(t, kit.RemoveExpired(ctx, s))
-		assert.Equal(t, []int{1, 1, 1, 1, 0}, rows(), "nothing has run out; counts are folded")
+		assert.Equal(t, []int{1, 1, 1, 1, 0}, rows(), "no row has expired; counts are combined")
 		clock.Add(time.Hour + time.Microsecond)
 		require.NoError(t, kit.RemoveExpired(ctx, s))
-		assert.Equal(t, []int{0, 0, 0, 1, 0}, rows(), "embedded sessions are remembered for a month")
+		assert.Equal(t, []int{0, 0, 0, 1, 0}, rows(), "embedded sessions are retained for a month")
 		clock.Add(30 * 24 * time.Hour)
 		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, []int{0, 0, 0, 0, 0}, rows())

@@ -40,7 +40,7 @@ func TestLag_CountsOverdueWork(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, steps, 1)
 		require.NoError(t, s.SetRetentionStep(ctx, steps[0], new(clock.Now().Add(time.Hour)), 0))
-		assert.Equal(t, int64(1), lag().Purges, "it has failed, and waits for its next attempt")
+		assert.Equal(t, int64(1), lag().Purges, "the delivery failed and waits for its next attempt")
 
 		sealing := f.sent(1, nil)
 		require.NoError(t, f.sign(sealing, 0))
@@ -62,7 +62,7 @@ func TestLag_CountsOverdueWork(t *testing.T) {
 		clock.Add(6 * time.Minute)
 		assert.Zero(t, lag().Deliveries)
 		clock.Add(time.Second)
-		assert.Equal(t, int64(1), lag().Deliveries, "it was never attempted")
+		assert.Equal(t, int64(1), lag().Deliveries, "the delivery was never attempted")
 		drainOutbox(t, s)
 		rows := unfinishedWork(t, s, store.WorkDeliveries)
 		require.Len(t, rows, 1)
@@ -72,8 +72,8 @@ func TestLag_CountsOverdueWork(t *testing.T) {
 		}
 		assert.Zero(t, lag().Deliveries)
 		clock.Add(24*time.Hour + 5*time.Minute)
-		assert.Zero(t, lag().Deliveries, "the endpoint asked for this delay")
+		assert.Zero(t, lag().Deliveries, "the endpoint requested this delay")
 		clock.Add(time.Second)
-		assert.Equal(t, int64(1), lag().Deliveries, "its next attempt was due")
+		assert.Equal(t, int64(1), lag().Deliveries, "the next attempt was due")
 	})
 }

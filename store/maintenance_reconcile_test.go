@@ -64,14 +64,14 @@ func TestUnfinished(t *testing.T) {
 		open, closed, done := f.sent(1, nil), f.sent(1, nil), f.sent(1, nil)
 		require.NoError(t, change(ctx, f, closed.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
 		require.NoError(t, f.sign(done, 0))
-		assert.Len(t, unfinished(store.WorkEnvelopes), 2, "sealing is not the end")
+		assert.Len(t, unfinished(store.WorkEnvelopes), 2, "sealing is not a final status")
 		assert.Contains(t, unfinished(store.WorkClosings), closed.ID)
 		require.NoError(t, change(ctx, f, done.ID, func(e *models.Envelope) error {
 			err := e.Complete(f.act(), []models.SealedFile{{OriginalID: e.Documents[0].ID, SHA256: "00", Size: 1, PageCount: 1, BlobKey: "s", TimestampPending: true}})
 			e.SetRetention(7)
 			return err
 		}))
-		assert.Len(t, unfinished(store.WorkClosings), 2, "nobody was notified of the end")
+		assert.Len(t, unfinished(store.WorkClosings), 2, "no recipient was notified that the envelope ended")
 		mailed(closed, models.MailClosed)
 		mailed(done, models.MailCompleted)
 		assert.Equal(t, map[uuid.UUID]models.OutboxRefs{open.ID: {AppID: f.app.ID, TenantID: "t", Restart: true}}, unfinished(store.WorkEnvelopes))
@@ -101,7 +101,7 @@ func TestUnfinished(t *testing.T) {
 		rows, _, err := s.Unfinished(ctx, store.WorkEnvelopes, uuid.Nil, 10)
 		require.NoError(t, err)
 		require.NoError(t, s.Requeue(context.WithoutCancel(ctx), rows))
-		assert.Empty(t, unfinishedWork(t, s, store.WorkEnvelopes), "the dispatcher starts what waits in the outbox")
+		assert.Empty(t, unfinishedWork(t, s, store.WorkEnvelopes), "the dispatcher starts workflows from the outbox")
 		told := drainOutbox(t, s)
 		require.Len(t, told, 1)
 		assert.Equal(t, open.ID, told[0].Key)
@@ -129,7 +129,7 @@ func TestUnfinishedCopies(t *testing.T) {
 		}
 		mailed("a", 0)
 		mailed("a, again", 0)
-		assert.Equal(t, 1, unfinished(), "the other has none")
+		assert.Equal(t, 1, unfinished(), "the other envelope has none")
 		mailed("b", 1)
 		assert.Zero(t, unfinished())
 	})
@@ -240,6 +240,6 @@ func TestUnfinishedClosings_PagesAreBounded(t *testing.T) {
 			after = next
 		}
 		assert.Equal(t, want, found)
-		assert.Greater(t, pages, 2, "ten envelopes a page")
+		assert.Greater(t, pages, 2, "ten envelopes per page")
 	})
 }

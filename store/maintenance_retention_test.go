@@ -53,7 +53,7 @@ func TestRetentionSteps_AreTakenOnce(t *testing.T) {
 			require.NoError(t, s.SetRetentionStep(ctx, step, nil, 0))
 		}
 		clock.Add(1000 * time.Hour)
-		assert.Empty(t, due(9), "no step follows")
+		assert.Empty(t, due(9), "no further step is due")
 		assert.Empty(t, drainOutbox(t, s))
 	})
 }

@@ -67,7 +67,7 @@ func TestSubjects(t *testing.T) {
 		from := subjectOf(f.Pos())
 		allowed, known := subjects[from]
 		if !known {
-			assert.Equal(t, "store", from, "%s begins with no subject", fset.Position(f.Pos()).Filename) // store.go combines all subjects
+			assert.Equal(t, "store", from, "the name of %s does not begin with a subject", fset.Position(f.Pos()).Filename) // store.go combines all subjects
 			continue
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -85,13 +85,13 @@ func TestSubjects(t *testing.T) {
 	}
 	assert.Empty(t, slices.Sorted(maps.Keys(violations)))
 	for from, subjects := range unused {
-		assert.Empty(t, subjects, "%s does not use what is listed for it", from)
+		assert.Empty(t, subjects, "%s does not use the subjects listed for it", from)
 	}
 	for _, name := range pkg.Scope().Names() {
 		if named, ok := pkg.Scope().Lookup(name).Type().(*types.Named); ok {
 			assert.LessOrEqual(t, named.NumMethods(), 60, "methods of %s", name)
 			for m := range named.Methods() {
-				assert.Equal(t, subjectOf(named.Obj().Pos()), subjectOf(m.Pos()), "%s.%s is declared in another subject than its type", name, m.Name())
+				assert.Equal(t, subjectOf(named.Obj().Pos()), subjectOf(m.Pos()), "%s.%s is declared in a different subject than its type", name, m.Name())
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func TestRawSQL_IsExplained(t *testing.T) {
 			if !strings.Contains(line, ".Raw(") && !strings.Contains(line, ".Exec(") {
 				continue
 			}
-			assert.Contains(t, lines[i-1], "// SQL: ", "%s:%d is raw SQL without a reason", name, i+1)
+			assert.Contains(t, lines[i-1], "// SQL: ", "%s:%d contains raw SQL without a stated reason", name, i+1)
 			explained++
 		}
 	}

@@ -271,7 +271,7 @@ func TestArchiveTemplate_WaitsForEnvelopes(t *testing.T) {
 			require.NoError(t, err)
 			after := envelopesOf(ctx, f, template.ID)
 			wg.Wait()
-			assert.Equal(t, after, envelopesOf(ctx, f, template.ID), "none was made after it was archived")
+			assert.Equal(t, after, envelopesOf(ctx, f, template.ID), "no envelope was created after archiving")
 		}
 	})
 }

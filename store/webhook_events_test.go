@@ -45,7 +45,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 			require.NoError(t, err)
 			for _, e := range page.Events {
 				assert.Equal(t, q.App, e.AppID)
-				assert.Contains(t, string(e.Body), e.EnvelopeID.String(), "it can be read")
+				assert.Contains(t, string(e.Body), e.EnvelopeID.String(), "the event can be read")
 				names = append(names, e.Name)
 			}
 			return names, page
@@ -53,7 +53,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 		for _, latest := range []bool{false, true} {
 			names, page := read(store.EventQuery{Latest: latest})
 			assert.Empty(t, names)
-			assert.Equal(t, store.EventPage{Events: page.Events}, *page, "nothing has happened")
+			assert.Equal(t, store.EventPage{Events: page.Events}, *page, "no event exists yet")
 		}
 		began := clock.Now()
 		first := f.sent(1, nil)
@@ -111,9 +111,9 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 		// Events can be read for 90 days. After that, a reader can continue if no later event was deleted.
 		clock.Add(later.Add(90 * 24 * time.Hour).Sub(clock.Now()))
 		names, _ = read(store.EventQuery{})
-		assert.Len(t, names, 2, "those of the first moment are too old")
+		assert.Len(t, names, 2, "the first events are too old")
 		names, _ = read(store.EventQuery{After: page.Events[1].ID})
-		assert.Len(t, names, 2, "nothing between is gone")
+		assert.Len(t, names, 2, "no event in between was removed")
 		_, err := s.Events(ctx, store.EventQuery{App: f.app.ID, After: page.Events[0].ID, Limit: 9})
 		assert.Equal(t, "cursor_expired", rejectionOf(t, err))
 		rows := func() (n int) {
@@ -123,16 +123,16 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 			return n
 		}
 		require.NoError(t, kit.RemoveExpired(ctx, s))
-		assert.Equal(t, 4, rows(), "they are kept for a day longer than they are read")
+		assert.Equal(t, 4, rows(), "events are retained for one day longer than they can be read")
 		clock.Add(24*time.Hour + time.Microsecond)
 		require.NoError(t, kit.RemoveExpired(ctx, s))
-		assert.Equal(t, 1, rows(), "but for the newest")
+		assert.Equal(t, 1, rows(), "except the newest event")
 		names, page = read(store.EventQuery{After: last})
 		assert.Empty(t, names)
 		assert.Equal(t, last, page.Cursor)
 		theirs, page = read(store.EventQuery{App: other.app.ID})
 		assert.Empty(t, theirs)
-		assert.Equal(t, foreignPage.Cursor, page.Cursor, "the newest is kept")
+		assert.Equal(t, foreignPage.Cursor, page.Cursor, "the newest event is retained")
 	})
 }
 
@@ -179,12 +179,12 @@ func TestEvents_FindFewAmongMany(t *testing.T) {
 			require.Less(t, pages, 10)
 			page, err := s.Events(ctx, q)
 			require.NoError(t, err)
-			require.NotEqual(t, q.After, page.Cursor, "it goes on")
+			require.NotEqual(t, q.After, page.Cursor, "the list continues")
 			found, q.After, more = append(found, page.Events...), page.Cursor, page.More
 		}
 		require.Len(t, found, 1)
 		assert.Equal(t, 3, pages)
-		assert.Equal(t, found[0].ID, q.After, "the last event of all")
+		assert.Equal(t, found[0].ID, q.After, "the last event")
 	})
 }
 
@@ -204,7 +204,7 @@ func TestEventsSince_SearchesByHalves(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, last-n+int64(seconds), first)
 			for _, removed := range regexp.MustCompile(`"Rows Removed by Filter": (\d+)`).FindAllStringSubmatch(plan, -1) {
-				require.LessOrEqual(t, must(strconv.Atoi(removed[1])), 3700, "those of an hour: %s", plan)
+				require.LessOrEqual(t, must(strconv.Atoi(removed[1])), 3700, "the events of one hour: %s", plan)
 			}
 		}
 		late := last - n/2 - 3500 // its position is 3,500 seconds too early

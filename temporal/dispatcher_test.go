@@ -163,7 +163,7 @@ func TestDispatch_RepeatHasOneEffect(t *testing.T) {
 	for range 4 {
 		f.dispatch(t)
 	}
-	assert.Equal(t, 1, f.signals(t), "the server drops repeats of a row")
+	assert.Equal(t, 1, f.signals(t), "the server ignores repeated deliveries of a row")
 	assert.Equal(t, first, f.runs(t))
 }
 
@@ -181,8 +181,8 @@ func TestDispatch_InOrder(t *testing.T) {
 	f.enqueue(t, models.OutboxSigned, models.OutboxStart)
 	f.dispatch(t)
 	f.dispatch(t)
-	assert.Empty(t, f.outbox.rows, "a workflow that has ended has no use for it")
-	assert.Equal(t, run, f.runs(t), "and is not started again")
+	assert.Empty(t, f.outbox.rows, "a closed workflow ignores the signal")
+	assert.Equal(t, run, f.runs(t), "a closed workflow is not restarted")
 }
 
 func TestDispatch_RestartsLostWorkflow(t *testing.T) {

@@ -73,5 +73,5 @@ func TestProgress_OnlyOfRunningWorkflow(t *testing.T) {
 	t.Cleanup(other.Close)
 	_, err = temporal.Workflows{Client: other}.Progress(ctx, envelope)
 	require.Error(t, err)
-	require.NotErrorIs(t, err, temporal.ErrNoWorkflow, "it is not known whether there is one")
+	require.NotErrorIs(t, err, temporal.ErrNoWorkflow, "it is unknown whether a workflow is running")
 }

@@ -74,7 +74,7 @@ func TestTracing_OneTracePerStep(t *testing.T) {
 	for _, s := range seen.GetSpans() {
 		spans[s.SpanContext.TraceID()] = append(spans[s.SpanContext.TraceID()], s.Name)
 	}
-	assert.Len(t, spans, 3, "two steps, and what time brought about")
+	assert.Len(t, spans, 3, "two steps, and the steps started by timers")
 	assert.ElementsMatch(t, []string{"request", "outbox start", "workflow Envelope", "activity step"}, spans[began[0].TraceID()])
 	assert.ElementsMatch(t, []string{"request", "outbox voided", "workflow Envelope", "activity step"}, spans[began[1].TraceID()])
 }

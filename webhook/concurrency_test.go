@@ -66,26 +66,26 @@ func TestLimiter_LimitsEachEndpoint(t *testing.T) {
 			for range 5000 {
 				res := hooks.Deliver(t.Context(), req)
 				require.False(t, res.OK())
-				require.Zero(t, res.Status, "nothing was tried")
+				require.Zero(t, res.Status, "no delivery was attempted")
 				require.GreaterOrEqual(t, res.Wait, time.Second)
 				require.LessOrEqual(t, res.Wait, 10*time.Minute)
 				waits[res.Wait.Truncate(time.Second)]++
 			}
 			for at, n := range waits {
 				if at > time.Second {
-					assert.LessOrEqual(t, n, 20*c.places, "they are spread, at %s", at)
+					assert.LessOrEqual(t, n, 20*c.places, "the delays must vary, at %s", at)
 				}
 			}
 			other := endpoint(t, func(http.ResponseWriter, *http.Request) {})
 			well := request(other.URL)
 			well.Endpoint = "other"
-			require.True(t, hooks.Deliver(t.Context(), well).OK(), "others are not held up")
+			require.True(t, hooks.Deliver(t.Context(), well).OK(), "other endpoints must not be delayed")
 
 			clock.Add(8 * time.Second)
 			close(h.let)
 			under.Wait()
 			require.Equal(t, c.places, h.most)
-			require.True(t, hooks.Deliver(t.Context(), req).OK(), "the places are free again")
+			require.True(t, hooks.Deliver(t.Context(), req).OK(), "the concurrency limit is free again")
 		})
 	}
 }

@@ -93,7 +93,7 @@ func TestCheckURL(t *testing.T) {
 	for u, want := range bad {
 		err := webhook.CheckURL(u, false)
 		require.ErrorContains(t, err, want, u)
-		assert.NotContains(t, err.Error(), "secret", "the URL is not quoted")
+		assert.NotContains(t, err.Error(), "secret", "the error must not contain the URL")
 	}
 }
 

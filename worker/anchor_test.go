@@ -84,7 +84,7 @@ func TestAnchorSchedule_RunsOnce(t *testing.T) {
 	limited, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	err = c.GetWorkflow(limited, waits, "").Get(limited, nil)
-	assert.True(t, sdktemporal.IsCanceledError(err), "what waits for the authority ends: %v", err)
+	assert.True(t, sdktemporal.IsCanceledError(err), "an activity that waits for the authority must end: %v", err)
 	require.Eventually(t, func() bool {
 		_, err := schedule.Describe(t.Context())
 		return err != nil
@@ -120,7 +120,7 @@ func TestSchedules_FollowTheProgram(t *testing.T) {
 		assert.True(t, d.Schedule.State.Paused)
 		assert.Equal(t, "until Monday", d.Schedule.State.Note)
 		if !changed.IsZero() {
-			assert.Equal(t, changed, d.Info.LastUpdateAt, "nothing has changed since")
+			assert.Equal(t, changed, d.Info.LastUpdateAt, "no chain has changed since")
 		}
 		changed = d.Info.LastUpdateAt
 	}

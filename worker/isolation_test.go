@@ -84,19 +84,19 @@ func TestSlowEndpoint_DelaysNoOther(t *testing.T) {
 	for range deliveries {
 		send(hangs)
 	}
-	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return now >= places }, patience, often, "its own places are taken")
+	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return now >= places }, patience, often, "its own concurrency limit is reached")
 	send(works)
-	require.Eventually(t, func() bool { return delivered(works) == 1 }, patience, often, "it waits for nobody")
+	require.Eventually(t, func() bool { return delivered(works) == 1 }, patience, often, "the task does not wait for others")
 	mu.Lock()
 	if time.Since(since) < 15*time.Second { // some requests were interrupted on a slow machine
 		require.LessOrEqual(t, most, places)
 	}
 	mu.Unlock()
 	release()
-	require.Eventually(t, func() bool { return delivered(hangs) == deliveries }, 3*patience, often, "whatever waited comes back")
+	require.Eventually(t, func() bool { return delivered(hangs) == deliveries }, 3*patience, often, "waiting tasks are returned")
 	list, _, err := s.Deliveries(t.Context(), store.DeliveryFilter{App: app.ID, Webhook: hangs, Page: 1, Size: deliveries})
 	require.NoError(t, err)
 	for _, d := range list {
-		require.Equal(t, 1, d.Attempts, "a start that found no place is no attempt")
+		require.Equal(t, 1, d.Attempts, "a start beyond the limit is not an attempt")
 	}
 }

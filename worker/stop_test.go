@@ -62,7 +62,7 @@ func TestStop_HandsBackRunningActivities(t *testing.T) {
 	d, err := c.DescribeWorkflowExecution(ctx, "anchor", "")
 	require.NoError(t, err)
 	require.Len(t, d.GetPendingActivities(), 1)
-	assert.Equal(t, "returned to the task queue: the worker is stopping", d.GetPendingActivities()[0].GetLastFailure().GetMessage(), "reported, not detected by a timeout")
+	assert.Equal(t, "returned to the task queue: the worker is stopping", d.GetPendingActivities()[0].GetLastFailure().GetMessage(), "the loss is reported, not detected by a timeout")
 	other := &quickActivity{}
 	t.Cleanup(start(other).Stop)
 	require.NoError(t, run.Get(ctx, nil))

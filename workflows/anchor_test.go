@@ -31,5 +31,5 @@ func TestAnchor_WaitsForTheAuthority(t *testing.T) {
 	})
 	env.ExecuteWorkflow(workflows.Anchor)
 	require.NoError(t, env.GetWorkflowError())
-	require.Less(t, env.Now().Sub(start), 49*time.Hour, "soon after it is back")
+	require.Less(t, env.Now().Sub(start), 49*time.Hour, "soon after the authority responds again")
 }

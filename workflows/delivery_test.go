@@ -62,7 +62,7 @@ func TestDelivery_FiveFailedAttemptsOnEachSchedule(t *testing.T) {
 			waits, abandoned, err := deliver(t, schedule, 0)
 			assert.Equal(t, want, waits)
 			assert.True(t, abandoned)
-			require.ErrorContains(t, err, "NotDelivered", "operators find it by its status")
+			require.ErrorContains(t, err, "NotDelivered", "operators can find the workflow by its status")
 		})
 	}
 }

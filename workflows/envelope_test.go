@@ -347,7 +347,7 @@ func TestSeal_FailsAndThenSucceeds(t *testing.T) {
 	}, 80*time.Second)
 	env.run(t)
 	assert.Equal(t, []string{"invite A", "seal", "copies"}, env.calls)
-	assert.True(t, stuck, "a stuck seal is visible")
+	assert.True(t, stuck, "a stuck seal must be visible")
 }
 
 // TestSignals_AfterTheEnd checks that late signals are read and have no effect.

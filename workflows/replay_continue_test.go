@@ -52,7 +52,7 @@ func TestContinuedHistoriesReplay(t *testing.T) {
 			}
 			if s.bulk != nil {
 				want := append(slices.Repeat([]models.BulkAction{models.BulkPause, models.BulkResume}, 12), models.BulkCancel)
-				assert.ElementsMatch(t, want, bulk.commands, "each order is obeyed once")
+				assert.ElementsMatch(t, want, bulk.commands, "each command takes effect once")
 			}
 		})
 	}

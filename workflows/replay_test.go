@@ -85,7 +85,7 @@ func TestSavedHistoriesReplay(t *testing.T) {
 		})
 	}
 	for name := range workflowTypes() {
-		assert.True(t, saved[name], "workflow %s has no saved history: make histories", name)
+		assert.True(t, saved[name], "workflow %s has no saved history: run make histories", name)
 	}
 }
 
@@ -386,7 +386,7 @@ func (s *scenario) playIn(t *testing.T, opts client.Options, name string) *histo
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	err = run.Get(ctx, nil)
-	require.NoError(t, ctx.Err(), "the workflow has not closed")
+	require.NoError(t, ctx.Err(), "the workflow is still running")
 	assert.Equal(t, s.fails, err != nil, "%v", err)
 	return history(t, c, name)
 }
@@ -446,7 +446,7 @@ func TestEnvelope_BillableActions(t *testing.T) {
 				size += proto.Size(ev)
 				if a := ev.GetActivityTaskScheduledEventAttributes(); a != nil {
 					if a.GetActivityType().GetName() == "Seal" {
-						assert.Equal(t, time.Minute, a.GetScheduleToCloseTimeout().AsDuration(), "then the status says that it is being sealed")
+						assert.Equal(t, time.Minute, a.GetScheduleToCloseTimeout().AsDuration(), "the status must then show that the envelope is being sealed")
 					}
 				}
 				switch ev.EventType {

@@ -36,5 +36,5 @@ func TestTimestamp_WaitsForTheAuthority(t *testing.T) {
 	env.ExecuteWorkflow(workflows.Timestamp, temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()})
 	require.NoError(t, env.GetWorkflowError())
 	require.Less(t, env.Now().Sub(start), 49*time.Hour, "soon after it is back")
-	require.Less(t, tries, 6*49+12, "at most every ten minutes, but for the beginning")
+	require.Less(t, tries, 6*49+12, "at most every ten minutes, except at the beginning")
 }

@@ -93,7 +93,7 @@ func call(t *testing.T, session *mcp.ClientSession, tool string) (text string, r
 	require.Len(t, res.Content, 1)
 	content, ok := res.Content[0].(*mcp.TextContent)
 	require.True(t, ok)
-	require.NotContains(t, content.Text, linkToken, "signing links are the signers'")
+	require.NotContains(t, content.Text, linkToken, "signing links must not be returned")
 	return content.Text, res.IsError
 }
 
@@ -151,7 +151,7 @@ func TestOtherTenants_AreNotAccessible(t *testing.T) {
 	t.Parallel()
 	other := envelope(map[string]any{"tenantId": "other", "subject": "Not yours"})
 	session := connect(t, service(t, answers{"GET /v1/envelopes/" + envelopeID: other, "GET /v1/console/envelopes/" + envelopeID: other}), time.Now,
-		func(*mcp.ElicitRequest) *mcp.ElicitResult { panic("nobody is asked") })
+		func(*mcp.ElicitRequest) *mcp.ElicitResult { panic("unexpected confirmation request") })
 	for _, tool := range []string{"get_envelope", "explain_envelope", "send_envelope", "remind_signers", "void_envelope"} {
 		text, rejected := call(t, session, tool)
 		require.True(t, rejected, tool)

@@ -114,11 +114,11 @@ func TestRetry_KeepsTheIdempotencyKey(t *testing.T) {
 	require.Len(t, f.seen(), 4)
 	for _, got := range f.seen() {
 		require.NotEmpty(t, got.key)
-		require.Equal(t, f.seen()[0], got, "the same request, key and body")
+		require.Equal(t, f.seen()[0], got, "the retry must have the same key and body")
 	}
 	_, err = c.Create(t.Context(), EnvelopeRequest{TenantID: "acme"})
 	require.NoError(t, err)
-	require.NotEqual(t, f.seen()[0].key, f.seen()[4].key, "another request has another key")
+	require.NotEqual(t, f.seen()[0].key, f.seen()[4].key, "another request must have another key")
 	require.Equal(t, 1, f.tokens)
 }
 
@@ -173,7 +173,7 @@ func TestRetryAfter_IsObserved(t *testing.T) {
 	f = newFakeService(t, answer{status: 429, body: problemJSON("rate_limited"), header: map[string]string{"Retry-After": "3600"}})
 	_, err = f.client(t).Envelope(t.Context(), uuid.New())
 	var apiErr *Error
-	require.ErrorAs(t, err, &apiErr, "an hour is not waited")
+	require.ErrorAs(t, err, &apiErr, "the client does not wait for an hour")
 	require.Equal(t, time.Hour, apiErr.RetryAfter)
 	require.Len(t, f.seen(), 1)
 }
@@ -183,14 +183,14 @@ func TestRetries_AreBounded(t *testing.T) {
 	f := newFakeService(t, answer{lose: true})
 	_, err := f.client(t, WithRetries(2)).Envelope(t.Context(), uuid.New())
 	require.Error(t, err)
-	require.LessOrEqual(t, len(f.seen()), 6, "net/http may repeat each once by itself, where a connection was idle before")
+	require.LessOrEqual(t, len(f.seen()), 6, "net/http may itself repeat each request once on a reused connection")
 	require.GreaterOrEqual(t, len(f.seen()), 3)
 
 	f = newFakeService(t, answer{status: 503, body: problemJSON("unavailable")})
 	_, err = f.client(t, WithRetries(0)).Create(t.Context(), EnvelopeRequest{TenantID: "acme"})
 	require.Error(t, err)
 	require.Len(t, f.seen(), 1)
-	require.Empty(t, f.seen()[0].key, "what is not repeated needs no key")
+	require.Empty(t, f.seen()[0].key, "a request that is not retried has no key")
 	_, err = f.client(t, WithRetries(0)).API.CreateEnvelopeWithResponse(t.Context(), &api.CreateEnvelopeParams{IdempotencyKey: Ptr("mine")}, EnvelopeRequest{TenantID: "acme"})
 	require.Error(t, err)
 	require.Equal(t, "mine", f.seen()[1].key)
@@ -211,17 +211,17 @@ func TestToken_Expiring_IsRenewed(t *testing.T) {
 	_, err := c.Envelope(t.Context(), uuid.New())
 	require.NoError(t, err)
 	_, err = c.Envelope(t.Context(), uuid.New())
-	require.NoError(t, err, "a token that is not accepted is replaced, once")
+	require.NoError(t, err, "a rejected token is replaced once")
 	require.Equal(t, []string{"Bearer token-1", "Bearer token-1", "Bearer token-2"}, []string{f.seen()[0].token, f.seen()[1].token, f.seen()[2].token})
 	now = now.Add(59 * time.Minute)
 	_, err = c.Envelope(t.Context(), uuid.New())
 	require.NoError(t, err)
-	require.Equal(t, "Bearer token-3", f.seen()[3].token, "before it ends")
+	require.Equal(t, "Bearer token-3", f.seen()[3].token, "before the token expires")
 
 	f = newFakeService(t, answer{status: 401, body: problemJSON("invalid_token")})
 	_, err = f.client(t).Envelope(t.Context(), uuid.New())
 	require.Error(t, err)
-	require.Len(t, f.seen(), 2, "not for ever")
+	require.Len(t, f.seen(), 2, "not indefinitely")
 }
 
 func TestToken_ConcurrentRequests_ShareOne(t *testing.T) {
@@ -268,7 +268,7 @@ func TestToken_SlowResponse_EndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	_, err = c.Envelope(ctx, uuid.New())
-	require.ErrorIs(t, err, context.DeadlineExceeded, "another request gets the token, and this one waits no longer than it may")
+	require.ErrorIs(t, err, context.DeadlineExceeded, "another request obtains the token, and this one waits only until its deadline")
 	close(release)
 	require.NoError(t, <-first)
 }
@@ -282,7 +282,7 @@ func TestContext_Ended_IsReported(t *testing.T) {
 	defer cancel()
 	_, err := newFakeService(t, unavailable).client(t).WaitUntilCompleted(ctx, uuid.New())
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Equal(t, "unavailable", ErrorCode(err), "and what it waited for")
+	require.Equal(t, "unavailable", ErrorCode(err), "the error names the awaited operation")
 
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "60")
@@ -344,11 +344,11 @@ func TestUpload_Retried_IsReadAgain(t *testing.T) {
 	_, err = f.client(t).Upload(t.Context(), uuid.New(), r)
 	require.NoError(t, err)
 	require.Len(t, f.seen(), 2)
-	require.Equal(t, sha256.Sum256(pdf), sha256.Sum256(f.seen()[1].body), "from where the reader stood")
+	require.Equal(t, sha256.Sum256(pdf), sha256.Sum256(f.seen()[1].body), "from the reader's position")
 
 	f = newFakeService(t, answer{lose: true}, done)
 	_, err = f.client(t).Upload(t.Context(), uuid.New(), io.LimitReader(bytes.NewReader(pdf), int64(len(pdf))))
-	require.Error(t, err, "what can be read once is sent once: a repeat would upload half a file")
+	require.Error(t, err, "a body that can be read only once is sent once: a retry would upload half a file")
 	require.Len(t, f.seen(), 1)
 }
 
@@ -363,7 +363,7 @@ func TestDelete_LostResponse_Succeeds(t *testing.T) {
 	for _, before := range [][]answer{nil, {{status: 429, body: problemJSON("rate_limited")}}, {{status: 401, body: problemJSON("invalid_token")}}} {
 		f = newFakeService(t, append(before, answer{status: 404, body: problemJSON("not_found")})...)
 		_, err = f.client(t).API.DeleteWebhookWithResponse(t.Context(), uuid.New())
-		require.True(t, IsNotFound(err), "nothing was deleted: after %v", before)
+		require.True(t, IsNotFound(err), "no request must be sent after %v", before)
 	}
 }
 
@@ -385,12 +385,12 @@ func TestDo_SendsCustomRequests(t *testing.T) {
 	require.Equal(t, "Bearer token-1", f.seen()[0].token)
 	require.NotEmpty(t, f.seen()[0].key)
 	require.Equal(t, []byte("a,b"), f.seen()[0].body)
-	require.Equal(t, f.seen()[0], f.seen()[1], "repeated as it was")
+	require.Equal(t, f.seen()[0], f.seen()[1], "the request is repeated unchanged")
 	require.Equal(t, "validation_error", ErrorCode(ask(c.Address()+"/v1/bulk-sends")))
 	require.Empty(t, ErrorCode(nil))
 
 	for _, address := range []string{"http://sign.example.com/v1/envelopes", strings.Replace(c.Address(), "http:", "https:", 1), strings.Replace(c.Address(), "127.0.0.1", "127.0.0.1.example.com", 1)} {
-		require.ErrorContains(t, ask(address), "not sent", "the token goes nowhere else: %s", address)
+		require.ErrorContains(t, ask(address), "not sent", "the token was sent to another host: %s", address)
 	}
 	require.Len(t, f.seen(), 3)
 }
@@ -517,7 +517,7 @@ func TestEnvelopes_ReadsAllPages(t *testing.T) {
 		}
 		n++
 	}
-	require.Equal(t, 250, n, "none is missed")
+	require.Equal(t, 250, n, "no event is missed")
 
 	f := newFakeService(t, answer{status: 500, body: problemJSON("internal_error")})
 	n = 0
@@ -525,7 +525,7 @@ func TestEnvelopes_ReadsAllPages(t *testing.T) {
 		require.Error(t, err)
 		n++
 	}
-	require.Equal(t, 1, n, "an error ends it")
+	require.Equal(t, 1, n, "an error ends the iteration")
 }
 
 func TestWaitUntilCompleted_EndsWithTheEnvelope(t *testing.T) {

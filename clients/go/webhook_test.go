@@ -103,7 +103,7 @@ func TestWebhookHandler(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, deliver("other", body, time.Now()))
 	require.Equal(t, http.StatusUnauthorized, deliver("new", body, time.Now().Add(-time.Hour)))
 	require.Equal(t, http.StatusBadRequest, deliver("new", bytes.Repeat([]byte("x"), maxDelivery+1), time.Now()))
-	require.Nil(t, got, "nothing unsigned reaches the application")
+	require.Nil(t, got, "unsigned deliveries must not reach the application")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/hooks", http.NoBody))
 	require.Equal(t, http.StatusMethodNotAllowed, w.Code)

@@ -50,7 +50,7 @@ func TestDoctor_ChecksEveryAlertCondition(t *testing.T) {
 	require.Greater(t, len(lines), 10)
 	for _, c := range watch.Conditions {
 		if c.Check != "" {
-			assert.True(t, lines[c.Check], "doctor has no line %q for %s", c.Check, c.Alert)
+			assert.True(t, lines[c.Check], "the output of doctor has no line %q for %s", c.Check, c.Alert)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestInstallGuide_CommandsAreAccepted(t *testing.T) {
 		if last := len(args) - 1; args[last] == "" {
 			args = args[:last]
 		}
-		parser, err := kong.New(&commands{}, kong.Exit(func(int) { t.Errorf("%s ends the program", line) }))
+		parser, err := kong.New(&commands{}, kong.Exit(func(int) { t.Errorf("%s exits the program", line) }))
 		require.NoError(t, err)
 		_, err = parser.Parse(args)
 		if err != nil && strings.Contains(err.Error(), "no such file") { // the file is created by an earlier command on the page

@@ -36,7 +36,7 @@ func TestCommands_DoNotMigrateAServiceDatabase(t *testing.T) {
 			s, err := store.Open(t.Context(), store.Config{URL: url, Vault: kit.Vault(t), Now: now, NewID: newID})
 			require.NoError(t, err)
 			t.Cleanup(func() { assert.NoError(t, s.Close()) })
-			require.Error(t, s.Migrated(t.Context()), "nothing was migrated")
+			require.Error(t, s.Migrated(t.Context()), "the database must not be migrated")
 		})
 	}
 	require.NoError(t, appCreate{database: database{DataDir: t.TempDir()}, Name: "Acme", Plan: "free"}.Run(t.Context()))
@@ -65,7 +65,7 @@ func TestCommands_RejectAnotherMasterKey(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
 	n, err := s.Rewrap(t.Context())
 	require.NoError(t, err)
-	assert.Zero(t, n, "nothing was written with the other key")
+	assert.Zero(t, n, "no data may be written with the wrong key")
 }
 
 // TestRotateKey_OfRecords checks that the current and the previous name of the record key can be used to rotate it.

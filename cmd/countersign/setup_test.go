@@ -67,7 +67,7 @@ func TestSetup_WritesCompleteSettings(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	info, err = os.Stat(filepath.Join(c.Dir, "deploy", "secrets"))
 	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o700), info.Mode().Perm(), "the key is readable in containers alone")
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm(), "the key is readable only in containers")
 	cfg.SealKey, cfg.SealCert = filepath.Join(c.Dir, vars["SEAL_KEY_FILE"]), filepath.Join(c.Dir, vars["SEAL_CERT_FILE"])
 	_, chain, err := sealKey(cfg)
 	require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestSetup_Twice(t *testing.T) {
 	require.NoError(t, c.Run())
 	again, err := os.ReadFile(filepath.Join(c.Dir, "deploy/secrets/seal.key"))
 	require.NoError(t, err)
-	require.Equal(t, key, again, "a sealing key that exists is used")
+	require.Equal(t, key, again, "an existing sealing key is used")
 
 	require.NoError(t, os.Rename(filepath.Join(c.Dir, ".env"), filepath.Join(c.Dir, "older.env")))
 	require.NoError(t, os.Remove(filepath.Join(c.Dir, "deploy/secrets/seal.crt")))

@@ -66,7 +66,7 @@ func TestTrustOptions(t *testing.T) {
 	p, err := trustOptions{TSATrust: []string{ca}, Keys: []string{jwks}}.policy()
 	require.NoError(t, err)
 	assert.NotNil(t, p.Stampers)
-	assert.Empty(t, p.Sealers, "a time-stamp authority's root trusts no seal")
+	assert.Empty(t, p.Sealers, "a time-stamp authority's root must not make a seal trusted")
 	require.Len(t, p.RecordKeys, 1)
 	assert.Equal(t, time.Unix(1_700_000_000, 0).UTC(), p.RecordKeys["k1"].Revoked.At)
 

@@ -46,7 +46,7 @@ func TestVerify_IsBounded(t *testing.T) {
 	require.NoError(t, err)
 	want, err := verify.File(t.Context(), f, info.Size(), in.opt)
 	require.NoError(t, err)
-	require.Equal(t, want, got, "as in this process")
+	require.Equal(t, want, got, "the same result as in this process")
 	require.Equal(t, verify.VerdictNotSealed, got.Verdict)
 
 	// Files of any size are examined.

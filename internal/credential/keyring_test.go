@@ -48,12 +48,12 @@ func TestTokens_UseNewKeys(t *testing.T) {
 	now = []store.Key{two, one}
 	_, err := checker.VerifyAccess(issue())
 	require.NoError(t, err)
-	require.Zero(t, asked, "nobody looks as long as the keys are fresh")
+	require.Zero(t, asked, "fresh keys are not reloaded")
 
 	fail = errors.New("the database does not respond")
 	clock.Add(30 * time.Second)
 	_, err = checker.VerifyAccess(issue())
-	require.NoError(t, err, "the keys stay as they are")
+	require.NoError(t, err, "the keys do not change")
 	require.Equal(t, 1, asked)
 	fail = nil
 	clock.Add(30 * time.Second)
@@ -61,7 +61,7 @@ func TestTokens_UseNewKeys(t *testing.T) {
 	require.Equal(t, 2, asked)
 	_, err = checker.VerifyAccess(fresh)
 	require.NoError(t, err)
-	require.Equal(t, 3, asked, "it looked at once")
+	require.Equal(t, 3, asked, "the keys were reloaded immediately")
 	_, err = checker.VerifyAccess(old)
 	require.NoError(t, err)
 
@@ -73,11 +73,11 @@ func TestTokens_UseNewKeys(t *testing.T) {
 		_, err = checker.VerifyAccess(forged)
 		require.Error(t, err)
 	}
-	require.Equal(t, 3, asked, "it has just looked")
+	require.Equal(t, 3, asked, "the keys were reloaded just before")
 	clock.Add(999 * time.Millisecond)
 	_, err = checker.VerifyAccess(forged)
 	require.Error(t, err)
-	require.Equal(t, 3, asked, "it has just looked, still")
+	require.Equal(t, 3, asked, "the keys were still reloaded recently")
 	clock.Add(time.Millisecond)
 	_, err = checker.VerifyAccess(forged)
 	require.Error(t, err)

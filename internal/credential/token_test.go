@@ -111,7 +111,7 @@ func TestTokens_RoundTrip(t *testing.T) {
 		// The clocks of the service's processes may differ by a few seconds.
 		clock.Add(now.Truncate(time.Second).Add(c.lasts + 4*time.Second).Sub(clock.Now()))
 		_, err := readers[c.reader](made[c.kind])
-		require.NoError(t, err, "%s holds as long as it says", c.kind)
+		require.NoError(t, err, "%s is valid until its expiry time", c.kind)
 		clock.Add(2 * time.Second)
 		_, err = readers[c.reader](made[c.kind])
 		isExpired(t, err, c.kind)

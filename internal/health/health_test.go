@@ -50,7 +50,7 @@ func TestReport(t *testing.T) {
 			w := httptest.NewRecorder()
 			c.checks.Handler(slog.New(slog.NewTextHandler(&log, nil))).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil))
 			assert.Equal(t, c.status, w.Code)
-			assert.JSONEq(t, c.body, w.Body.String(), "why is for the log alone")
+			assert.JSONEq(t, c.body, w.Body.String(), "the reason is only logged")
 			if c.status != http.StatusOK {
 				assert.Contains(t, log.String(), "not ready")
 			}

@@ -55,7 +55,7 @@ func TestKeyed_SpreadsWaitingCalls(t *testing.T) {
 			}
 		}
 		assert.LessOrEqual(t, total, 12*waiting)
-		assert.Empty(t, limit.Keys(l), "nothing is kept of keys without work")
+		assert.Empty(t, limit.Keys(l), "keys without work use no memory")
 	})
 }
 

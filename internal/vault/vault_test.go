@@ -141,7 +141,7 @@ func TestIndex(t *testing.T) {
 	require.NoError(t, err)
 	h := both.Hashes("a", "ada@example.com")
 	require.Len(t, h, 2)
-	assert.Equal(t, former.Hashes("a", "ada@example.com")[0], h[1], "what was written under the former key is found")
+	assert.Equal(t, former.Hashes("a", "ada@example.com")[0], h[1], "data that was encrypted with the former key is found")
 	assert.Len(t, h[0], 22, "16 bytes")
 	seen := map[string]bool{}
 	for _, hash := range append(append(h, both.Hashes("b", "ada@example.com")...), append(both.Hashes("a", "bob@example.com"), other.Hashes("a", "ada@example.com")...)...) {

@@ -96,7 +96,7 @@ func TestTexts_ForRecipientsWhoDoNotSign(t *testing.T) {
 		assert.Contains(t, render(closed), p.LinksEnded, tag)
 		closed.Copy = true
 		assert.Contains(t, render(closed), p.NoCopy, tag)
-		assert.NotContains(t, render(closed), p.LinksEnded, "%s: they had no link", tag)
+		assert.NotContains(t, render(closed), p.LinksEnded, "%s: the recipient had no link", tag)
 
 		for _, kind := range []NoticeKind{NoticeDeclined, NoticeBounced} {
 			notice := Notice{Language: tag, Subject: "Lease", Kind: kind, ByName: "Ann", ByAddress: "ann@example.com", At: at}

@@ -190,9 +190,9 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 				first := strings.Split(got.Text, "\n")[2]
 				assert.Contains(t, first, "Acme GmbH")
 				assert.Contains(t, first, "Lease 12b")
-				assert.Less(t, strings.Index(got.HTML, "Acme GmbH"), strings.Index(got.HTML, "<table"), "%s: who asks is what mail programs show beside the subject", tag)
+				assert.Less(t, strings.Index(got.HTML, "Acme GmbH"), strings.Index(got.HTML, "<table"), "%s: email programs show the requester next to the subject", tag)
 				assert.NotContains(t, got.HTML, ">Countersign<")
-				assert.Equal(t, 1, strings.Count(got.HTML, strings.Repeat("x", 400)), "the long link is the button's alone")
+				assert.Equal(t, 1, strings.Count(got.HTML, strings.Repeat("x", 400)), "only the button contains the long link")
 			case "approve", "read", "host", "remind-host":
 				assert.NotContains(t, got.Text, phrasesIn(tag).SignButton, "%s %s", tag, name)
 				assert.Contains(t, got.Text, phrasesIn(tag).OpenButton)

@@ -145,7 +145,7 @@ func TestSafe(t *testing.T) {
 			assert.NotContains(t, got.Subject, "\r")
 			assert.LessOrEqual(t, len([]rune(got.Subject)), 255)
 			assert.NotContains(t, got.Subject+got.Text+got.HTML, "\u202e")
-			assert.Less(t, len(got.HTML), 100<<10, "Gmail clips longer mails")
+			assert.Less(t, len(got.HTML), 100<<10, "Gmail clips longer emails")
 			assert.NotEmpty(t, got.Text)
 		})
 	}

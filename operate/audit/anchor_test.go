@@ -181,7 +181,7 @@ func TestAnchors_DetectChangesToOpenEnvelopes(t *testing.T) {
 		undo := a.remember()
 		for _, attack := range attacks {
 			found, n := a.problems()
-			require.Empty(t, found, "all is well before %s", attack.name)
+			require.Empty(t, found, "the trail is valid before %s", attack.name)
 			require.Equal(t, 2+3, n, "envelopes and anchors")
 			attack.do(a)
 			found, _ = a.problems()
@@ -190,7 +190,7 @@ func TestAnchors_DetectChangesToOpenEnvelopes(t *testing.T) {
 		}
 		made := a.envelope(a.Store, kit.NewClock()) // before the first anchor
 		found, _ := a.problems()
-		assert.Contains(t, strings.Join(found, "\n"), "is dated before anchor 3, but no anchor covers it", "made up afterwards")
+		assert.Contains(t, strings.Join(found, "\n"), "is dated before anchor 3, but no anchor covers it", "fabricated afterwards")
 		a.remove(made)
 		a.remove(a.open)
 		found, _ = a.problems()
@@ -270,7 +270,7 @@ func TestAnchor_InterruptedRun_IsNoFinding(t *testing.T) {
 		failing.suffix = "none"
 		made, err := anchorer.Run(t.Context())
 		require.NoError(t, err)
-		assert.EqualValues(t, 2, made.Number, "the token of the first is kept, and another anchor made")
+		assert.EqualValues(t, 2, made.Number, "the first anchor's token is retained, and another anchor is created")
 		keys, err := blobs.List(t.Context(), "anchors/")
 		require.NoError(t, err)
 		assert.Len(t, keys, 4)

@@ -113,7 +113,7 @@ func TestAnchors_OfTrustedAuthorities(t *testing.T) {
 	anchor(first.serve(end))
 
 	problems, trusted := reports(nil, end.AddDate(9, 0, 0))
-	assert.Empty(t, strings.TrimSpace(problems), "nobody is named who could be trusted")
+	assert.Empty(t, strings.TrimSpace(problems), "no trusted authority is specified")
 	assert.Equal(t, []bool{false, false}, trusted)
 	problems, trusted = reports(pool(first), end.Add(-time.Minute))
 	assert.Empty(t, strings.TrimSpace(problems))
@@ -122,10 +122,10 @@ func TestAnchors_OfTrustedAuthorities(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(problems, "Stamps of First, which is not trusted"), "a foreign authority: %s", problems)
 	assert.Equal(t, []bool{false, false}, trusted)
 	problems, trusted = reports(pool(first), end.Add(time.Minute))
-	assert.Equal(t, 2, strings.Count(problems, "which does not cover "+end.Add(time.Minute).Format(time.RFC3339)), "it has ended, and no later anchor proves a time: %s", problems)
+	assert.Equal(t, 2, strings.Count(problems, "which does not cover "+end.Add(time.Minute).Format(time.RFC3339)), "the certificate has expired, and no later anchor proves a time: %s", problems)
 	assert.Equal(t, []bool{false, false}, trusted)
 	problems, _ = reports(pool(first), present.Add(-time.Hour))
-	assert.Contains(t, problems, "but it already existed at", "time-stamps of the future")
+	assert.Contains(t, problems, "but it already existed at", "time-stamps from the future")
 
 	// If a key is compromised, all of its time-stamps become invalid. If a certificate is superseded, only later
 	// time-stamps become invalid.
@@ -136,7 +136,7 @@ func TestAnchors_OfTrustedAuthorities(t *testing.T) {
 	problems, _ = reports(pool(first), later.Add(time.Hour), first.revoking(later, 4))
 	assert.Empty(t, strings.TrimSpace(problems))
 	problems, _ = reports(pool(first), later.Add(time.Hour), second.revoking(later, 1))
-	assert.Empty(t, strings.TrimSpace(problems), "the list of another authority says nothing")
+	assert.Empty(t, strings.TrimSpace(problems), "another authority's revocation list has no effect")
 
 	// The next anchor is from another authority. It proves when the earlier anchors existed, so they remain valid
 	// after their certificates have expired.
@@ -145,7 +145,7 @@ func TestAnchors_OfTrustedAuthorities(t *testing.T) {
 	assert.Empty(t, strings.TrimSpace(problems))
 	assert.Equal(t, []bool{true, true, true}, trusted)
 	problems, trusted = reports(pool(first), end.Add(time.Minute))
-	assert.Equal(t, []bool{false, false, false}, trusted, "but not if it is not trusted itself: %s", problems)
+	assert.Equal(t, []bool{false, false, false}, trusted, "unless that authority is not trusted: %s", problems)
 
 	// This authority chains to a trusted root, but through an intermediate certificate that was issued for another
 	// purpose.

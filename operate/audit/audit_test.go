@@ -164,7 +164,7 @@ func (a *auditFixture) exec(query string, args ...any) {
 	require.NoError(a.t, err, query)
 	n, err := res.RowsAffected()
 	require.NoError(a.t, err)
-	require.NotZero(a.t, n, "the attack changes something: %s", query)
+	require.NotZero(a.t, n, "the attack must change the file: %s", query)
 }
 
 // rewriteChain recomputes the chain and its head in the envelope, as an attacker who knows how the hashes are computed
@@ -186,7 +186,7 @@ func (a *auditFixture) rewriteChain(id uuid.UUID) {
 	a.exec("UPDATE envelopes SET audit_seq = $1, audit_head = $2 WHERE id = $3", len(events), prev, id)
 	_, events, err = a.Store.EnvelopeWithEvents(a.t.Context(), a.app, id)
 	require.NoError(a.t, err)
-	require.NoError(a.t, models.VerifyChain(events, int64(len(events)), prev), "the forged chain agrees with itself")
+	require.NoError(a.t, models.VerifyChain(events, int64(len(events)), prev), "the forged chain is consistent")
 }
 
 // seqOf returns the number of the first event with the given name.

@@ -117,7 +117,7 @@ func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
 	s.requeued, s.calls, s.finished = nil, nil, ended
 	found, err = (&reconcile.Reconciler{Store: s, Client: c}).Run(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, reconcile.Count{Unfinished: 3, Missing: 1}, found[store.WorkClosings], "finished at the second look")
+	assert.Equal(t, reconcile.Count{Unfinished: 3, Missing: 1}, found[store.WorkClosings], "finished when checked again")
 	assert.Len(t, s.requeued, len(lost)-1)
 }
 
@@ -142,7 +142,7 @@ func TestRound_ContinuesWhereTheLastEnded(t *testing.T) {
 	}
 	assert.Equal(t, 450, unfinished)
 	assert.Len(t, s.requeued, 450)
-	assert.Equal(t, len(reconcile.Order)+2, rounds, "a page for each kind, and two more of deliveries")
+	assert.Equal(t, len(reconcile.Order)+2, rounds, "one page for each kind, and two more for deliveries")
 }
 
 // TestRun_TemporalIsDown checks that no workflow is reported as missing while Temporal is unavailable.

@@ -218,11 +218,11 @@ func TestRenewal(t *testing.T) {
 		env.holds(second, "B-T")
 		for i, d := range second.Sealed() {
 			require.NotEqual(env.t, first[i].BlobKey, d.BlobKey)
-			require.True(env.t, bytes.HasPrefix(env.file(d.BlobKey), env.file(first[i].BlobKey)), "the old file stays, and begins the new one")
+			require.True(env.t, bytes.HasPrefix(env.file(d.BlobKey), env.file(first[i].BlobKey)), "the old file is retained, and the new one begins with it")
 		}
 		require.NotEqual(env.t, e.HashFinal, second.HashFinal)
 
-		require.Empty(env.t, all(env.renewer(), time.Now()), "nothing ends yet")
+		require.Empty(env.t, all(env.renewer(), time.Now()), "no time-stamp expires yet")
 		require.Len(env.t, all(env.renewer(), env.tsa.NotAfter.Add(time.Second)), 4)
 		require.True(env.t, env.tsa.NotAfter.Equal(*done[0].Before))
 		third := env.load(e.ID)
@@ -240,7 +240,7 @@ func TestRenewal(t *testing.T) {
 
 		env.tsa.Down.Store(true)
 		all(env.renewer(), env.tsa.NotAfter.Add(time.Second))
-		require.Len(env.t, done, 4, "it goes on after a failure")
+		require.Len(env.t, done, 4, "renewal continues after a failure")
 		require.Contains(env.t, done[0].Problem, "503")
 		require.Nil(env.t, done[0].Until)
 		env.holds(env.load(e.ID), "B-T")
@@ -281,7 +281,7 @@ func TestPending(t *testing.T) {
 			return len(rows)
 		}
 		require.Equal(env.t, 1, unfinished())
-		require.ErrorContains(env.t, env.Timestamp(ctx, env.input(e)), "503", "to be tried again")
+		require.ErrorContains(env.t, env.Timestamp(ctx, env.input(e)), "503", "must be retried")
 
 		env.tsa.Down.Store(false)
 		require.NoError(env.t, env.Timestamp(ctx, env.input(e)))
@@ -341,11 +341,11 @@ func TestCutOff(t *testing.T) {
 		require.Equal(env.t, 2, problems)
 		env.holds(env.load(e.ID), "B-T")
 		require.NoError(env.t, env.renewer().All(ctx, time.Now(), count))
-		require.Equal(env.t, 2, problems, "renewed at the second try")
+		require.Equal(env.t, 2, problems, "renewed at the second attempt")
 		env.holds(env.load(e.ID), "B-T")
 		keys, err := env.Blobs.List(ctx, "envelopes/"+e.ID.String()+"/sealed/")
 		require.NoError(env.t, err)
-		require.Len(env.t, keys, 6, "as sealed, without a record, renewed")
+		require.Len(env.t, keys, 6, "the sealed file, the file without a record, and the renewed file")
 
 		later := func() time.Time { return time.Now().AddDate(0, 0, 2) }
 		env.Now = later
@@ -381,7 +381,7 @@ func TestTwoAtOnce(t *testing.T) {
 		env.holds(env.load(e.ID), "B-T")
 		keys, err := env.Blobs.List(ctx, "envelopes/"+e.ID.String()+"/sealed/")
 		require.NoError(env.t, err)
-		require.Len(env.t, keys, 4, "as sealed, and renewed once")
+		require.Len(env.t, keys, 4, "the sealed file, and one renewed file")
 	})
 }
 

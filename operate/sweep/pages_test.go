@@ -87,7 +87,7 @@ func TestSweep_Pages(t *testing.T) {
 				return p != nil
 			}
 			assert.ElementsMatch(t, goes, run(false), name)
-			assert.True(t, recorded(purged), "nothing is removed by a report")
+			assert.True(t, recorded(purged), "a report removes no files")
 			assert.ElementsMatch(t, goes, run(true), name)
 			assert.Empty(t, run(true), name)
 			left, err := b.List(ctx, "")

@@ -66,11 +66,11 @@ func TestConditions_AreComplete(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, c := range watch.Conditions {
-		assert.False(t, seen[c.Alert], "%s is there twice", c.Alert)
+		assert.False(t, seen[c.Alert], "%s occurs twice", c.Alert)
 		seen[c.Alert] = true
 		assert.NotEmpty(t, c.Meaning, c.Alert)
-		assert.NotEmpty(t, metric.FindAllString(c.Expr, -1), "%s watches no metric", c.Alert)
+		assert.NotEmpty(t, metric.FindAllString(c.Expr, -1), "%s does not refer to a metric", c.Alert)
 		assert.Contains(t, []watch.Severity{watch.Critical, watch.Warning}, c.Severity, c.Alert)
-		assert.NotEqual(t, c.Check == "", c.NotChecked == "", "%s names a line of doctor, or says why it has none", c.Alert)
+		assert.NotEqual(t, c.Check == "", c.NotChecked == "", "%s must name a line of doctor, or state why there is none", c.Alert)
 	}
 }

@@ -95,7 +95,7 @@ func TestBoxes(t *testing.T) {
 						turned := (m.Angle+360)%180 == 90
 						found = found || m.Text == w.Text && near(m.Box, w.Box, turned)
 					}
-					require.True(t, found, "%+v is not among %+v", w, words)
+					require.True(t, found, "%+v is missing from %+v", w, words)
 				}
 			})
 		}
@@ -143,7 +143,7 @@ func TestOtherPrograms(t *testing.T) {
 			}
 		}
 		if lost > 0 {
-			t.Logf("%s: %d of %d words are read in another way", name, lost, n)
+			t.Logf("%s: %d of %d words differ", name, lost, n)
 		}
 		all, missing = all+n, missing+lost
 	}

@@ -134,7 +134,7 @@ func TestPlanSurvivesTheRecord(t *testing.T) {
 	got, _, err := write(t, b, plan)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	require.Contains(t, string(got), "90 0 obj\nnull", "what the file mentions and lacks is defined")
+	require.Contains(t, string(got), "90 0 obj\nnull", "missing objects that the file refers to must be defined")
 }
 
 // TestPlansThatDoNotFit checks that a plan for another file results in an error and no bytes.

@@ -52,7 +52,7 @@ func TestActiveContent(t *testing.T) {
 		prepared := c.prepare(t, name)
 		require.Empty(t, scan(t, dir, prepared), name)
 		if c.changes && !strings.Contains(name, "usage rights") {
-			require.NotEmpty(t, scan(t, dir, c.file), "the scan finds it where it is: %s", name)
+			require.NotEmpty(t, scan(t, dir, c.file), "the scan must find the content at its position: %s", name)
 		}
 	}
 }

@@ -45,10 +45,10 @@ func TestAdmit_OnABusyMachine_DoesNotBlameTheFile(t *testing.T) {
 		_, _, err := admission.AdmitUpload(t.Context(), admission.Upload{File: r, Size: int64(len(b)), SHA256: sha256.Sum256(b)}, lim, prepare.Options{Tags: prepare.TagsDetect})
 		return err
 	}
-	require.NoError(t, admit(500*time.Millisecond, 700*time.Millisecond), "longer than the file may take, by the clock")
+	require.NoError(t, admit(500*time.Millisecond, 700*time.Millisecond), "longer than the file's time limit, in real time")
 
 	err := admit(20*time.Millisecond, 500*time.Millisecond)
-	require.ErrorIs(t, err, context.DeadlineExceeded, "no time was left")
+	require.ErrorIs(t, err, context.DeadlineExceeded, "the time limit was already exceeded")
 	_, rejected := errors.AsType[*rejection.Error](err)
 	require.False(t, rejected, "%v", err)
 }

@@ -68,7 +68,7 @@ func TestAdmitUpload_Damaged_IsRepaired(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, info.Pages, 1)
 			require.Equal(t, prepare.Change{Kind: "repaired", Count: 1, Detail: cause.Message}, p.Changes[0])
-			require.Equal(t, prepare.TagsRemoved, p.Changes[1].Kind, "the new file is prepared like another one")
+			require.Equal(t, prepare.TagsRemoved, p.Changes[1].Kind, "the new file is prepared like any other file")
 			require.Equal(t, "repaired", info.Warnings[len(info.Warnings)-1].Code)
 			whole := append(bytes.Clone(p.Rewritten), p.Appended...)
 			_, err = admission.Admit(t.Context(), bytes.NewReader(whole), int64(len(whole)), rendering())
@@ -98,7 +98,7 @@ func TestAdmitUpload_RejectedForItsContent_IsNotRepaired(t *testing.T) {
 	require.ErrorAs(t, err, &rejected)
 	require.Equal(t, rejection.PDFTooComplex, rejected.Code)
 	_, _, err = admission.AdmitUpload(t.Context(), uploadOf(signed()), lim, prepare.Options{})
-	require.ErrorContains(t, err, "saved again", "this one would be")
+	require.ErrorContains(t, err, "saved again", "this file would be accepted")
 }
 
 func TestAdmitUpload_Signed_LosesItsSignatures(t *testing.T) {
@@ -115,7 +115,7 @@ func TestAdmitUpload_Signed_LosesItsSignatures(t *testing.T) {
 	u.Repair, u.Reserve = "", func(context.Context) (func(), error) { reserved++; return func() { reserved += 10 }, nil }
 	info, p, err := admission.AdmitUpload(t.Context(), u, rendering(), prepare.Options{})
 	require.NoError(t, err)
-	require.Equal(t, 11, reserved, "memory is taken and given back")
+	require.Equal(t, 11, reserved, "memory must be reserved and released")
 	require.Equal(t, []prepare.Change{{Kind: "signatures_removed", Count: 2}}, p.Changes)
 	require.Len(t, p.Signatures, 2)
 	require.Equal(t, "2026-01-02 03:04:05 UTC", verify.Moment(*p.Signatures[0].At))
@@ -128,12 +128,12 @@ func TestAdmitUpload_Signed_LosesItsSignatures(t *testing.T) {
 	require.Nil(t, catalog.Get("DSS"))
 	require.NotContains(t, string(p.Rewritten), "/ByteRange")
 	require.NotContains(t, string(p.Rewritten), "/SigFlags")
-	require.Contains(t, string(p.Rewritten), "/T (a)", "the fields stay")
+	require.Contains(t, string(p.Rewritten), "/T (a)", "the fields are retained")
 	a, err := kit.Renderer{}.Page(t.Context(), bytes.NewReader(b), int64(len(b)), 1, 2)
 	require.NoError(t, err)
 	c, err := kit.Renderer{}.Page(t.Context(), bytes.NewReader(p.Rewritten), int64(len(p.Rewritten)), 1, 2)
 	require.NoError(t, err)
-	require.Equal(t, a.Hash, c.Hash, "the red appearance stays")
+	require.Equal(t, a.Hash, c.Hash, "the red appearance is retained")
 }
 
 // manyPages returns a file with n pages that this package's own parser cannot find, because the cross-reference table

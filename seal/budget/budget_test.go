@@ -25,7 +25,7 @@ func TestWithProcessorTime_CountsWorkAndNotWaiting(t *testing.T) {
 	require.NoError(t, ctx.Err())
 	other := make(chan error)
 	go func() { other <- ctx.Err() }()
-	require.NoError(t, <-other, "another thread's time does not count")
+	require.NoError(t, <-other, "the time of other threads does not count")
 	block := make([]byte, 1<<16)
 	for deadline := time.Now().Add(30 * time.Second); ctx.Err() == nil && time.Now().Before(deadline); {
 		sum := sha256.Sum256(block)

@@ -69,7 +69,7 @@ func TestSignature_Chain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, full, s.Chain())
 	turned, _ := with(middle.cert, root.cert, c)
-	require.Equal(t, full, turned.Chain(), "in whatever order they are carried")
+	require.Equal(t, full, turned.Chain(), "regardless of the order of the certificates")
 
 	for n := 1; n <= 2; n++ {
 		s, err = with(full[:n]...)
@@ -132,7 +132,7 @@ func TestSignature_LargerValue_IsRejected(t *testing.T) {
 	great := f.root.write(t)
 	s, err = cms.Parse(great)
 	require.NoError(t, err)
-	require.NoError(t, s.Verify(contentDigest[:]), "it is as right")
+	require.NoError(t, s.Verify(contentDigest[:]), "the alternative value is also valid")
 	_, err = cms.ParseStrict(great)
 	require.ErrorContains(t, err, "not the smaller of the two")
 	normal, err := cms.Normalize(great)
@@ -140,7 +140,7 @@ func TestSignature_LargerValue_IsRejected(t *testing.T) {
 	require.Equal(t, small, normal)
 	f.signer().children[5] = value(t, append(value(t, sig).write(t), 0))
 	_, err = cms.ParseStrict(f.root.write(t))
-	require.Error(t, err, "a byte behind it")
+	require.Error(t, err, "one byte after the signature")
 }
 
 // TestNewSigner_AllowedKeys checks that a Signer accepts only P-256 and RSA keys with a matching certificate and a
@@ -258,7 +258,7 @@ func TestFetchStatement_Requests(t *testing.T) {
 	require.NotNil(t, s.CRL)
 	require.ErrorIs(t, s.CheckGood(c, ca.cert, present), cms.ErrRevoked)
 	require.ErrorIs(t, s.CheckGood(c, ca.cert, revoked), cms.ErrRevoked)
-	require.NoError(t, s.CheckGood(c, ca.cert, revoked.Add(-time.Second)), "it was good then")
+	require.NoError(t, s.CheckGood(c, ca.cert, revoked.Add(-time.Second)), "the certificate was valid at that time")
 	require.ErrorIs(t, cms.Statement{}.CheckGood(c, ca.cert, present), cms.ErrNoEvidence)
 
 	c = issue(nil, nil)
@@ -336,7 +336,7 @@ func TestOCSP_RespondersAreCertified(t *testing.T) {
 	}
 	normal, err := cms.NormalizeOCSP(answer([]x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning}, false), c, ca.cert)
 	require.NoError(t, err)
-	require.NoError(t, cms.Statement{OCSP: normal}.CheckValid(c, ca.cert), "it carries its certificate")
+	require.NoError(t, cms.Statement{OCSP: normal}.CheckValid(c, ca.cert), "the response contains the responder's certificate")
 	for name, der := range map[string][]byte{
 		"for nothing":     answer(nil, false),
 		"for servers":     answer([]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, false),

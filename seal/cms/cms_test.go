@@ -43,7 +43,7 @@ func TestSign(t *testing.T) {
 	s, err := cms.Parse(append(der, 0, 0, 0)) // padding as in /Contents
 	require.NoError(t, err)
 	require.NoError(t, s.Verify(contentDigest[:]))
-	require.True(t, s.IsPAdES(), "without a signing time: that belongs into /M")
+	require.True(t, s.IsPAdES(), "no signing time, because /M contains it")
 	other := sha256.Sum256([]byte("other"))
 	require.ErrorIs(t, s.Verify(other[:]), cms.ErrDigest)
 	der[len(der)-1] ^= 1

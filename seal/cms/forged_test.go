@@ -146,7 +146,7 @@ func TestSign_SignedAttributes(t *testing.T) {
 	unsorted := forged()
 	unsorted.sign(t)
 	slices.Reverse(unsorted.attributes().children)
-	require.NoError(t, read(unsorted.root.write(t)).Verify(contentDigest[:]), "what is signed is the attributes in the order of DER")
+	require.NoError(t, read(unsorted.root.write(t)).Verify(contentDigest[:]), "the signature covers the attributes in DER order")
 	at := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	for name, f := range map[string]*forger{
 		"one more":                  forged().set(t, idSigningTime, at),
@@ -165,7 +165,7 @@ func TestSign_SignedAttributes(t *testing.T) {
 	require.ErrorContains(t, err, "the signed content type differs")
 
 	s := read(forged().set(t, idMessageDigest, []byte{}).sign(t))
-	require.ErrorIs(t, s.Verify(nil), cms.ErrDigest, "no digest is the digest of nothing")
+	require.ErrorIs(t, s.Verify(nil), cms.ErrDigest, "no value may be the digest of empty content")
 	require.ErrorIs(t, s.Verify([]byte{}), cms.ErrDigest)
 }
 
@@ -203,7 +203,7 @@ func TestSignature_NamesItsCertificate(t *testing.T) {
 	wrong := signingCert([]byte("another certificate's"))
 	forged := func() *forger { return forge(t, key, c, ca.cert).drop(t, idSigningCertV2) }
 	require.NoError(t, verify(forged().set(t, idSigningCertV2, signingCert(sum2(c.Raw)))))
-	require.NoError(t, verify(forged().set(t, idSigningCert, signingCert(sum1(c.Raw)))), "as older authorities do")
+	require.NoError(t, verify(forged().set(t, idSigningCert, signingCert(sum1(c.Raw)))), "as issued by older authorities")
 	require.NoError(t, verify(forged().set(t, idSigningCert, wrong).set(t, idSigningCertV2, signingCert(sum2(c.Raw)))))
 	require.ErrorIs(t, verify(forged().set(t, idSigningCert, signingCert(sum1(c.Raw))).set(t, idSigningCertV2, wrong)), cms.ErrCertID)
 	require.ErrorIs(t, verify(forged().set(t, idSigningCert, wrong)), cms.ErrCertID)
@@ -370,7 +370,7 @@ func TestOtherCMS(t *testing.T) {
 
 	der := forge(t, key, c, ca.cert).sign(t)
 	_, err = cms.ParseStrict(append(der[:len(der):len(der)], make([]byte, 1<<20-len(der))...))
-	require.NoError(t, err, "zeros as padding, 1 MiB in all")
+	require.NoError(t, err, "1 MiB including the zero padding")
 	_, err = cms.Parse(append(der[:len(der):len(der)], make([]byte, 1<<20-len(der)+1)...))
 	require.ErrorContains(t, err, "too large")
 }

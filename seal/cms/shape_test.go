@@ -257,7 +257,7 @@ func TestUnsignedAttributesAreBounded(t *testing.T) {
 		require.ErrorIs(t, err, cms.ErrStructure, name)
 	}
 	_, err = cms.ParseStrict(unsigned(t, der, many(1)...))
-	require.ErrorIs(t, err, cms.ErrStructure, "it is covered by nothing")
+	require.ErrorIs(t, err, cms.ErrStructure, "no signature covers the value")
 }
 
 // TestCertificatesAreBounded checks that at most 16 certificates are accepted, and that the signer can be identified by
@@ -325,5 +325,5 @@ func TestSigner_IsTheNamedOne(t *testing.T) {
 	root = readElements(t, der)[0]
 	find(root, 1, 0, 4, 0).children[1] = &element{head: asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, Bytes: []byte{}}}
 	_, err = cms.Parse(root.write(t))
-	require.ErrorIs(t, err, cms.ErrStructure, "no identifier names no certificate, nor one without")
+	require.ErrorIs(t, err, cms.ErrStructure, "a missing identifier must match no certificate, not even one without an identifier")
 }

@@ -152,7 +152,7 @@ func TestSound(t *testing.T) {
 	}, a.key)
 	require.NoError(t, err)
 
-	require.Error(t, cms.Statement{OCSP: answer}.CheckValid(c, a.cert), "it carries the issuer's certificate, which is not needed")
+	require.Error(t, cms.Statement{OCSP: answer}.CheckValid(c, a.cert), "it contains the issuer's certificate, which is not needed")
 	answer, err = cms.NormalizeOCSP(answer, c, a.cert)
 	require.NoError(t, err)
 	crl, err = cms.NormalizeCRL(crl, a.cert)

@@ -57,7 +57,7 @@ func withdrawn(t *testing.T, file []byte, c *pdfa.Claim) string {
 	w.PutDict(root, catalog)
 	require.NoError(t, w.Finish(root, nil, make([]byte, 16)))
 	whole := append(bytes.Clone(file), w.Bytes()...)
-	require.Nil(t, find(t, whole), "the claim is gone")
+	require.Nil(t, find(t, whole), "the claim has been removed")
 	f, err = pdf.Open(bytes.NewReader(whole), int64(len(whole)), pdf.DefaultLimits())
 	require.NoError(t, err)
 	catalog, _, err = f.Catalog()

@@ -109,5 +109,5 @@ func TestPictures_Blank_AreRejected(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, png.Encode(&b, far))
 	_, err := picture.Check(b.Bytes())
-	require.ErrorContains(t, err, "too small", "two dots far from each other")
+	require.ErrorContains(t, err, "too small", "two dots that are far apart")
 }

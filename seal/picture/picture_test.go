@@ -36,7 +36,7 @@ func TestPicturesTogether(t *testing.T) {
 	for range 60 {
 		again, err := same.Check(b)
 		require.NoError(t, err)
-		require.Same(t, &first.PNG[0], &again.PNG[0], "it is not decoded a second time")
+		require.Same(t, &first.PNG[0], &again.PNG[0], "the image must be decoded only once")
 	}
 
 	var different picture.Checker
@@ -57,7 +57,7 @@ func TestPicturesTogether(t *testing.T) {
 	var small picture.Checker
 	for i := range 60 {
 		_, err := small.Check(sealkit.SignaturePNG(t, 400, 150+i))
-		require.NoError(t, err, "as many as people really send")
+		require.NoError(t, err, "a realistic number of images")
 	}
 
 	var broken picture.Checker
@@ -68,7 +68,7 @@ func TestPicturesTogether(t *testing.T) {
 		_, err := broken.Check(cut)
 		require.Error(t, err)
 		if i >= 2 {
-			require.ErrorContains(t, err, "in total", "broken ones count, too")
+			require.ErrorContains(t, err, "in total", "invalid images count, too")
 		}
 	}
 }
@@ -131,9 +131,9 @@ func TestBoundsOfPictures(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, is.Width*is.Height, 1<<20, name)
 		if was.Width*was.Height <= 1<<20 {
-			require.Equal(t, []int{was.Width, was.Height}, []int{is.Width, is.Height}, "%s: it stays as it is", name)
+			require.Equal(t, []int{was.Width, was.Height}, []int{is.Width, is.Height}, "%s: the image must not change", name)
 		} else {
-			require.Greater(t, is.Width*is.Height, 1<<20*8/10, "%s: no smaller than it must be", name)
+			require.Greater(t, is.Width*is.Height, 1<<20*8/10, "%s: no smaller than necessary", name)
 			require.InEpsilon(t, float64(was.Width)/float64(was.Height), float64(is.Width)/float64(is.Height), 0.02, name)
 		}
 	}
@@ -171,7 +171,7 @@ func TestPicturesKeepTheirPixels(t *testing.T) {
 		got, err := png.Decode(bytes.NewReader(out.PNG))
 		require.NoError(t, err)
 		_, isPalette := got.(*image.Paletted)
-		require.Equal(t, name != "257 colours", isPalette, "%s: a palette makes it small", name)
+		require.Equal(t, name != "257 colours", isPalette, "%s: a palette must reduce the size", name)
 		at := img.Bounds()
 		for y := range at.Dy() {
 			for x := range at.Dx() {
@@ -201,7 +201,7 @@ func TestPixelsOfASubmission(t *testing.T) {
 	_, err = p.Check(more)
 	require.ErrorContains(t, err, "in total")
 	_, err = p.Check(second)
-	require.NoError(t, err, "it was checked before")
+	require.NoError(t, err, "the image was already checked")
 
 	for _, side := range [][2]int{{8192, 1000}, {1000, 8192}} {
 		var q picture.Checker
@@ -247,7 +247,7 @@ func TestCheckPNG(t *testing.T) {
 	img, err := png.Decode(bytes.NewReader(out.PNG))
 	require.NoError(t, err)
 	_, _, _, a := img.At(0, 0).RGBA()
-	require.Zero(t, a, "transparency is kept")
+	require.Zero(t, a, "transparency is preserved")
 	out, err = picture.Check(sealkit.SignaturePNG(t, 3000, 1500))
 	require.NoError(t, err)
 	cfg, err := png.DecodeConfig(bytes.NewReader(out.PNG))

@@ -267,10 +267,10 @@ func FuzzStatements(f *testing.F) {
 	stranger := issueFor(f, nil, authority("Root"), issue(f, nil, authority("x")).key)
 	f.Fuzz(func(t *testing.T, der []byte) {
 		if trust.CombineStatements(trust.Evidence{CRLs: [][]byte{der}}, leaf.cert, stranger.cert) != (trust.RevocationStatus{}) {
-			t.Error("a list that the stranger did not sign")
+			t.Error("a list that the other authority did not sign")
 		}
 		if trust.CombineStatements(trust.Evidence{OCSPs: [][]byte{der}}, leaf.cert, stranger.cert) != (trust.RevocationStatus{}) {
-			t.Error("an answer that the stranger did not sign")
+			t.Error("a response that the other authority did not sign")
 		}
 	})
 }

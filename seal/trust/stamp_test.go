@@ -51,7 +51,7 @@ func TestStampers(t *testing.T) {
 			j := evaluate(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{Certificates: c.tsa.chain(), Time: year(2)}}}, year(5))
 			assert.Equal(t, c.want, j.Stamps[0].Status, "%v", j.Stamps[0])
 			assert.Equal(t, c.want == trust.Trusted, !j.Proven.IsZero())
-			assert.Equal(t, trust.Trusted, j.Sealer.Status, "the seal is judged now: %v", j.Sealer)
+			assert.Equal(t, trust.Trusted, j.Sealer.Status, "the seal is evaluated at the current time: %v", j.Sealer)
 		})
 	}
 }

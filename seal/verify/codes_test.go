@@ -40,7 +40,7 @@ func TestCodesAreUsed(t *testing.T) {
 		source, err := os.ReadFile(name)
 		require.NoError(t, err)
 		for _, m := range named.FindAllStringSubmatch(string(source), -1) {
-			require.True(t, known[Code(m[1])], "%s in %s is not in the table", m[1], name)
+			require.True(t, known[Code(m[1])], "the code %s in %s is missing from the table", m[1], name)
 			used[Code(m[1])] = true
 		}
 	}
@@ -51,7 +51,7 @@ func TestCodesAreUsed(t *testing.T) {
 		switch check, _, _ := strings.Cut(string(code), "."); check {
 		case CheckCertificate, CheckManifestKey, CheckTimestamp, CheckArchive, CheckRevocation: // codes from package trust
 		default:
-			require.True(t, used[code], "%s is never found", code)
+			require.True(t, used[code], "the code %s is never reported", code)
 		}
 	}
 }

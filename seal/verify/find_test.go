@@ -89,13 +89,13 @@ func TestLastSealIsSearchedThroughTheWholeFile(t *testing.T) {
 		require.EqualValues(t, at, found.mark)
 		require.NotErrorIs(t, found.reason, errTooManyMarks)
 	}
-	require.EqualValues(t, 500, search(size, 100, 500).mark, "the last one is named")
+	require.EqualValues(t, 500, search(size, 100, 500).mark, "the last occurrence is reported")
 	require.NoError(t, search(size).reason)
 	var many []int
 	for i := range maxMarks {
 		many = append(many, CopyBuffer+80-60*i)
 	}
-	require.NotErrorIs(t, search(size, many...).reason, errTooManyMarks, "each once, also on an edge")
+	require.NotErrorIs(t, search(size, many...).reason, errTooManyMarks, "each occurrence exactly once, even at the edge of a piece")
 	require.ErrorIs(t, search(size, append(many, 10)...).reason, errTooManyMarks)
 
 	trace := strings.ToUpper(fmt.Sprintf("%x", "countersign-seal.json"))
@@ -307,7 +307,7 @@ func TestHashFile(t *testing.T) {
 		done := &Prefix{Size: known, Hash: begun, Original: sum(data[:c.to])}
 		got, err = hashFile(t.Context(), bytes.NewReader(unread), size, c.to, c.holes, done)
 		check(got, err)
-		require.Equal(t, sum(data[:known]), done.Hash.Sum(nil), "what was done is not changed")
+		require.Equal(t, sum(data[:known]), done.Hash.Sum(nil), "earlier results must not change")
 
 		// Repeat the test with the hashes of the bytes before each signature also known.
 		done = &Prefix{Size: size, Hash: got.whole, Original: got.original, Begun: got.begun}

@@ -85,7 +85,7 @@ func TestAzure_StoresObjects(t *testing.T) {
 	require.Equal(t, []string{"envelopes/1/a.pdf"}, keys)
 	require.EqualValues(t, 2, walk(t, s, "envelopes/10")[0].Size)
 	require.NoError(t, s.Delete(t.Context(), "envelopes/1/a.pdf"))
-	require.NoError(t, s.Delete(t.Context(), "envelopes/1/a.pdf"), "twice is no error")
+	require.NoError(t, s.Delete(t.Context(), "envelopes/1/a.pdf"), "deleting a file twice is not an error")
 	_, err = s.Open(t.Context(), "envelopes/1/a.pdf")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }

@@ -68,7 +68,7 @@ func TestDirectory(t *testing.T) {
 	checkStore(t, s)
 	left, err := os.ReadDir(filepath.Join(root, "new", "tmp"))
 	require.NoError(t, err)
-	assert.Empty(t, left, "nothing temporary stays")
+	assert.Empty(t, left, "no temporary file remains")
 }
 
 func TestBlobKeys_StayInTheDirectory(t *testing.T) {
@@ -106,7 +106,7 @@ func TestDirectory_ReadersSeeWholeFiles(t *testing.T) {
 	})
 	for range 200 {
 		got := read(t, s, "k/f")
-		assert.True(t, got == string(one) || got == string(two), "a torn file of %d bytes", len(got))
+		assert.True(t, got == string(one) || got == string(two), "a partially written file of %d bytes", len(got))
 	}
 	wg.Wait()
 }

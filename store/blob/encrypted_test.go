@@ -38,13 +38,13 @@ func TestEncryptedFiles_ReadBack(t *testing.T) {
 		"empty": "", "short": "%PDF-1.7 Contract", "a segment": strings.Repeat("x", 64<<10), "long": strings.Repeat("Contract ", 100_000),
 	} {
 		put(t, s, "e/"+name, text)
-		assert.Equal(t, text, read(t, s, "e/"+name), "and its size is that of the plain content")
+		assert.Equal(t, text, read(t, s, "e/"+name), "the size is that of the unencrypted content")
 		assert.NotContains(t, string(raw("e/"+name)), "Contract")
 	}
 	put(t, s, "e/twice", "same")
 	first := raw("e/twice")
 	put(t, s, "e/twice", "same")
-	assert.NotEqual(t, first, raw("e/twice"), "a key of its own each time")
+	assert.NotEqual(t, first, raw("e/twice"), "each file has its own key")
 
 	f, err := s.Open(t.Context(), "e/long")
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestEncrypted_ReadsEarlierPlainFiles(t *testing.T) {
 		assert.Equal(t, "%", read(t, s, "tiny"))
 	}
 	put(t, on, "new", "%PDF-1.7 new")
-	assert.Equal(t, "%PDF-1.7 new", read(t, off, "new"), "also after it is switched off")
+	assert.Equal(t, "%PDF-1.7 new", read(t, off, "new"), "even after encryption is disabled")
 	put(t, off, "plain", "%PDF-1.7 plain")
 	assert.Equal(t, "%PDF-1.7 plain", string(raw("plain")))
 }
@@ -116,7 +116,7 @@ func TestRewrap(t *testing.T) {
 		assert.True(t, done)
 		done, _, err = both.Rewrap(t.Context(), key)
 		require.NoError(t, err)
-		assert.False(t, done, "once is enough")
+		assert.False(t, done, "one key is sufficient")
 	}
 	after := blob.NewEncrypted(plain, kit.VaultOf(t, 2), true)
 	assert.Equal(t, strings.Repeat("text ", 40_000), read(t, after, "f"))

@@ -54,10 +54,10 @@ func TestRecordedFiles(t *testing.T) {
 	put(plain, key, text)
 	for _, s := range []blob.Store{plain, encrypted, reading} {
 		got, err := open(s, record)
-		require.NoError(t, err, "from before files were encrypted")
+		require.NoError(t, err, "stored before files were encrypted")
 		assert.Equal(t, text, got)
 		_, err = open(s, sealed)
-		require.ErrorIs(t, err, blob.ErrModified, "plain text where an encrypted file was")
+		require.ErrorIs(t, err, blob.ErrModified, "an unencrypted file in place of an encrypted one")
 	}
 	put(encrypted, key, text)
 	for _, s := range []blob.Store{encrypted, reading} {
@@ -119,7 +119,7 @@ func TestReader_ComparesOnce(t *testing.T) {
 	for range 10 {
 		require.Equal(t, text, content())
 	}
-	assert.Equal(t, opened, counting.n(), "it is open")
+	assert.Equal(t, opened, counting.n(), "the file is open")
 
 	path := filepath.Join(root, filepath.FromSlash(key))
 	require.Eventually(t, func() bool { // the file system's clock advances every few milliseconds

@@ -132,7 +132,7 @@ func TestWalkADirectory(t *testing.T) {
 	require.NoError(t, err)
 	defer blob.Discard(f)
 	told := walk(t, s, "")
-	require.Len(t, told, 2, "without what is temporary")
+	require.Len(t, told, 2, "without temporary files")
 	assert.Equal(t, "a/b/c.pdf", told[0].Key)
 	assert.EqualValues(t, 3, told[0].Size)
 	assert.WithinDuration(t, time.Now(), told[0].Modified, 5*time.Minute)

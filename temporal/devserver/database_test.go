@@ -60,7 +60,7 @@ func TestPrepareFile(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, nil, 0o600))
 		require.NoError(t, os.WriteFile(file+".new", []byte("half a schema"), 0o600))
 		require.NoError(t, prepareFile(t.Context(), file))
-		require.NoError(t, prepareFile(t.Context(), file), "the second time it only checks")
+		require.NoError(t, prepareFile(t.Context(), file), "the second call only checks the file")
 		require.NoFileExists(t, file+".new")
 	})
 
@@ -81,11 +81,11 @@ func TestPrepareFile(t *testing.T) {
 			require.NoError(t, prepareFile(t.Context(), file))
 			wrote, err := checkFile(t.Context(), aside)
 			require.NoError(t, err)
-			require.Equal(t, 1007, wrote, "nothing is deleted")
+			require.Equal(t, 1007, wrote, "no file may be deleted")
 			wrote, err = checkFile(t.Context(), file)
 			require.NoError(t, err)
 			require.Equal(t, release(), wrote)
-			require.NoError(t, prepareFile(t.Context(), file), "it is used from then on")
+			require.NoError(t, prepareFile(t.Context(), file), "the new file is used from then on")
 		}
 	})
 

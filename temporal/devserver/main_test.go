@@ -116,7 +116,7 @@ func TestReadyLineAndSignals(t *testing.T) {
 			begin := time.Now()
 			require.NoError(t, p.Wait(), "exit status 0")
 			require.Less(t, time.Since(begin), 10*time.Second)
-			require.Empty(t, p.stderr.String(), "nothing is logged by an orderly stop")
+			require.Empty(t, p.stderr.String(), "an orderly stop logs nothing")
 		})
 	}
 }
@@ -204,7 +204,7 @@ func TestFailedStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := start(t, "server", tc.args...)
-			require.False(t, p.lines.Scan(), "nothing on standard output")
+			require.False(t, p.lines.Scan(), "standard output must be empty")
 			var exit *exec.ExitError
 			require.ErrorAs(t, p.Wait(), &exit)
 			require.Equal(t, tc.status, exit.ExitCode())

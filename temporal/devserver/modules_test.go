@@ -18,7 +18,7 @@ func TestModules_MatchCountersign(t *testing.T) {
 	t.Parallel()
 	server, service := modules(t, "."), modules(t, "../../cmd/countersign")
 	require.Contains(t, server, "modernc.org/sqlite")
-	require.NotEqual(t, service[otel], server[otel], "the exception is not needed any more")
+	require.NotEqual(t, service[otel], server[otel], "the exception is no longer needed")
 
 	for module, version := range server {
 		if module == otel || strings.HasPrefix(module, otel+"/") {

@@ -19,7 +19,7 @@ import (
 func databases(t *testing.T) string {
 	t.Helper()
 	server := os.Getenv("COUNTERSIGN_TEST_POSTGRES")
-	require.NotEmpty(t, server, "COUNTERSIGN_TEST_POSTGRES names a server to test on; make check does")
+	require.NotEmpty(t, server, "COUNTERSIGN_TEST_POSTGRES must specify a server; make check sets it")
 	u, err := url.Parse(server)
 	require.NoError(t, err)
 	db, err := sql.Open("pgx", server)

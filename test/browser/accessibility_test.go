@@ -83,7 +83,7 @@ func (b *tab) accessible() {
 func axeScript(t *testing.T) string {
 	t.Helper()
 	axe, err := os.ReadFile(filepath.Join(svc.root, "web", "node_modules", "axe-core", "axe.min.js"))
-	require.NoError(t, err, "npm --prefix web ci brings axe")
+	require.NoError(t, err, "axe is not installed: run npm --prefix web ci")
 	return `Boolean(window.axe) || (() => {` + string(axe) + `; return true; })()`
 }
 

@@ -85,7 +85,7 @@ func TestConsoleUsers(t *testing.T) {
 	b.see("Hedy Lamarr can no longer sign in.")
 	b.until(`!(` + hedy + `)`)
 	require.Equal(t, 401, signIn("frequency hopping"))
-	require.False(t, eval[bool](b, `Boolean((`+row("boss@staff.example")+`).querySelector("select"))`), "one's own row changes nothing")
+	require.False(t, eval[bool](b, `Boolean((`+row("boss@staff.example")+`).querySelector("select"))`), "users cannot change their own row")
 	b.waitUntilStill()
 }
 
@@ -124,7 +124,7 @@ func TestConsoleApplication(t *testing.T) {
 		return status
 	}
 	require.Equal(t, 200, token(made.ClientSecret))
-	require.Equal(t, 200, token(svc.secret), "the one before is good for a while")
+	require.Equal(t, 200, token(svc.secret), "the previous secret stays valid for some time")
 	b.button("I've stored it")
 	b.until(`document.querySelector(".secret") === null`)
 	b.visit(svc.base + "/console#/usage")
@@ -132,7 +132,7 @@ func TestConsoleApplication(t *testing.T) {
 	b.see("newest")
 	require.NotContains(t, eval[string](b, "document.documentElement.outerHTML"), made.ClientSecret)
 	require.Equal(t, 1, eval[int](b, `document.querySelectorAll("tbody .badge.good").length`))
-	require.Equal(t, secrets+1, eval[int](b, `document.querySelectorAll("tbody tr").length`), "a double click makes one")
+	require.Equal(t, secrets+1, eval[int](b, `document.querySelectorAll("tbody tr").length`), "a double click creates one user")
 	b.waitUntilStill()
 }
 
@@ -184,7 +184,7 @@ func TestConsoleEndpoints(t *testing.T) {
 	b.click(in(card("/one"), "Send a ping"))
 	b.eventually("the ping arrives", func() bool { return arrived() == 1 })
 	b.see("Ping sent.")
-	require.Equal(t, before, eval[string](b, buttons), "no button moves when results are shown")
+	require.Equal(t, before, eval[string](b, buttons), "buttons must not move when results are shown")
 	b.focused(in(card("/one"), "Send a ping")) // the remaining button keeps the focus
 	b.click(in(card("/one"), "Edit"))
 	b.fill("#hookurl", sink.URL+"/two")
@@ -384,7 +384,7 @@ func TestConsoleSettingsOfOneTenant(t *testing.T) {
 	eval[bool](b, `(() => { const before = window.fetch; window.fetch = (...a) => (a[0].includes("pier-two") && a[1].method === "GET" ? Promise.resolve(new Response("{}", { status: 503 })) : before(...a)); return true; })()`)
 	b.fill("#stenant", "pier-two\t")
 	b.until(`document.querySelector(".notice.bad") !== null`)
-	require.True(t, eval[bool](b, `document.querySelector("#retentionDays") === null`), "they are not this tenant's")
+	require.True(t, eval[bool](b, `document.querySelector("#retentionDays") === null`), "the envelopes belong to another tenant")
 
 	b.fill("#stenant", "pier-one\t")
 	b.until(`document.querySelector("#retentionDays")?.value === "3650"`)

@@ -106,7 +106,7 @@ func TestBuilderByMouse(t *testing.T) {
 	b.drags(b.onPage(1, 200, 300), b.onPage(1, 300, 400))
 	b.saved()
 	moved := svc.fields(t, e.ID)
-	require.InDelta(t, 220, moved[0].X, 6, "it snaps to the middle of the page at most")
+	require.InDelta(t, 220, moved[0].X, 6, "the field may snap at most to the center of the page")
 	require.InDelta(t, 380, moved[0].Y, 6)
 	require.Equal(t, got[0].ID, moved[0].ID, "the same field")
 	b.drags(b.onPage(1, moved[0].X+moved[0].W, moved[0].Y+moved[0].H), b.onPage(1, moved[0].X+moved[0].W+40, moved[0].Y+moved[0].H+20))
@@ -127,7 +127,7 @@ func TestBuilderByMouse(t *testing.T) {
 		b.button("Undo")
 	}
 	b.saved()
-	require.Empty(t, svc.fields(t, e.ID), "all is taken back")
+	require.Empty(t, svc.fields(t, e.ID), "all changes are undone")
 	for range 4 {
 		b.button("Redo")
 	}
@@ -198,7 +198,7 @@ func TestBuilder_ConcurrentEdits(t *testing.T) {
 	require.Len(t, svc.fields(t, e.ID), 1)
 	b.button("Undo")
 	b.saved()
-	require.Len(t, svc.fields(t, e.ID), 1, "what was mine is back instead")
+	require.Len(t, svc.fields(t, e.ID), 1, "the user's own version is restored")
 	require.Equal(t, "signature", svc.fields(t, e.ID)[0].Type)
 }
 

@@ -101,12 +101,12 @@ func differsInFields(t *testing.T, original, sealed []byte, fields []placedField
 						inside, met[f.ID] = true, true
 					}
 				}
-				require.True(t, inside, "page %d differs at %.0f, %.0f, where no field is", i+1, px, py)
+				require.True(t, inside, "page %d differs at %.0f, %.0f, outside all fields", i+1, px, py)
 			}
 		}
 	}
 	for _, f := range fields {
-		require.True(t, met[f.ID], "nothing was sealed into %+v", f)
+		require.True(t, met[f.ID], "no value was sealed into %+v", f)
 	}
 }
 
@@ -172,12 +172,12 @@ func TestBuilderOnRealDocuments(t *testing.T) {
 			got := b.offered()
 			slices.Sort(got)
 			require.ElementsMatch(t, d.offered, got)
-			require.Empty(t, svc.fields(t, e.ID), "nothing is taken silently")
+			require.Empty(t, svc.fields(t, e.ID), "no suggestion is accepted automatically")
 			want := 4
 			if len(d.offered) > 0 {
 				b.click(fmt.Sprintf(`document.querySelector('.bsuggestion[title$=%q]')`, got[0]))
 				b.saved()
-				require.Len(t, svc.fields(t, e.ID), 1, "one press takes one")
+				require.Len(t, svc.fields(t, e.ID), 1, "one key press accepts one suggestion")
 				b.button(fmt.Sprintf("Add all (%d)", len(d.offered)-1))
 				b.until(`document.querySelectorAll(".bsuggestion").length === 0`)
 				want += len(d.offered)
@@ -201,8 +201,8 @@ func TestBuilderOnRealDocuments(t *testing.T) {
 				named := words[slices.IndexFunc(words, func(w word) bool { return w.Text == lead })]
 				f := fields[slices.IndexFunc(fields, func(f placedField) bool { return f.Label == label })]
 				value := words[slices.IndexFunc(words, func(w word) bool { return w.Text == entered[f.ID] })]
-				require.Greater(t, value.XMin, named.XMax, "%s is sealed behind its name", label)
-				require.InDelta(t, (named.YMin+named.YMax)/2, (value.YMin+value.YMax)/2, 12, "%s is sealed on the line of its name", label)
+				require.Greater(t, value.XMin, named.XMax, "%s must be sealed after its name", label)
+				require.InDelta(t, (named.YMin+named.YMax)/2, (value.YMin+value.YMax)/2, 12, "%s must be sealed on the line of its name", label)
 			}
 			b.waitUntilStill()
 		})

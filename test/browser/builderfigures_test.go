@@ -129,7 +129,7 @@ func TestFiguresOfALongDocument(t *testing.T) { //nolint:paralleltest // takes m
 	b.shows(500)
 	b.until(`document.querySelectorAll(".bpage")[499].querySelector(".bpaint img") !== null`)
 	t.Logf("500 pages, processor 4 times slower: the first page shows after %.2f s (%.2f s by the page's own clock), a field is placed after %.2f s, page 500 shows %.2f s after it was gone to", shown.Seconds(), own/1000, placed.Seconds(), time.Since(jump).Seconds())
-	require.LessOrEqual(t, eval[int](b, `document.querySelectorAll(".bpaint img").length`), 16, "only pages in view are drawn")
+	require.LessOrEqual(t, eval[int](b, `document.querySelectorAll(".bpaint img").length`), 16, "only pages in view are rendered")
 	if os.Getenv("BROWSER_TEST_FIGURES") != "" {
 		require.Less(t, own, 2000.0)
 	}

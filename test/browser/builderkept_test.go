@@ -80,14 +80,14 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	b.saved()
 	fields := svc.fields(t, e.ID)
 	require.Len(t, fields, 2)
-	require.InDelta(t, 170, fields[0].X, 6, "it was moved meanwhile")
+	require.InDelta(t, 170, fields[0].X, 6, "the field was moved in the meantime")
 
 	// Without a connection, the browser cannot reload the page. The page is reloaded later.
 	b.connected(false)
 	b.button("Initials")
 	b.press(1, 200, 500)
 	b.until(`document.querySelector(".bstate.offline") !== null`)
-	require.False(t, eval[bool](b, `Object.values(sessionStorage).some((kept) => kept.includes(location.pathname.split("/").at(-1)))`), "the token is not kept")
+	require.False(t, eval[bool](b, `Object.values(sessionStorage).some((kept) => kept.includes(location.pathname.split("/").at(-1)))`), "the token must not be stored")
 	// The network emulation ends when the page is left. Without this override, the page's last attempt would therefore
 	// succeed.
 	eval[bool](b, `(window.fetch = () => Promise.reject(new TypeError("no network")), true)`)
@@ -103,7 +103,7 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	require.Len(t, fields, 3)
 	require.Equal(t, "initial", fields[2].Type)
 	require.InDelta(t, 170, fields[2].X, 1.5)
-	require.Zero(t, eval[int](b, `Object.keys(sessionStorage).filter((name) => name.startsWith("countersign.draft.")).length`), "what is saved is not kept any longer")
+	require.Zero(t, eval[int](b, `Object.keys(sessionStorage).filter((name) => name.startsWith("countersign.draft.")).length`), "saved changes must be removed from the storage")
 	eval[bool](b, `window.before = true`)
 	b.reloads()
 	b.until(`!window.before && document.querySelectorAll(".bfield").length === 3`)
@@ -180,7 +180,7 @@ func TestBuilderInTwoTabs(t *testing.T) {
 	second.see("changed: text_1 on page 1 (position)")
 	second.forgetRejections()
 	second.checked("builder-two-tabs")
-	require.Equal(t, moved, svc.fields(t, e.ID)[0], "nothing is overwritten before it is chosen")
+	require.Equal(t, moved, svc.fields(t, e.ID)[0], "no version is overwritten before the user chooses")
 	second.button("Keep mine")
 	second.saved()
 	mine := svc.fields(t, e.ID)

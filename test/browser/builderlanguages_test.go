@@ -55,7 +55,7 @@ func (b *tab) speaks(catalogue, language string) {
 	})()`)
 	require.Greater(b.t, len(shown), 30)
 	for _, text := range shown {
-		require.NotContains(b.t, english, text, "it is in English")
+		require.NotContains(b.t, english, text, "the page must be in English")
 	}
 }
 
@@ -91,7 +91,7 @@ func TestBuilderInOtherLanguages(t *testing.T) {
 			require.Equal(t, language, eval[string](b, "document.documentElement.lang"))
 			require.Equal(t, locales.RightToLeft(language), eval[string](b, "document.documentElement.dir") == "rtl")
 			b.titled(say("pageTitle"))
-			require.Equal(t, 1, eval[int](b, `performance.getEntriesByType("resource").filter((r) => /\/builder-[^/]*\.js$/.test(r.name)).length`), "texts that were loaded")
+			require.Equal(t, 1, eval[int](b, `performance.getEntriesByType("resource").filter((r) => /\/builder-[^/]*\.js$/.test(r.name)).length`), "number of loaded text files")
 			b.button(say("signature"))
 			b.press(1, 200, 300)
 			b.until(`document.querySelector(".bstate.saved") !== null && document.querySelectorAll(".bfield").length === 1`)

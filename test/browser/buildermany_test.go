@@ -222,7 +222,7 @@ func TestBuilderManyByTouch(t *testing.T) {
 		require.InDelta(t, 50+float64(i/7)*50, f.Y+f.H/2, 1.5)
 	}
 	small := eval[[]string](b, `[...document.querySelectorAll(".builder :is(button, input:not(label input), select, label.check, .badd)")].filter((e) => e.offsetParent !== null && !e.classList.contains("sr")).map((e) => [e, e.getBoundingClientRect()]).filter(([, r]) => r.width < 24 || r.height < 24).map(([e]) => e.outerHTML.slice(0, 90))`)
-	require.Empty(t, small, "what is pressed is at least 24 pixels wide and high")
+	require.Empty(t, small, "controls must be at least 24 pixels wide and high")
 
 	// A finger that moves over an unselected field scrolls the page. A finger on a selected field moves the field.
 	const last = manyFields - 1 // at the lower right, with free space beside it
@@ -241,7 +241,7 @@ func TestBuilderManyByTouch(t *testing.T) {
 	b.touches(handle, point{X: handle.X + 5, Y: handle.Y}, point{X: handle.X + 16, Y: handle.Y}, point{X: handle.X + 24, Y: handle.Y})
 	b.saved()
 	steps++
-	require.Greater(t, svc.fields(t, e.ID)[last].W, fields[last].W+5, "a handle sizes it")
+	require.Greater(t, svc.fields(t, e.ID)[last].W, fields[last].W+5, "a handle resizes the field")
 
 	// Several fields are selected without a key, and aligned.
 	b.taps(buttonOf("Select several"))

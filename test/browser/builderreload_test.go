@@ -53,7 +53,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.fill("#rname", "Guarantor")
 	b.click(inDialog("Add"))
 	b.until(`document.querySelectorAll(".brecipient").length === 3`)
-	require.Equal(t, 1, svc.savedTemplate(t, made.ID).Version, "nothing is saved yet")
+	require.Equal(t, 1, svc.savedTemplate(t, made.ID).Version, "no change is saved yet")
 
 	b.again()
 	b.see("your unsaved work was restored")
@@ -117,16 +117,16 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.saved()
 
 	b.again()
-	require.NotContains(t, b.text(), "unsaved work", "all was saved")
+	require.NotContains(t, b.text(), "unsaved work", "all changes were saved")
 	b.button("Undo")
 	b.until(`document.querySelectorAll(".brecipient").length === 2 && ` + fmt.Sprintf(placedFields, 1))
 	b.saved()
 	back := svc.fields(t, e.ID)[0]
-	require.Equal(t, []any{find(svc.people(t, e.ID), "Ada Lovelace"), moved.X, moved.Y}, []any{back.SignerID, back.X, back.Y}, "she is there again with her field")
+	require.Equal(t, []any{find(svc.people(t, e.ID), "Ada Lovelace"), moved.X, moved.Y}, []any{back.SignerID, back.X, back.Y}, "the recipient and her field are restored")
 	b.again()
 	b.button("Undo")
 	b.saved()
-	require.InDelta(t, 120, svc.fields(t, e.ID)[0].X, 1.5, "the move is taken back")
+	require.InDelta(t, 120, svc.fields(t, e.ID)[0].X, 1.5, "the move is undone")
 	b.button("Undo")
 	b.saved()
 	require.Empty(t, svc.fields(t, e.ID))
@@ -143,7 +143,7 @@ func TestUndoSurvivesAReload(t *testing.T) {
 
 	svc.json(t, http.MethodPatch, "/v1/envelopes/"+e.ID, object{"message": "Elsewhere"}, nil)
 	b.again()
-	require.True(t, eval[bool](b, `[...document.querySelectorAll(".btools button")].filter((x) => ["Undo", "Redo"].includes(x.textContent)).every((x) => x.ariaDisabled === "true")`), "the history was of another version")
+	require.True(t, eval[bool](b, `[...document.querySelectorAll(".btools button")].filter((x) => ["Undo", "Redo"].includes(x.textContent)).every((x) => x.ariaDisabled === "true")`), "the undo history belongs to another version")
 
 	b.click(`[...document.querySelectorAll(".brecipient .bchoose")][0]`)
 	b.button("Initials")

@@ -132,7 +132,7 @@ func TestConsoleEnvelopes(t *testing.T) {
 		}
 		return false
 	})
-	require.NotContains(t, eval[string](b, "document.documentElement.outerHTML"), "/sign/", "links are shown to nobody")
+	require.NotContains(t, eval[string](b, "document.documentElement.outerHTML"), "/sign/", "the console must not show signing links")
 
 	b.button("Void envelope")
 	b.see("Void this envelope?")
@@ -191,7 +191,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	b.visit(svc.base + "/console#/deliveries/" + failed()[0])
 	b.see("Attempt 5")
 	b.see(broken.URL + "/hook")
-	require.Contains(t, own, eval[string](b, `document.querySelector(".facts a").getAttribute("href").split("/").at(-1)`), "the envelope is named and linked")
+	require.Contains(t, own, eval[string](b, `document.querySelector(".facts a").getAttribute("href").split("/").at(-1)`), "the envelope must be named and linked")
 	b.see("Hooked")
 	b.see("the shop is closed")
 	b.see("Payload")

@@ -47,7 +47,7 @@ func TestConsole_AnswersWithinTwoClicks(t *testing.T) {
 	for i := range 3 {
 		invited = append(invited, sent(fmt.Sprintf("Open order %d", i)))
 	}
-	require.Eventually(t, func() bool { return len(svc.linksTo(t, "ada-Open@morning.example")) == 3 }, patience, 200*time.Millisecond, "they are invited before they open it")
+	require.Eventually(t, func() bool { return len(svc.linksTo(t, "ada-Open@morning.example")) == 3 }, patience, 200*time.Millisecond, "signers are invited before they open the envelope")
 	for _, e := range invited {
 		opens(e)
 	}

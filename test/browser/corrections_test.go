@@ -69,7 +69,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.see("Sam Staff reassigned signing from Ada Lovelace to Grace Hopper")
 	status, err := svc.do(http.MethodGet, svc.base+signingPath(e.Signers[0].SigningURL), "", nil, nil)
 	require.Error(t, err)
-	require.Equal(t, http.StatusUnauthorized, status, "the link of the one before has ended")
+	require.Equal(t, http.StatusUnauthorized, status, "the previous person's link has become invalid")
 	first := svc.invited(t, "after@example.com")
 	// The previous signer's actions are still recorded under that signer's name.
 	b.until(`[...document.querySelectorAll(".timeline li")].some((l) => l.textContent.includes("Ada Lovelace opened the envelope"))`)

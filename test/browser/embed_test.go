@@ -168,7 +168,7 @@ func TestEmbedHandOver(t *testing.T) {
 	b.visit(s.allowed)
 	b.awaitEvent(e, "ready")
 	b.framed("Hand this device to")
-	require.False(t, eval[bool](b, `told.some((m) => m.event === "service.signer.handedOver")`), "nobody has taken the device yet")
+	require.False(t, eval[bool](b, `told.some((m) => m.event === "service.signer.handedOver")`), "the signer has not received the device yet")
 	b.frameButton("I'm \u2068Ines\u2069: continue")
 	b.awaitEvent(e, "handedOver")
 	b.framed("Sign electronically")
@@ -231,7 +231,7 @@ func TestEmbedLongFile(t *testing.T) {
 			return err == nil && p.Scrolled == 0 && p.Sheet >= 0 && p.Sheet < 350 && p.Next <= p.Frame
 		})
 		top := eval[float64](b, `document.querySelector("iframe").getBoundingClientRect().top`)
-		require.GreaterOrEqual(t, top, -1.0, "the beginning of the frame is on the screen")
+		require.GreaterOrEqual(t, top, -1.0, "the top of the frame must be visible")
 		b.shot(fmt.Sprintf("embed-long-%d", l.width))
 		b.waitUntilStill()
 	}
@@ -266,7 +266,7 @@ func TestEmbedOnAForeignOrigin(t *testing.T) {
 		return len(tree.ChildFrames) == 1 && tree.ChildFrames[0].Frame.URL == "chrome-error://chromewebdata/"
 	})
 	b.mu.Lock()
-	require.Empty(t, b.frame, "a page of ours ran in the frame")
+	require.Empty(t, b.frame, "a page of the service must not run in the frame")
 	b.mu.Unlock()
 	require.Zero(t, eval[int](b, "told.length"))
 	b.shot("embed-foreign")

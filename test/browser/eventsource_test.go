@@ -138,11 +138,11 @@ func TestEventSource(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, len(want), len(got))
-	require.Equal(t, want[:len(got)], got, "each once, in the order of the service")
+	require.Equal(t, want[:len(got)], got, "each event exactly once, in the service's order")
 	asked := p.connections()
 	require.Len(t, asked, rounds+1)
 	require.Empty(t, asked[0])
 	for _, id := range asked[1:] {
-		require.NotEmpty(t, id, "the browser says what it had last")
+		require.NotEmpty(t, id, "the browser must send the last event id")
 	}
 }

@@ -43,13 +43,13 @@ func TestFigures(t *testing.T) {
 	})`)
 	t.Logf("script %.1f KB, style %.1f KB, fonts %.1f KB, the first page %.1f KB (as sent), %.0f requests before it; largest contentful paint after %.0f ms",
 		f.Script/1e3, f.Style/1e3, f.Font/1e3, f.Picture/1e3, f.Before, f.Paint)
-	require.Equal(t, 1, int(f.Contexts), "the preloaded context is the one that the page uses")
+	require.Equal(t, 1, int(f.Contexts), "the page must use the preloaded context")
 	require.True(t, f.InParallel, "the context is requested in parallel with the scripts")
 	require.Less(t, f.Before, 8.0, "six requests at a time over HTTP/1.1, and the font")
 	require.Less(t, f.Script, 60e3)
 	require.NotZero(t, f.Script)
 	require.NotZero(t, f.Picture)
-	require.Less(t, f.Font, 60e3, "one typeface, for the alphabet of the page")
+	require.Less(t, f.Font, 60e3, "only one typeface, for the script of the page")
 	b.waitUntilStill()
 }
 
@@ -86,9 +86,9 @@ func TestFiguresOnSlowNetworks(t *testing.T) {
 			what := map[bool]string{false: "agreeing at once", true: fmt.Sprintf("reading for %v", n.readTime)}[reads]
 			t.Logf("%s, processor 4 times slower, %s: what is agreed to after %.1f s; first page after %.1f s, %.1f s after agreeing", n.name, what, consent.Seconds(), all.Seconds(), after.Seconds())
 			if reads {
-				require.InDelta(t, loaded, eval[float64](b, countFetched), 0, "%s: what the first page needs was fetched before it was agreed to", n.name)
+				require.InDelta(t, loaded, eval[float64](b, countFetched), 0, "%s: the first page's data must be fetched before the signer consents", n.name)
 			}
-			require.True(t, eval[bool](b, `performance.getEntriesByType("resource").every((r) => !r.name.endsWith(".woff2"))`), "%s: no font delays the page", n.name)
+			require.True(t, eval[bool](b, `performance.getEntriesByType("resource").every((r) => !r.name.endsWith(".woff2"))`), "%s: fonts must not delay the page", n.name)
 			b.waitUntilStill()
 		}
 	}

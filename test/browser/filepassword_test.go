@@ -45,7 +45,7 @@ func TestEncryptedPDFs_AreUploadedWithTheirPasswords(t *testing.T) {
 	focusedField("newfilepassword1")
 	require.Equal(t, asks, problem("newfilepassword1"))
 	require.Equal(t, "Password for locked.pdf", eval[string](b, `document.querySelector("[for=newfilepassword1]").textContent`))
-	require.Len(t, eval[[]string](b, `[...document.querySelectorAll("dialog [role=alert]")].map((x) => x.textContent).filter(Boolean)`), 1, "the problem is displayed once")
+	require.Len(t, eval[[]string](b, `[...document.querySelectorAll("dialog [role=alert]")].map((x) => x.textContent).filter(Boolean)`), 1, "the problem must be displayed once")
 	b.checked("console-file-password")
 	b.keys("guess\r")
 	b.until(`document.querySelector("#newfilepassword1-problem").textContent.startsWith("This password")`)

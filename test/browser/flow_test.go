@@ -77,10 +77,10 @@ func TestManyFieldsByKeyboard(t *testing.T) {
 		require.LessOrEqual(t, keys-before, 3, "keys of field %d", i+1)
 	}
 	b.see("All fields completed")
-	require.Equal(t, 6*walkedFields/5+2, keys, "two for each box, one for each other field, and the name for signature and initials once")
+	require.Equal(t, 6*walkedFields/5+2, keys, "two for each checkbox, one for each other field, and the name for signature and initials once")
 	b.readByKeys()
 	b.see("Review before you sign")
-	require.Zero(t, eval[float64](b, `document.querySelector("dialog[open]").scrollTop`), "the review opens at its top")
+	require.Zero(t, eval[float64](b, `document.querySelector("dialog[open]").scrollTop`), "the review must open at the top")
 	require.True(t, eval[bool](b, `(() => { const d = document.querySelector("dialog[open]"), r = document.querySelector("#sign").getBoundingClientRect(); return r.bottom <= innerHeight && d.contains(document.activeElement); })()`))
 	b.see(fmt.Sprintf("%d fields, p.", walkedFields/5)) // the repeated signature is listed in one line
 	b.tabTo("Sign")
@@ -107,7 +107,7 @@ func TestFocusMovesAtOnce(t *testing.T) {
 	b.keys("\x1b")
 	b.until(`document.querySelector("dialog") === null`)
 	require.Equal(t, "INPUT", inTurn(`document.querySelector(".field.text")`, `document.activeElement.tagName`))
-	require.Equal(t, "true", inTurn(`document.querySelector(".field.date")`, `document.querySelector(".field.date").classList.contains("filled")`), "Enter accepts the day that is shown")
+	require.Equal(t, "true", inTurn(`document.querySelector(".field.date")`, `document.querySelector(".field.date").classList.contains("filled")`), "Enter accepts the displayed date")
 	require.Equal(t, "H2", inTurn(buttonOf("Decline to sign"), `document.activeElement.tagName`))
 	b.waitUntilStill()
 }
@@ -153,7 +153,7 @@ func TestManyFieldsByTouch(t *testing.T) {
 		}
 	}
 	b.see("All fields completed")
-	require.Equal(t, walkedFields, taps, "one for each field: the last needs none, and one starts")
+	require.Equal(t, walkedFields, taps, "one for each field: none after the last, and one to start")
 	b.shot("many-fields-390")
 	b.read()
 	b.button("Review and sign")
@@ -197,9 +197,9 @@ func TestTurnedPhone(t *testing.T) {
 		b.size(size[0], size[1])
 		b.until(fmt.Sprintf(`innerWidth === %d && Math.abs(document.querySelector("dialog[open] canvas").width - 2 * document.querySelector("dialog[open] canvas").clientWidth) <= 2`, size[0]))
 		after := eval[[]float64](b, ink)
-		require.InDelta(t, before[4], after[4], 0.25, "the strokes keep their shape")
+		require.InDelta(t, before[4], after[4], 0.25, "the strokes must keep their shape")
 		require.Greater(t, after[0], 0.0)
-		require.Less(t, after[1], 1.0, "nothing is cut off")
+		require.Less(t, after[1], 1.0, "no part may be cut off")
 		require.Less(t, after[3], 1.0)
 		b.until(`(() => { const r = document.querySelector("dialog[open] .end button:last-child").getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight; })()`)
 		b.shot(fmt.Sprintf("draw-turned-%d", size[0]))
@@ -346,7 +346,7 @@ func TestNames(t *testing.T) {
 	b.button("Start")
 	b.button("Sign here")
 	b.until(`document.querySelectorAll("dialog[open] .face span").length === 3`)
-	require.True(t, eval[bool](b, `[...document.querySelectorAll("dialog[open] .face span")].every((s) => s.scrollWidth <= s.clientWidth + 1)`), "the previews show the whole name")
+	require.True(t, eval[bool](b, `[...document.querySelectorAll("dialog[open] .face span")].every((s) => s.scrollWidth <= s.clientWidth + 1)`), "the previews must show the whole name")
 	b.shot("long-name-390")
 	b.button("Use this signature")
 	b.until(`document.querySelector(".field.signature img")?.naturalWidth > 0`)

@@ -77,7 +77,7 @@ func (b *tab) clickIn(find string, eval func(string) (point, error), origin func
 		b.do(chromedp.MouseClickXY(o.X+at.X, o.Y+at.Y))
 		got, err := eval(clicked)
 		if err == nil && !got.Hit {
-			b.t.Logf("the page moved away under a click on %s", find)
+			b.t.Logf("the page moved during a click on %s", find)
 			return false
 		}
 		return true // an error means that the page was left

@@ -224,7 +224,7 @@ func TestDocumentsClosedBeforeTheCode(t *testing.T) {
 	b.visit(svc.base + "/sign/x")
 	b.see("Verify your identity")
 	b.see("Too many incorrect codes were entered. Ask Acme for a new link.")
-	require.False(t, eval[bool](b, `[...document.querySelectorAll("button")].some((x) => x.textContent === "Send code")`), "only a new link helps")
+	require.False(t, eval[bool](b, `[...document.querySelectorAll("button")].some((x) => x.textContent === "Send code")`), "only a new link unlocks signing")
 	b.see("Questions? Contact Acme: help@acme.example")
 	require.Equal(t, "mailto:help@acme.example", eval[string](b, `document.querySelector('a[href^="mailto:"]').href`))
 	require.False(t, eval[bool](b, `performance.getEntriesByType("resource").some((r) => r.name.includes("/documents/"))`))

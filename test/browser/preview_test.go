@@ -83,7 +83,7 @@ func TestPreviewOfASigning(t *testing.T) {
 	for _, event := range after["auditLog"].([]any) {
 		require.Contains(t, []string{"envelope.created", "signer.added", "document.added", "field.added", "envelope.updated"}, event.(map[string]any)["event"])
 	}
-	require.False(t, eval[bool](b, `Object.keys(localStorage).concat(Object.keys(sessionStorage)).some((k) => /^countersign:(draft|receipt|session|language)/.test(k))`), "nothing is kept here either")
+	require.False(t, eval[bool](b, `Object.keys(localStorage).concat(Object.keys(sessionStorage)).some((k) => /^countersign:(draft|receipt|session|language)/.test(k))`), "the preview must not store anything")
 	b.waitUntilStill()
 }
 

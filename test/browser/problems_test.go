@@ -58,7 +58,7 @@ func TestConsoleProblems(t *testing.T) {
 	b.see("No workflow is running")
 	b.see("550 5.1.1 no such mailbox")
 	b.see("closed for maintenance")
-	require.Equal(t, 2, eval[int](b, `[...document.querySelectorAll("button")].filter((x) => x.textContent === "Restart workflow").length`), "a workflow that runs is not restarted")
+	require.Equal(t, 2, eval[int](b, `[...document.querySelectorAll("button")].filter((x) => x.textContent === "Restart workflow").length`), "a running workflow cannot be restarted")
 	b.checked("console-problems")
 	b.answers("/v1/console/problems", http.StatusOK, `{"envelopes":[],"mails":[],"deliveries":[]}`)
 	b.visit(svc.base + "/console?none#/problems")

@@ -35,7 +35,7 @@ func startProvider(t *testing.T) {
 			return
 		}
 	}
-	require.Fail(t, "the provider did not start; are the packages of web/ installed?")
+	require.Fail(t, "the provider did not start: check that the packages of web/ are installed")
 }
 
 // toProvider follows the login page's link to the provider, and signs in there.
@@ -136,7 +136,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 			b.atProvider(login)
 			b.see(told)
 			b.clean("")
-			require.Equal(t, "x", eval[string](b, "sessionStorage.begun"), "a second sign-in would make the first one worthless")
+			require.Equal(t, "x", eval[string](b, "sessionStorage.begun"), "a second sign-in would invalidate the first")
 			b.checked("console-login-" + login)
 			b.waitUntilStill()
 		}

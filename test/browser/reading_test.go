@@ -26,7 +26,7 @@ func (b *tab) reading(left func() string, lead func() bool) {
 		}
 		if time.Now().After(deadline) {
 			b.shot("failure")
-			require.FailNow(b.t, "waited in vain until another page counts as read", "%s; the page shows: %s", last, b.text())
+			require.FailNow(b.t, "timed out waiting until another page counts as read", "%s; the page shows: %s", last, b.text())
 		}
 	}
 }

@@ -19,7 +19,7 @@ func TestConsole_WorkOfASender(t *testing.T) {
 	b := open(t, desktop)
 	consoleUser(b, "walk", "sender")
 	for _, section := range []string{"users", "application"} {
-		require.False(t, eval[bool](b, `document.querySelector("nav a[href='#/`+section+`']") !== null`), "%s are not a sender's", section)
+		require.False(t, eval[bool](b, `document.querySelector("nav a[href='#/`+section+`']") !== null`), "senders must not see %s", section)
 	}
 	b.visit(svc.base + "/console#/settings")
 	b.see("administrators can change settings.")
@@ -77,7 +77,7 @@ func TestConsole_WorkOfASender(t *testing.T) {
 	before := svc.linksTo(t, "walk-ada@example.com")
 	for _, l := range before {
 		status, err := svc.do(http.MethodGet, svc.base+signingPath(l), "", nil, nil)
-		require.NoError(t, err, "both links work")
+		require.NoError(t, err, "both links must work")
 		require.Equal(t, http.StatusOK, status)
 	}
 	b.see("Reminder sent")
@@ -130,14 +130,14 @@ func TestConsole_WorkOfASender(t *testing.T) {
 	require.Empty(t, svc.linksTo(t, "walk-wrong@example.com"))
 	b.checked("console-completed")
 	for _, gone := range []string{"Change deadline", "Void envelope", "Reassign", "Copy link", "Send a new link"} {
-		require.NotContains(t, b.text(), gone, "it is over")
+		require.NotContains(t, b.text(), gone, "the envelope has ended")
 	}
 	eval[bool](b, `(URL.createObjectURL = (blob) => { if (blob.type === "application/pdf") new Response(blob).arrayBuffer().then((a) => { window.file = btoa([...new Uint8Array(a)].map((x) => String.fromCharCode(x)).join("")); }); return "#"; }, true)`)
 	b.click(`[...document.querySelectorAll(".plainlist li")].find((l) => l.querySelector(".badge")?.textContent === "sealed").querySelector("button")`)
 	b.until(`Boolean(window.file)`)
 	file, err := base64.StdEncoding.DecodeString(eval[string](b, `window.file`))
 	require.NoError(t, err)
-	require.Equal(t, svc.completed(t, id), file, "what is downloaded is the sealed file")
+	require.Equal(t, svc.completed(t, id), file, "the download must be the sealed file")
 
 	// Create an envelope from a template, and void it.
 	template := svc.templateOf(t, "A sender's template")
@@ -157,7 +157,7 @@ func TestConsole_WorkOfASender(t *testing.T) {
 	b.until(`document.querySelector(".head .badge")?.textContent === "voided"`)
 	status, err = svc.do(http.MethodGet, svc.base+signingPath(link), "", nil, nil)
 	require.Error(t, err)
-	require.Equal(t, http.StatusUnauthorized, status, "the link has ended")
+	require.Equal(t, http.StatusUnauthorized, status, "the link has become invalid")
 
 	// Send many envelopes with a table.
 	b.visit(svc.base + "/console#/bulk/new?template=" + template)

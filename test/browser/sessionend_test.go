@@ -50,7 +50,7 @@ func TestSessionEndsInAForm(t *testing.T) {
 	svc.endsSessions(t, "session-form@staff.example")
 	b.click(in(dialog, "Save"))
 	b.until(`Boolean(` + signIn + `)`)
-	require.False(t, eval[bool](b, `document.elementFromPoint(10, 10).closest(".console") !== null`), "the page is covered")
+	require.False(t, eval[bool](b, `document.elementFromPoint(10, 10).closest(".console") !== null`), "the page must be covered")
 	b.checked("console-session-ended")
 	b.entersAgain()
 	b.until(`document.querySelector("dialog[open] [role=alert]")?.textContent === "Your session ended, so the action wasn't completed. Try again."`)

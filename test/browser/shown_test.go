@@ -126,7 +126,7 @@ func TestEveryGroup_SeesEarlierEntries(t *testing.T) {
 		}
 	}
 	require.Len(t, shown, 3)
-	require.NotEqual(t, shown[0], shown[1], "the second was shown more than the first")
+	require.NotEqual(t, shown[0], shown[1], "the second signer was shown more values than the first")
 }
 
 // twoSigners returns an envelope with two signers of the same routing group and fields on one page.
@@ -184,7 +184,7 @@ func TestTwoAtOnce(t *testing.T) {
 	b.button("Review and sign")
 	b.button("Sign")
 	b.see("Grace Hopper just added something")
-	require.True(t, eval[bool](b, `document.querySelector("#sign").disabled`), "nobody signs what he has not seen")
+	require.True(t, eval[bool](b, `document.querySelector("#sign").disabled`), "a signer cannot sign values that were not displayed")
 	require.Equal(t, "viewed", svc.envelope(t, e.ID).Signers[0].Status)
 	b.checked("changed")
 	b.button("Review it")

@@ -55,7 +55,7 @@ func TestDrawingSurvivesTabs(t *testing.T) {
 	b.button("Draw")
 	b.until(`document.querySelector("dialog[open] canvas").checkVisibility()`)
 	require.Equal(t, drawn, eval[int](b, ink))
-	require.False(t, eval[bool](b, `document.querySelector("dialog[open] form .row.end button:last-child").disabled`), "it can be used")
+	require.False(t, eval[bool](b, `document.querySelector("dialog[open] form .row.end button:last-child").disabled`), "the button must be enabled")
 	b.accessible()
 	b.button("Type")
 	b.until(`document.querySelector("#typed-name").value === "A. Lovelace"`)
@@ -99,7 +99,7 @@ func TestFinishedPages(t *testing.T) {
 	b.see("Preview of the sealed pages with your entries:")
 	eval[bool](b, `(document.querySelector(".finishedpage").scrollIntoView(), true)`)
 	b.until(`document.querySelector('dialog[open] .finishedpage img[alt="Page 1 of 2"]')?.naturalWidth > 0`)
-	require.Equal(t, 1, eval[int](b, `document.querySelectorAll(".finishedpage").length`), "the other page has no field")
+	require.Equal(t, 1, eval[int](b, `document.querySelectorAll(".finishedpage").length`), "the other page has no fields")
 	b.accessible()
 	b.shot("finished-390")
 	b.button("Sign")
@@ -157,7 +157,7 @@ func TestVoidIsShown(t *testing.T) {
 	voided := time.Now()
 	reading.see("This request was canceled by the sender")
 	consenting.see("This request was canceled by the sender")
-	require.Less(t, time.Since(voided), 9*time.Second, "five, and what a busy machine adds")
+	require.Less(t, time.Since(voided), 9*time.Second, "five, plus a margin for a busy machine")
 	reading.waitUntilStill()
 }
 

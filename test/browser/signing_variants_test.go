@@ -280,7 +280,7 @@ func TestAdoptSignature_WaitsForRendering(t *testing.T) {
 		document.fonts.load = async (...a) => { await gate; return load(...a); };
 		window.createImageBitmap = async (...a) => { await gate; return decode(...a); }; return true; })()`)
 	b.keysOn(typedName, " King")
-	require.False(t, eval[bool](b, usable), "it is the name as it was before")
+	require.False(t, eval[bool](b, usable), "the name must be the same as before")
 	b.until(`window.drawn()`)
 	b.until(usable)
 
@@ -291,7 +291,7 @@ func TestAdoptSignature_WaitsForRendering(t *testing.T) {
 		const decode = window.createImageBitmap; window.createImageBitmap = async (...a) => { await gate; return decode(...a); }; return true; })()`)
 	b.choose("#picture", "other.png", paper(true))
 	b.until(`!(` + usable + `)`)
-	require.True(t, eval[bool](b, `document.querySelector("dialog[open] .preview") === null`), "the picture before is shown no longer")
+	require.True(t, eval[bool](b, `document.querySelector("dialog[open] .preview") === null`), "the previous image must no longer be shown")
 	b.until(`window.drawn()`)
 	b.until(usable)
 	b.until(`document.querySelector("dialog[open] .preview img")?.naturalWidth > 300`)

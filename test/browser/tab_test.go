@@ -127,7 +127,7 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 		b.shot("failure")
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		require.NoError(b.t, err, "the page complained of: %v", b.onConsoleError)
+		require.NoError(b.t, err, "the page reported errors: %v", b.onConsoleError)
 	}
 }
 
@@ -156,7 +156,7 @@ func (b *tab) until(expression string) {
 			shown := b.text()
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			require.FailNow(b.t, "waited in vain for "+expression, "%v; the page complained of: %v; the focus is on %s; it shows: %s", err, b.onConsoleError, focus, shown)
+			require.FailNow(b.t, "timed out waiting for "+expression, "%v; the page reported errors: %v; the focus is on %s; it shows: %s", err, b.onConsoleError, focus, shown)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func (b *tab) within(limit time.Duration, what string, ok func() bool) {
 			shown := b.text()
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			require.FailNow(b.t, "waited in vain until "+what, "the page complained of: %v; it shows: %s", b.onConsoleError, shown)
+			require.FailNow(b.t, "timed out waiting until "+what, "the page reported errors: %v; it shows: %s", b.onConsoleError, shown)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func TestTwoPeopleOnAnEnvelope(t *testing.T) {
 	two.see("Sam Staff voided")
 	two.until(`document.activeElement !== document.body`)
 	two.checked("console-closed-meanwhile")
-	require.Len(t, svc.mailsTo(t, "voided-ada@example.com"), 2, "the invitation, and that the envelope was closed")
+	require.Len(t, svc.mailsTo(t, "voided-ada@example.com"), 2, "the invitation, and the notice that the envelope has closed")
 
 	e = sent("corrected")
 	one, two = twoAtWork(t, "meanwhile-correct", e.ID)

@@ -54,9 +54,9 @@ func TestVerify(t *testing.T) {
 	b.see("Sent for signature")
 	b.see("the service's certificate.")
 	b.titled("Genuine and unchanged – lease.pdf")
-	require.NotContains(t, b.text(), "envelope.sent", "events are in words")
+	require.NotContains(t, b.text(), "envelope.sent", "events must be shown as text")
 	require.NotContains(t, b.text(), "did not show this person the pages")
-	require.NotContains(t, eval[string](b, `performance.getEntriesByType("resource").map((r) => r.name).join(" ")`), "pdf", "the page reads no PDF itself")
+	require.NotContains(t, eval[string](b, `performance.getEntriesByType("resource").map((r) => r.name).join(" ")`), "pdf", "the page must not parse PDFs itself")
 	b.checked("verify-valid")
 	b.see("Pages as the signers saw them")
 	eval[bool](b, `(document.querySelector(".seen").scrollIntoView({ block: "center", behavior: "instant" }), true)`)
@@ -95,7 +95,7 @@ func TestVerify(t *testing.T) {
 	again("lease.pdf", bytes.Replace(sealed, []byte("The rent is 940"), []byte("The rent is 140"), 1))
 	b.see("Changed after sealing")
 	b.see("Do not rely on it.")
-	require.NotContains(t, b.text(), "Grace Hopper", "what a broken file says of itself is not shown")
+	require.NotContains(t, b.text(), "Grace Hopper", "claims of a broken file must not be shown")
 	require.Equal(t, "failed", eval[string](b, `document.querySelector(".checks li").className`), "what failed comes first")
 	b.checked("verify-broken")
 
@@ -131,7 +131,7 @@ func TestVerifyNamesTheParts(t *testing.T) {
 	require.Regexp(t, `Signed in person, on a device handed over by .?Hugo.? \(.?part-hugo@example.com.?\)`, person(1))
 	require.NotContains(t, person(1), "the link sent to this address")
 	for i := range 2 {
-		require.Contains(t, person(i), "This service did not show this person the pages", "both signed without pictures")
+		require.Contains(t, person(i), "This service did not show this person the pages", "both signed without being shown images")
 	}
 	require.Equal(t, 1, eval[int](b, `[...document.querySelectorAll(".chain li > span:first-of-type")].filter((x) => x.textContent === "Signed").length`))
 	b.checked("verify-parts")
@@ -215,7 +215,7 @@ func TestVerifyPage_HasATextForEveryFinding(t *testing.T) {
 	require.NoError(t, err)
 	page := string(raw)
 	for _, code := range verify.Codes() {
-		require.Contains(t, page, fmt.Sprintf("%q: ", code), "a sentence for people in web/src/verify/words.ts")
+		require.Contains(t, page, fmt.Sprintf("%q: ", code), "web/src/verify/words.ts must contain a text for each code")
 		check, _, _ := strings.Cut(string(code), ".")
 		require.Regexp(t, `(?s)export const checks.*\b`+check+`: "`, page)
 	}

@@ -39,7 +39,7 @@ func TestBulkSend(t *testing.T) {
 	var done api.BulkSend
 	require.NoError(t, json.Unmarshal([]byte(out), &done))
 	require.EqualValues(t, "completed", done.Status)
-	require.Contains(t, said, done.ID.String(), "it is named as soon as it is known")
+	require.Contains(t, said, done.ID.String(), "the id is printed as soon as it is known")
 	require.Equal(t, 2, done.Counts.Sent)
 	require.Equal(t, "good.csv", done.Name)
 	require.Contains(t, c.must(t, "list"), "Lease of Mill Lane, 12")

@@ -47,11 +47,11 @@ func TestSendWithTags(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, plain.Fields, 1)
 	require.Contains(t, []float64{full.Fields[0].X, full.Fields[1].X}, plain.Fields[0].X)
-	require.NotEqual(t, 50.0, plain.Fields[0].X, "not at the bottom of the page")
+	require.NotEqual(t, 50.0, plain.Fields[0].X, "the field must not be at the bottom of the page")
 
 	code, _, said := c.run(t, "", "send", pdf, "--tags", "--to", "Landlord=Ada <ada@example.com>")
 	require.Equal(t, 2, code)
-	require.Contains(t, said, "Tenant", "the tag that names nobody")
+	require.Contains(t, said, "Tenant", "the tag without a role")
 	code, _, said = c.run(t, "", "send", pdf, "--to", "=Ada")
 	require.Equal(t, 1, code)
 	require.Contains(t, said, "write it as")

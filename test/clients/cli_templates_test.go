@@ -94,7 +94,7 @@ func TestTemplates_PushAndPullFiles(t *testing.T) {
 	out := c.must(t, "template", "push", dir)
 	require.Contains(t, out, "v1  Lease")
 	id := strings.Fields(out)[0]
-	require.Contains(t, c.must(t, "template", "push", dir), id+"  v2", "the folder's name is the externalId")
+	require.Contains(t, c.must(t, "template", "push", dir), id+"  v2", "the externalId must be the folder's name")
 	require.Contains(t, c.must(t, "template", "list"), id)
 	require.Contains(t, c.must(t, "template", "list", "--query", "eas"), id)
 	require.NotContains(t, c.must(t, "template", "list", "--query", "nothing"), id)
@@ -110,12 +110,12 @@ func TestTemplates_PushAndPullFiles(t *testing.T) {
 	require.Equal(t, kit.OnePage(), pdf)
 	code, _, said := c.run(t, "", "template", "pull", id, other)
 	require.Equal(t, 1, code)
-	require.Contains(t, said, "exists", "no file is overwritten")
+	require.Contains(t, said, "exists", "no file may be overwritten")
 	require.Contains(t, c.must(t, "template", "push", other), id+"  v3")
 	c.must(t, "template", "pull", id, other, "--force")
 	again, err := os.ReadFile(filepath.Join(other, "template.yaml"))
 	require.NoError(t, err)
-	require.Equal(t, string(pulled), string(again), "nothing is lost on the way and back")
+	require.Equal(t, string(pulled), string(again), "pulling and pushing must preserve everything")
 	var versions [2]api.Template
 	for i, v := range []string{"1", "3"} {
 		dir := filepath.Join(c.home, "v"+v)

@@ -113,7 +113,7 @@ func TestCommandLine(t *testing.T) {
 	var sent countersign.Envelope
 	code, _, said = c.run(t, "", "send", pdf, "--to", "Ada <ada@example.com>", "--field", "signature@1:68,505")
 	require.Equal(t, 1, code)
-	require.Contains(t, said, `--field "signature@1:68,505"`, "what was given, not the part before a comma")
+	require.Contains(t, said, `--field "signature@1:68,505"`, "the whole argument, not only the part before a comma")
 	other := &cli{home: c.home, env: []string{"COUNTERSIGN_URL=" + s.BaseURL, "COUNTERSIGN_CLIENT_ID=" + s.ClientID, "COUNTERSIGN_CLIENT_SECRET=wrong", "COUNTERSIGN_TENANT=acme"}}
 	code, _, said = other.run(t, "", "list")
 	require.Equal(t, 3, code)
@@ -122,7 +122,7 @@ func TestCommandLine(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(out), &sent))
 	require.EqualValues(t, "sent", sent.Status)
 	require.Len(t, sent.Signers, 2)
-	require.NotContains(t, out, "signingUrl", "links are the signers'")
+	require.NotContains(t, out, "signingUrl", "signing links must not be printed")
 	id := sent.ID.String()
 	out = c.must(t, "status", id)
 	require.Contains(t, out, "grace@example.com")
@@ -150,7 +150,7 @@ func TestCommandLine(t *testing.T) {
 	code, out, said = c.run(t, "", "send", pdf, "--to", "Ada <ada@example.com>", "--no-code", "--wait", "--timeout", "1s", "--json")
 	require.Equal(t, 7, code)
 	var waited countersign.Envelope
-	require.NoError(t, json.Unmarshal([]byte(out), &waited), "what was sent is named")
+	require.NoError(t, json.Unmarshal([]byte(out), &waited), "the message must contain the id of the sent envelope")
 	require.EqualValues(t, "sent", waited.Status)
 	require.Contains(t, said, "the envelope "+waited.ID.String()+" continues")
 	require.NotContains(t, out, "signingUrl")
@@ -236,7 +236,7 @@ func TestListenForwards(t *testing.T) {
 	require.Contains(t, printed, "envelope.voided")
 	require.Contains(t, printed, "204")
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	require.NoError(t, cmd.Wait(), "Ctrl-C is how it ends")
+	require.NoError(t, cmd.Wait(), "Ctrl-C must end the command")
 
 	c.must(t, "replay", "--since", "1h", "--forward", hooks.URL, "--secret", "local secret")
 	require.Equal(t, []string{"envelope.voided", "envelope.created", "envelope.voided"}, heard())

@@ -24,13 +24,13 @@ func TestGoClient_HasEveryCallOfTheContract(t *testing.T) {
 			name := strings.ToUpper(o.OperationID[:1]) + o.OperationID[1:]
 			_, plain := client.MethodByName(name + "WithResponse")
 			_, body := client.MethodByName(name + "WithBodyWithResponse")
-			require.NotNil(t, o.Security, "%s %s does not say who may call it", method, path)
+			require.NotNil(t, o.Security, "%s %s does not specify its credential", method, path)
 			switch app, open := hasScheme(*o.Security, "bearer"), len(*o.Security) == 0; {
 			case app:
-				require.True(t, plain || body, "%s %s takes an application's token, and %s is not in the Go client", method, path, name)
+				require.True(t, plain || body, "%s %s accepts an application's token, but %s is missing from the Go client", method, path, name)
 				operations++
 			case !open:
-				require.False(t, plain || body, "%s %s takes no application's token, and %s is in the Go client", method, path, name)
+				require.False(t, plain || body, "%s %s does not accept an application's token, but %s is in the Go client", method, path, name)
 			}
 		}
 	}

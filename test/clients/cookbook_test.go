@@ -62,8 +62,8 @@ func readCookbook(t *testing.T, path string) []*recipe {
 		}
 	}
 	for _, r := range all {
-		require.Len(t, r.code, 3, "%s: one example in each of sh, go and ts", r.title)
-		require.True(t, r.number == 0 || r.printed != "", "%s: what is printed is missing", r.title)
+		require.Len(t, r.code, 3, "%s must have one example each for sh, go and ts", r.title)
+		require.True(t, r.number == 0 || r.printed != "", "%s has no expected output", r.title)
 	}
 	return all
 }
@@ -118,7 +118,7 @@ func runRecipe(t *testing.T, cmd *exec.Cmd, want *regexp.Regexp, state fixture) 
 			require.NoError(t, err, "%s%s", out.String(), said.String())
 			return out.String()
 		case <-deadline:
-			require.FailNow(t, "it did not end", "%s%s", out.String(), said.String())
+			require.FailNow(t, "the program did not exit", "%s%s", out.String(), said.String())
 		case <-tick.C:
 			if state.meanwhile != nil && want.MatchString(out.String()) {
 				return out.String()

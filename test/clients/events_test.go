@@ -92,7 +92,7 @@ func TestEvents_InterruptedStream_MissesNone(t *testing.T) {
 		require.NoError(t, err)
 		all = append(all, e.ID)
 	}
-	require.GreaterOrEqual(t, len(all), int(made.Load()), "every envelope that was acknowledged is among them")
+	require.GreaterOrEqual(t, len(all), int(made.Load()), "the events must include every acknowledged envelope")
 	for len(got) < len(all) {
 		require.NoError(t, ctx.Err())
 		read(func() bool { return len(got) >= len(all) })
@@ -123,7 +123,7 @@ func TestStream_IsReadByCurl(t *testing.T) {
 	cmd.Stdout = &out
 	err = cmd.Run()
 	var exit *exec.ExitError
-	require.ErrorAs(t, err, &exit, "the stream stays open until curl has enough")
+	require.ErrorAs(t, err, &exit, "the stream stays open until curl has received enough events")
 	require.Equal(t, 28, exit.ExitCode())
 	require.Contains(t, out.String(), "event: envelope.created\ndata: {")
 	require.Contains(t, out.String(), other.ID.String())

@@ -45,7 +45,7 @@ func (r *recorder) rejected(code, method, to string, body any, header ...string)
 	route, _, err := r.router.FindRoute(req)
 	require.NoError(r.t, err, to)
 	response := route.Operation.Responses.Status(res.StatusCode)
-	require.NotNil(r.t, response, "%s %s: the contract has no %d", method, to, res.StatusCode)
+	require.NotNil(r.t, response, "%s %s: the contract does not define %d", method, to, res.StatusCode)
 	name := path.Base(response.Ref)
 	r.keep(strings.ToLower(name[:1])+name[1:]+"Problem", problem)
 }
@@ -184,7 +184,7 @@ func TestSharedRejectionsHaveExamples(t *testing.T) {
 				continue
 			}
 			if len(response.Value.Content["application/json"].Examples) > 0 {
-				require.Empty(t, without[name], "%s has an example", name)
+				require.Empty(t, without[name], "%s must have an example", name)
 				examples++
 				continue
 			}
@@ -193,7 +193,7 @@ func TestSharedRejectionsHaveExamples(t *testing.T) {
 		}
 	}
 	for name := range without {
-		require.True(t, seen[name], "%s is no shared response", name)
+		require.True(t, seen[name], "%s is not a shared response", name)
 	}
 	require.Greater(t, examples, 75)
 }

@@ -70,7 +70,7 @@ func TestExamples(t *testing.T) {
 		normalized[name] = string(b)
 	}
 	for _, name := range r.names {
-		require.Contains(t, contracts[0]+contracts[1], "/examples/"+name+"'", "%s is recorded, and no contract shows it", name)
+		require.Contains(t, contracts[0]+contracts[1], "/examples/"+name+"'", "%s is recorded, but does not appear in the contract", name)
 	}
 	for i, contract := range contracts {
 		before, written, found := strings.Cut(contract, examplesHeading)
@@ -85,8 +85,8 @@ func TestExamples(t *testing.T) {
 			require.NoError(t, os.WriteFile(contractFiles[i], []byte(before+section.String()), 0o600))
 			continue
 		}
-		require.True(t, found, "the contract has no examples")
-		require.Equal(t, section.String(), examplesHeading+written, "the examples of the contract are not what the service answers: COUNTERSIGN_TEST_UPDATE=1 writes them")
+		require.True(t, found, "the contract contains no examples")
+		require.Equal(t, section.String(), examplesHeading+written, "the examples in the contract differ from the service's responses: COUNTERSIGN_TEST_UPDATE=1 updates them")
 	}
 }
 

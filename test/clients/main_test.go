@@ -72,7 +72,7 @@ func start(t *testing.T) *service {
 	s := sharedService(t)
 	t.Cleanup(func() {
 		if log := shared.log.String(); t.Failed() {
-			t.Logf("the shared service, at last: %s", log[max(0, len(log)-10_000):])
+			t.Logf("the last output of the shared service: %s", log[max(0, len(log)-10_000):])
 		}
 	})
 	out, err := exec.CommandContext(t.Context(), program(t), "app", "create", "--data-dir", s.dir, "--name", t.Name(), "--plan", "enterprise", "--json").Output()

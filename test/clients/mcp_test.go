@@ -89,7 +89,7 @@ func (a *agent) must(t *testing.T, tool string, args any) map[string]any {
 	t.Helper()
 	text, rejected := a.call(t, tool, args)
 	require.False(t, rejected, "%s: %s", tool, text)
-	require.Less(t, len(text), 8<<10, "results are small")
+	require.Less(t, len(text), 8<<10, "results must be small")
 	var out map[string]any
 	require.NoError(t, json.Unmarshal([]byte(text), &out), "%s", text)
 	return out
@@ -177,7 +177,7 @@ func TestMCPFromDraftToSeal(t *testing.T) {
 			map[string]any{"type": "signature", "signer": "ada@example.com", "page": 1, "x": 72, "y": 600, "w": 180, "h": 50},
 		}})
 		require.Contains(t, a.must(t, "explain_envelope", arg(id))["waitingFor"].([]any)[0], "draft")
-		require.Empty(t, a.questions(), "a draft concerns nobody else")
+		require.Empty(t, a.questions(), "a draft does not affect other people")
 
 		sent := a.must(t, "send_envelope", map[string]any{"envelope_id": id, "message": "Please sign."})
 		require.Equal(t, "sent", sent["status"])
@@ -212,7 +212,7 @@ func TestMCPFromDraftToSeal(t *testing.T) {
 		require.Equal(t, "completed", a.must(t, "get_envelope", arg(id))["status"])
 		require.Equal(t, false, a.must(t, "explain_envelope", arg(id))["stuck"])
 		require.Contains(t, a.rejected(t, "void_envelope", arg(id)), "already completed")
-		require.Len(t, a.questions(), 2, "nobody is asked about what cannot be done")
+		require.Len(t, a.questions(), 2, "impossible actions require no confirmation")
 		a.requireNoSecrets(t, s, link)
 	}
 }
@@ -302,7 +302,7 @@ func TestMCP_FilesOutsideTheFolder_AreRejected(t *testing.T) {
 		require.Contains(t, text, "file", file)
 		a.rejected(t, "verify_pdf", map[string]any{"file": file})
 	}
-	require.Empty(t, a.must(t, "list_envelopes", map[string]any{})["envelopes"], "nothing was made")
+	require.Empty(t, a.must(t, "list_envelopes", map[string]any{})["envelopes"], "no draft may be created")
 	id := draft(t, s, "Download")
 	get := func(file string) map[string]any {
 		return map[string]any{"envelope_id": id, "kind": "original", "file": file}
@@ -359,5 +359,5 @@ func TestMCP_WithoutLogin_IsRejected(t *testing.T) {
 	require.Contains(t, said, "--tenant")
 	code, out, said = c.run(t, "", "mcp", "--tenant", "acme")
 	require.Zero(t, code, "%s", said)
-	require.Empty(t, out, "standard output is the protocol's")
+	require.Empty(t, out, "standard output must contain only protocol messages")
 }

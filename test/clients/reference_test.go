@@ -43,7 +43,7 @@ func TestReferenceSamples_Run(t *testing.T) {
 	for _, item := range doc.Paths.Map() {
 		for _, op := range item.Operations() {
 			list, ok := op.Extensions["x-codeSamples"].([]any)
-			require.Equal(t, ok, sendsFile(op), "%s: an operation has samples of its own if and only if it sends a file", op.OperationID)
+			require.Equal(t, ok, sendsFile(op), "%s: exactly the operations that send a file must have their own samples", op.OperationID)
 			if !ok {
 				continue
 			}

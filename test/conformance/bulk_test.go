@@ -55,7 +55,7 @@ func checkBulkSends(t *testing.T, s *target) {
 	}
 	sends := 1
 	for pending := 0.0; pending == 0; sends++ { // if all rows were sent before the pause, try again with new rows
-		require.LessOrEqual(t, sends, 5, "no bulk send could be paused in time")
+		require.LessOrEqual(t, sends, 5, "could not pause a bulk send in time")
 		for _, r := range many {
 			r["externalId"] = uuid.NewString()
 		}

@@ -173,7 +173,7 @@ func is[T any]() any { return new(T) }
 // requireSaid checks that the Go client's types can represent the body that was sent.
 func requireSaid(t *testing.T, operation string, body []byte) {
 	t.Helper()
-	require.Contains(t, requests, operation, "the table has all requests of the Go client: add it")
+	require.Contains(t, requests, operation, "the table must contain all requests of the Go client: add this one")
 	typed := requests[operation]()
 	require.NoError(t, json.Unmarshal(body, typed), "%s: %s", operation, body)
 	again, err := json.Marshal(typed)
@@ -183,14 +183,14 @@ func requireSaid(t *testing.T, operation string, body []byte) {
 	require.NoError(t, json.Unmarshal(again, &said))
 	for _, name := range lost(operation, sent, said) {
 		// No type has such a field, because the service ignores the member.
-		require.Equal(t, "createSigningSession.theme.other: true became <nil>", name, "what the Go client's types cannot say")
+		require.Equal(t, "createSigningSession.theme.other: true became <nil>", name, "values that the Go client's types cannot represent")
 	}
 }
 
 // requireRead parses a response with the Go client, and checks that no part of it is lost.
 func requireRead(t *testing.T, operation string, a *answer) {
 	t.Helper()
-	require.Contains(t, readers, operation, "the table has all operations of the Go client: add it")
+	require.Contains(t, readers, operation, "the table must contain all operations of the Go client: add this one")
 	res := *a.response
 	res.Body = io.NopCloser(bytes.NewReader(a.raw))
 	parsed, err := readers[operation](&res)
@@ -199,13 +199,13 @@ func requireRead(t *testing.T, operation string, a *answer) {
 		return // a file, or an empty body
 	}
 	body := reflect.ValueOf(parsed).Elem().FieldByName(fmt.Sprintf("JSON%d", a.status))
-	require.True(t, body.IsValid() && !body.IsNil(), "%s: the Go client has no type for its answer %d", operation, a.status)
+	require.True(t, body.IsValid() && !body.IsNil(), "%s: the Go client has no type for the response %d", operation, a.status)
 	again, err := json.Marshal(body.Interface())
 	require.NoError(t, err)
 	var said, read any
 	require.NoError(t, json.Unmarshal(a.raw, &said))
 	require.NoError(t, json.Unmarshal(again, &read))
-	require.Empty(t, lost(operation, said, read), "what the Go client's types do not hold")
+	require.Empty(t, lost(operation, said, read), "values that the Go client's types lose")
 }
 
 // lost returns the members of a JSON value that are missing after decoding.

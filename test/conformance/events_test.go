@@ -34,7 +34,7 @@ func checkEvents(t *testing.T, s *target) {
 			break
 		}
 	}
-	require.Equal(t, []string{"envelope.created", "envelope.sent"}, names, "in order, although nobody subscribed")
+	require.Equal(t, []string{"envelope.created", "envelope.sent"}, names, "in order, even without a subscription")
 	s.app().get(t, "/v1/events?cursor=01900000-0000-7000-8000-000000000000").rejected(t, 410, "cursor_expired")
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

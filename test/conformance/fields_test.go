@@ -67,7 +67,7 @@ func checkFields(t *testing.T, s *target) {
 		rules[v.(object)["name"].(string)] = v.(object)["rule"].(string)
 	}
 	require.Equal(t, map[string]string{"mail": "type", "firm": "readOnly", "rent": "format", "heating": "options", "petName": "condition"}, rules)
-	require.Nil(t, c.get(t, at+"/values").want(t, 200).body["rent"], "nothing is kept of what was refused")
+	require.Nil(t, c.get(t, at+"/values").want(t, 200).body["rent"], "no part of a rejected request is stored")
 
 	picture := object{"fieldId": ids["stamp"], "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature())}
 	sign(text("rent", "950.50"), text("heating", "oil"), text("cat", "true"), text("petName", "Tom"), text("read", "true"), text("from", "2026-11-22"), picture).want(t, 200)

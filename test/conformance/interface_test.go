@@ -39,9 +39,9 @@ func TestInterface(t *testing.T) {
 			t.Run(name, func(t *testing.T) { test(t, s) }) // sequential, so that a small deployment can also pass
 		}
 		if missing := s.complete(); s.InboxURL == "" || s.sinkHost == "" {
-			t.Logf("not asked without INBOX_URL and SINK_HOST: %q", missing)
+			t.Logf("not tested without INBOX_URL and SINK_HOST: %q", missing)
 		} else {
-			require.Empty(t, missing, "every operation of the contract was done")
+			require.Empty(t, missing, "every operation in the contract must be called")
 		}
 	})
 }
@@ -172,7 +172,7 @@ func checkStates(t *testing.T, s *target) {
 	e, links := s.sent(t, s.contract())
 	require.Equal(t, "sent", e.str("status"))
 	at := "/v1/envelopes/" + e.str("id")
-	require.NotContains(t, c.get(t, at).want(t, 200).item("signers", 0), "signingUrl", "the link is shown once")
+	require.NotContains(t, c.get(t, at).want(t, 200).item("signers", 0), "signingUrl", "the link must be returned only once")
 	c.post(t, at+"/send", nil).rejected(t, 400, "envelope_not_draft")
 	c.post(t, at+"/signers", object{"name": "B", "email": "b@example.com"}).rejected(t, 400, "envelope_not_draft")
 	nobody := &client{s: s}
@@ -200,7 +200,7 @@ func checkSigning(t *testing.T, s *target) {
 		{"signerId": "0", "type": "signature", "page": 1, "x": 72, "y": 500, "w": 160, "h": 50, "required": false},
 	}
 	e, links := s.sent(t, data)
-	require.Len(t, links, 1, "the second group has no link yet")
+	require.Len(t, links, 1, "the second group must not have links yet")
 	require.Equal(t, "pending", e.item("signers", 1)["status"])
 	nobody, at := &client{s: s}, "/v1/signing/"+links[0]
 	ctx := nobody.get(t, at).want(t, 200)
@@ -229,13 +229,13 @@ func checkSigning(t *testing.T, s *target) {
 	nobody.get(t, at).want(t, 410)
 	receipt := nobody.get(t, "/v1/receipts/"+done.str("receiptToken")).want(t, 200)
 	require.Equal(t, e.str("id"), receipt.str("envelopeId"))
-	require.Empty(t, receipt.body["documents"], "nothing is sealed yet")
+	require.Empty(t, receipt.body["documents"], "no document may be sealed yet")
 	if s.InboxURL == "" {
 		return
 	}
 	bob := s.mailedLink(t, "bob@example.com", "/sign/")
 	shown := nobody.get(t, "/v1/signing/"+bob).want(t, 200)
-	require.Len(t, shown.body["filled"], 2, "the second signer sees what the first entered")
+	require.Len(t, shown.body["filled"], 2, "the second signer must see the first signer's entries")
 	require.Equal(t, shown.body["shown"], nobody.get(t, "/v1/signing/"+bob+"/shown").want(t, 200).body["shown"])
 	for i := range 2 {
 		if picture, ok := shown.item("filled", i)["picture"].(string); ok {
@@ -253,12 +253,12 @@ func checkSigning(t *testing.T, s *target) {
 	}
 	require.Equal(t, sealed["sha256"], full.str("documentHashFinal"))
 	page := s.app().get(t, "/v1/envelopes/"+e.str("id")+"/documents/"+sealed["id"].(string)+"/pages/1").want(t, 200)
-	require.Equal(t, finished, page.header.Get("X-Appearance-SHA256"), "the page is sealed as the last signer was shown it before signing")
+	require.Equal(t, finished, page.header.Get("X-Appearance-SHA256"), "the page must be sealed as it was shown to the last signer before signing")
 	file := s.app().get(t, "/v1/envelopes/"+e.str("id")+"/document?kind=sealed").want(t, 200)
 	sum := sha256.Sum256(file.raw)
 	require.Equal(t, sealed["sha256"], hex.EncodeToString(sum[:]))
 	report := nobody.send(t, http.MethodPost, "/v1/verify", "application/pdf", file.raw).want(t, 200)
-	require.Equal(t, "valid", report.str("verdict"), "a service trusts its own seals: %s", report.raw)
+	require.Equal(t, "valid", report.str("verdict"), "a service must trust its own seals: %s", report.raw)
 	require.Equal(t, finished, report.body["record"].(object)["appearance"].(object)["finished"].([]any)[0].(object)["sha256"])
 	seen := nobody.send(t, http.MethodPost, "/v1/verify/pages/1", "application/pdf", file.raw).want(t, 200)
 	require.NotEmpty(t, seen.header.Get("X-Appearance-SHA256"))
@@ -356,7 +356,7 @@ func checkPortal(t *testing.T, s *target) {
 	s.completed(t, e.str("id"))
 	at := "/v1/download/" + s.mailedLink(t, to, "/download/")
 	require.Equal(t, true, nobody.get(t, at).want(t, 200).body["available"])
-	require.NotEmpty(t, nobody.get(t, at+"/pages/2/text").want(t, 200).body["words"], "of the certificate")
+	require.NotEmpty(t, nobody.get(t, at+"/pages/2/text").want(t, 200).body["words"], "pages of the certificate")
 	require.Equal(t, "image/png", nobody.get(t, at+"/pages/1").want(t, 200).header.Get("Content-Type"))
 	require.Equal(t, "%PDF", string(nobody.get(t, at+"/document").want(t, 200).raw[:4]))
 	log := s.app().get(t, "/v1/envelopes/"+e.str("id")).body["auditLog"].([]any)
@@ -417,7 +417,7 @@ func checkWebhooks(t *testing.T, s *target) {
 		var o object
 		require.NoError(t, json.Unmarshal(p.body, &o))
 		require.Equal(t, o["id"], p.header.Get("Webhook-Id"))
-		require.Equal(t, o["envelopeId"], o["data"].(object)["envelopeId"], "nested and flat in one")
+		require.Equal(t, o["envelopeId"], o["data"].(object)["envelopeId"], "nested and flat form fields in one request")
 		seen[o["event"].(string)] = o
 	}
 	mu.Unlock()
@@ -468,7 +468,7 @@ func checkConsole(t *testing.T, s *target) {
 	require.Len(t, c.get(t, "/v1/console/contacts?search="+strings.ToUpper(email[:20])).want(t, 200).list, 1)
 	c.call(t, http.MethodDelete, "/v1/console/contacts/"+one.str("id"), nil).want(t, 204)
 	usage := c.get(t, "/v1/console/usage").want(t, 200)
-	require.Contains(t, []string{"pro", "enterprise"}, usage.str("plan"), "the suite needs several documents")
+	require.Contains(t, []string{"pro", "enterprise"}, usage.str("plan"), "the suite requires several documents per envelope")
 	e, _ := s.sent(t, s.contract())
 	at := "/v1/console/envelopes/" + e.str("id")
 	require.Eventually(t, func() bool {
@@ -477,7 +477,7 @@ func checkConsole(t *testing.T, s *target) {
 	}, patience, 100*time.Millisecond)
 	c.get(t, at).want(t, 200)
 	c.get(t, "/v1/console/home?tenantId="+url.QueryEscape(s.tenant)).want(t, 200)
-	require.NotContains(t, string(c.get(t, "/v1/console/problems").want(t, 200).raw), e.str("id"), "all is well with it")
+	require.NotContains(t, string(c.get(t, "/v1/console/problems").want(t, 200).raw), e.str("id"), "no delivery has failed")
 	c.post(t, at+"/restart", nil).rejected(t, 409, "workflow_running")
 	require.Len(t, c.pages(t, "/v1/console/envelopes?tenantId="+s.tenant+"&search="+url.QueryEscape(e.str("id"))), 1)
 	tenant := url.QueryEscape(s.tenant + "-settings")
@@ -485,7 +485,7 @@ func checkConsole(t *testing.T, s *target) {
 	require.EqualValues(t, 9, set.body["effective"].(object)["defaultExpiryDays"])
 	require.Equal(t, set.body["effective"], c.get(t, "/v1/console/settings?tenantId="+tenant).want(t, 200).body["effective"])
 	require.Equal(t, kit.OnePage(), c.get(t, at+"/document").want(t, 200).raw)
-	require.Nil(t, c.get(t, "/v1/console/me").want(t, 200).body["user"], "it is the app itself")
+	require.Nil(t, c.get(t, "/v1/console/me").want(t, 200).body["user"], "the token belongs to the app itself")
 	password := "conformance " + uuid.NewString()[:8]
 	user := c.post(t, "/v1/console/users", object{"email": email, "name": "Zoë", "password": password, "role": "viewer"}).want(t, 201)
 	login := (&client{s: s}).post(t, "/v1/console/login", object{"email": email, "password": password}).want(t, 200)
@@ -584,7 +584,7 @@ func checkNotifications(t *testing.T, s *target, user *client, email string) {
 	nobody.post(t, "/v1/signing/"+link[strings.LastIndex(link, "/")+1:]+"/decline", nil).want(t, 200)
 	token := s.mailedLink(t, email, "/unsubscribe/")
 	nobody.get(t, "/unsubscribe/"+token).want(t, 200)
-	require.Equal(t, "immediate", user.get(t, at).want(t, 200).str("frequency"), "a look at the page changes nothing")
+	require.Equal(t, "immediate", user.get(t, at).want(t, 200).str("frequency"), "opening the page changes nothing")
 	nobody.send(t, http.MethodPost, "/unsubscribe/"+token, "application/x-www-form-urlencoded", []byte("List-Unsubscribe=One-Click")).want(t, 204)
 	require.Equal(t, "never", user.get(t, at).want(t, 200).str("frequency"))
 }

@@ -68,7 +68,7 @@ func targets(t *testing.T, suite func(*testing.T, *target)) {
 			BaseURL: strings.TrimRight(base, "/"), ClientID: os.Getenv("CLIENT_ID"), ClientSecret: os.Getenv("CLIENT_SECRET"),
 			InboxURL: os.Getenv("INBOX_URL"), sinkHost: os.Getenv("SINK_HOST"),
 		}
-		require.NotEmpty(t, s.ClientSecret, "CLIENT_ID and CLIENT_SECRET name the app that the suite acts as")
+		require.NotEmpty(t, s.ClientSecret, "CLIENT_ID and CLIENT_SECRET must specify the suite's app")
 		s.prepare(t)
 		suite(t, s)
 		return
@@ -167,7 +167,7 @@ func (a *answer) want(t *testing.T, status int) *answer {
 	require.Equal(t, status, a.status, "%s", a.raw)
 	if status >= 400 {
 		for _, name := range []string{"error", "message", "details", "type", "title", "status", "errors"} {
-			require.Contains(t, a.body, name, "both shapes of an error")
+			require.Contains(t, a.body, name, "both formats of an error")
 		}
 	}
 	return a
@@ -348,7 +348,7 @@ func (c *client) pages(t *testing.T, path string) (items []object) {
 		if !more {
 			return items
 		}
-		require.False(t, seen[next], "the pages of %s lead in a circle", path)
+		require.False(t, seen[next], "the cursors of %s form a cycle", path)
 		seen[next] = true
 		cursor = "&cursor=" + next
 	}

@@ -47,7 +47,7 @@ func checkAddresses(t *testing.T, s *service) {
 			names += strings.Count(row, "ada lovelace")
 		})
 	}
-	assert.Positive(t, names, "the rows were read")
+	assert.Positive(t, names, "the rows must be read")
 }
 
 func asBytes(values []sql.RawBytes) [][]byte {

@@ -128,7 +128,7 @@ func badFiles(t *testing.T, c *client) {
 		"tenantId": "files", "subject": "Flat", "expiresInDays": "null", "signers": `[{"name":"A","email":"a@example.com"}]`,
 		"fields": `[{"signerId":"0","type":"text","page":1,"x":1,"y":1,"w":10,"h":10}]`,
 	}, kit.OnePage())
-	assert.Nil(t, flat["expiresAt"], "an explicit null is no deadline")
+	assert.Nil(t, flat["expiresAt"], "an explicit null means no deadline")
 	e := c.call(t, http.StatusCreated, http.MethodPost, "/v1/envelopes", object{
 		"tenantId": "files", "subject": "JSON", "createdBy": "someone", "origin": "bottom-left", "signers": []object{{"name": "A", "email": "a@example.com"}},
 	})
@@ -165,7 +165,7 @@ func badFiles(t *testing.T, c *client) {
 	assert.Len(t, doc.str("sha256"), 64)
 	field := object{"signerId": e.list("signers")[0].str("id"), "type": "signature", "page": 1, "x": 1, "y": 1, "w": 10, "h": 10}
 	made := c.call(t, http.StatusCreated, http.MethodPost, at+"/fields", field)
-	assert.Equal(t, doc.str("documentId"), made.str("documentId"), "without a documentId the first document is meant")
+	assert.Equal(t, doc.str("documentId"), made.str("documentId"), "without a documentId, the first document is used")
 	assert.InDelta(t, 842-1-10, made["y"], 0.001, "the envelope's origin holds for fields that come later")
 	field["page"] = 9
 	out = c.rejected(t, 400, "validation_error", http.MethodPost, at+"/fields", field)
@@ -327,7 +327,7 @@ func badLinks(t *testing.T, s *service, c *client) {
 	}
 	got := c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+e.str("id"), nil)
 	assert.Equal(t, "in_progress", got.str("status"), "nothing was half done")
-	assert.Equal(t, "sent", got.list("signers")[0].str("status"), "only the context call opens the link")
+	assert.Equal(t, "sent", got.list("signers")[0].str("status"), "only the context request counts as opening the link")
 	signer.call(t, http.StatusOK, http.MethodPost, at+"/decline", object{"reason": "No."})
 	signer.rejected(t, 409, "already_signed_or_declined", http.MethodPost, at+"/decline", nil)
 	signer.rejected(t, 410, "signing_link_used", http.MethodGet, at, nil)

@@ -24,18 +24,18 @@ func TestDev_SurvivesARestart(t *testing.T) {
 	token := s.signingLink(t, "ada@example.com")
 	before := time.Now()
 	p.stop(t)
-	assert.True(t, p.cmd.ProcessState.Success(), "Ctrl-C is no failure: %s", p.out)
+	assert.True(t, p.cmd.ProcessState.Success(), "Ctrl-C must not be reported as a failure: %s", p.out)
 	assert.Less(t, time.Since(before), 20*time.Second)
 	for _, url := range []string{s.BaseURL, s.InboxURL, s.UI} {
 		_, err := get(t, url)
-		require.Error(t, err, "%s still answers after Ctrl-C", url)
+		require.Error(t, err, "%s still responds after Ctrl-C", url)
 	}
 
 	again, p := dev(t, dir)
-	assert.Equal(t, s.ClientID, again.ClientID, "the demo application is the same")
+	assert.Equal(t, s.ClientID, again.ClientID, "the demo application must be the same")
 	assert.Equal(t, s.ClientSecret, again.ClientSecret)
 	got := (&client{base: again.BaseURL, token: s.tokens[0]}).call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+id.String(), nil)
-	assert.Equal(t, "sent", got.str("status"), "also the access token is still good")
+	assert.Equal(t, "sent", got.str("status"), "the access token must still be valid")
 	again.sign(t, token, "")
 	again.awaitMail(t, "ada@example.com", func(m message) bool { return len(m.Attachments) == 1 })
 	p.stop(t)
@@ -77,7 +77,7 @@ func TestDev_ReportsWhyItCannotStart(t *testing.T) {
 			for _, want := range c.want {
 				assert.Contains(t, out, want)
 			}
-			assert.NotContains(t, out, "goroutine", "no stack trace")
+			assert.NotContains(t, out, "goroutine", "the output must contain no stack trace")
 			assert.Less(t, strings.Count(out, "\n"), 12, "short: %s", out)
 		})
 	}

@@ -32,12 +32,12 @@ func doctor(t *testing.T, env []string, flags ...string) (map[string]finding, er
 	}
 	line, _, _ := strings.Cut(out, "\n")
 	require.NoError(t, json.Unmarshal([]byte(line), &report), out)
-	assert.Equal(t, failed == nil, report.OK, "the exit code says the same")
+	assert.Equal(t, failed == nil, report.OK, "the exit code must match")
 	by := make(map[string]finding)
 	for _, f := range report.Findings {
 		by[f.Check] = f
 		if f.Status == "failed" || f.Status == "warning" {
-			assert.NotEmpty(t, f.Advice, "%s says what to do", f.Check)
+			assert.NotEmpty(t, f.Advice, "%s must recommend a fix", f.Check)
 		}
 	}
 	return by, failed
@@ -61,7 +61,7 @@ func TestDoctor(t *testing.T) {
 	} {
 		assert.Equal(t, "ok", found[check].Status, "%s: %s", check, found[check].Detail)
 	}
-	assert.Equal(t, "warning", found["durability"].Status, "tests run without fsync")
+	assert.Equal(t, "warning", found["durability"].Status, "the tests run without fsync")
 	out, err := run(t, s.env, "doctor")
 	require.NoError(t, err)
 	assert.Contains(t, out, "✓ database")
@@ -75,7 +75,7 @@ func TestDoctor(t *testing.T) {
 
 	open := append(s.env, "COUNTERSIGN_BASE_URL=https://sign.example.com", "COUNTERSIGN_DECLINE_NEEDS_CODE=false")
 	found, err = doctor(t, open)
-	require.NoError(t, err, "advice is no failure: %v", found)
+	require.NoError(t, err, "a recommendation must not be a failure: %v", found)
 	assert.Equal(t, "warning", found["decline"].Status)
 	assert.Contains(t, found["decline"].Advice, "COUNTERSIGN_DECLINE_NEEDS_CODE")
 	found, err = doctor(t, append(open, "COUNTERSIGN_DECLINE_NEEDS_CODE=true"))

@@ -123,7 +123,7 @@ func mainJob(t *testing.T, s *service) {
 	}, pdf)
 	id := envelope.ID
 	assert.Equal(t, api.EnvelopeStatusDraft, envelope.Status)
-	assert.InDelta(t, 400, envelope.Fields[3].Y, 0.001, "bottom-left is normalised")
+	assert.InDelta(t, 400, envelope.Fields[3].Y, 0.001, "bottom-left must be normalized")
 	sum := sha256.Sum256(pdf)
 	assert.Equal(t, hex.EncodeToString(sum[:]), *envelope.DocumentHashOriginal)
 	_, err := c.Download(t.Context(), id, countersign.Sealed)
@@ -133,7 +133,7 @@ func mainJob(t *testing.T, s *service) {
 	require.NoError(t, err)
 	assert.Equal(t, api.EnvelopeStatusSent, sent.Status)
 	assert.Contains(t, *sent.Signers[0].SigningURL, s.BaseURL+"/sign/")
-	assert.Nil(t, sent.Signers[2].SigningURL, "its group is not open")
+	assert.Nil(t, sent.Signers[2].SigningURL, "the signer's group has not been opened")
 	_, err = c.Send(t.Context(), id, "")
 	rejected(t, http.StatusBadRequest, err)
 
@@ -143,9 +143,9 @@ func mainJob(t *testing.T, s *service) {
 	assert.Contains(t, invitation.Text, "Please sign,\n")
 	status, err := get(t, s.BaseURL+"/sign/"+ada)
 	require.NoError(t, err)
-	assert.Equal(t, http.StatusOK, status, "the link works in a browser")
+	assert.Equal(t, http.StatusOK, status, "the link must work in a browser")
 	assert.Equal(t, "signed", s.sign(t, ada, "").str("status"))
-	assert.Empty(t, s.messages(t, "cleo@example.com"), "the second group waits for all of the first")
+	assert.Empty(t, s.messages(t, "cleo@example.com"), "the second group must wait for the whole first group")
 	again := &client{base: s.BaseURL}
 	again.call(t, http.StatusGone, http.MethodGet, "/v1/signing/"+ada, nil)
 	again.call(t, http.StatusConflict, http.MethodPost, "/v1/signing/"+ada+"/sign", object{"fields": []object{}})
@@ -173,7 +173,7 @@ func mainJob(t *testing.T, s *service) {
 	require.Equal(t, http.StatusOK, status, "%s", report)
 	var verified object
 	require.NoError(t, json.Unmarshal(report, &verified))
-	assert.Equal(t, "valid", verified.str("verdict"), "the service trusts its own seals: %s", report)
+	assert.Equal(t, "valid", verified.str("verdict"), "the service must trust its own seals: %s", report)
 	_, err = c.Void(t.Context(), id, "")
 	rejected(t, http.StatusBadRequest, err)
 
@@ -181,7 +181,7 @@ func mainJob(t *testing.T, s *service) {
 		m := s.awaitMail(t, to, func(m message) bool { return len(m.Attachments) == 1 })
 		assert.Equal(t, "Vertrag für Łukasz.pdf", m.Attachments[0].Name)
 		b := fetch(t, s.InboxURL+m.Attachments[0].URL)
-		assert.Equal(t, sealed, b, "everyone gets the sealed file")
+		assert.Equal(t, sealed, b, "everyone must receive the sealed file")
 	}
 	for event, n := range map[string]int{"envelope.created": 1, "envelope.sent": 1, "signer.viewed": 3, "signer.signed": 3, "envelope.completed": 1} {
 		eventually(t, event, func() bool { return h.count(event) == n })
@@ -219,7 +219,7 @@ func fetch(t *testing.T, url string) []byte {
 // checkSealed verifies the sealed file with third-party tools.
 func checkSealed(t *testing.T, envelope *countersign.Envelope, original, sealed []byte) {
 	t.Helper()
-	require.True(t, bytes.HasPrefix(sealed, original), "the original's bytes are untouched")
+	require.True(t, bytes.HasPrefix(sealed, original), "the original's bytes must not change")
 	sum := sha256.Sum256(sealed)
 	assert.Equal(t, hex.EncodeToString(sum[:]), *envelope.DocumentHashFinal)
 	audit := map[string]int{}

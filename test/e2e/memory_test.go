@@ -41,7 +41,7 @@ const (
 func TestHostileBodies(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Log("the peak of a process's memory is read from /proc, which only Linux has")
+		t.Log("peak memory is read from /proc, which exists only on Linux")
 		return
 	}
 	s := production(t, "COUNTERSIGN_RATE_LIMIT=1000000", "GOMEMLIMIT=off")
@@ -353,7 +353,7 @@ func (a *attack) time(t *testing.T) {
 		}
 	}
 	// There are 100 ticks per second.
-	t.Logf("a hostile body of 1 MiB costs %.1f ms of a processor", float64(ticks()-before)*10/float64(sent.Load()))
+	t.Logf("a hostile body of 1 MiB uses %.1f ms of CPU time", float64(ticks()-before)*10/float64(sent.Load()))
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%d MB", n/1_000_000) }

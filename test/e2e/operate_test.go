@@ -112,7 +112,7 @@ func checkAudit(t *testing.T, s *service) {
 	out, err = run(t, s.env, "audit", "verify", "--envelope", "019ffff0-0000-7000-8000-000000000000")
 	require.Error(t, err, out)
 	out, err = run(t, append(s.env, "COUNTERSIGN_BLOB_URL=file://"+t.TempDir()), "audit", "verify", "--all", "--json")
-	require.Error(t, err, "the files are elsewhere")
+	require.Error(t, err, "the files are in another directory")
 	assert.Contains(t, out, "is missing")
 }
 
@@ -127,7 +127,7 @@ func checkEncryption(t *testing.T, s *service) {
 		}
 		b, err := os.ReadFile(path)
 		n++
-		assert.False(t, bytes.Contains(b, []byte("%PDF")) || bytes.Contains(b, []byte("Contract")), "%s is in plain", path)
+		assert.False(t, bytes.Contains(b, []byte("%PDF")) || bytes.Contains(b, []byte("Contract")), "%s is not encrypted", path)
 		return err
 	}))
 	assert.Equal(t, 2, n, "an original and its sealed file")
@@ -137,7 +137,7 @@ func checkEncryption(t *testing.T, s *service) {
 	require.NoError(t, err, out)
 	assert.Contains(t, out, "2 of 2 files")
 	out, err = run(t, append(s.env, "COUNTERSIGN_MASTER_KEY="+fresh), "audit", "verify", "--all")
-	require.NoError(t, err, "the new key alone opens everything: %s", out)
+	require.NoError(t, err, "the new key alone must decrypt everything: %s", out)
 	out, err = run(t, s.env, "audit", "verify", "--all")
 	require.Error(t, err, out)
 }

@@ -71,12 +71,12 @@ func TestRestore(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "sealed.pdf")
 	require.NoError(t, os.WriteFile(file, c.sealed(t, begun), 0o600))
-	assert.Equal(t, 2, strings.Count(tool(t, "pdftotext", "-l", "1", file, "-"), "Zoë Łukasz"), "also what was signed before the back-up")
+	assert.Equal(t, 2, strings.Count(tool(t, "pdftotext", "-l", "1", file, "-"), "Zoë Łukasz"), "including signatures from before the backup")
 	for _, to := range []string{"ada@example.com", "bob@example.com", "cleo@example.com"} {
 		s.awaitMail(t, to, func(m message) bool { return len(m.Attachments) == 1 })
 	}
 	for to, n := range map[string]int{"ada@example.com": 2, "bob@example.com": 2, "cleo@example.com": 2, "dan@example.com": 2} {
-		assert.Len(t, s.messages(t, to), n, "an invitation and a copy, nothing twice: %s", to)
+		assert.Len(t, s.messages(t, to), n, "one invitation and one copy, no email twice: %s", to)
 	}
 	eventually(t, "nothing is unfinished", func() bool { return s.reconcile(t, "--dry-run") == reconcile.Count{} })
 }
@@ -99,7 +99,7 @@ func (s *service) reconcile(t *testing.T, flags ...string) reconcile.Count {
 	require.NoError(t, err, out)
 	var found reconcile.Counts
 	require.NoError(t, json.Unmarshal([]byte(out[strings.Index(out, `{"bulk_sends"`):]), &found), out)
-	require.Len(t, found, len(reconcile.Order), "each kind is reported")
+	require.Len(t, found, len(reconcile.Order), "each kind must be reported")
 	open, closings := found[store.WorkEnvelopes], found[store.WorkClosings]
 	return reconcile.Count{Unfinished: open.Unfinished + closings.Unfinished, Missing: open.Missing + closings.Missing}
 }

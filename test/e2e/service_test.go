@@ -91,7 +91,7 @@ func (p *process) stop(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(30 * time.Second):
-		t.Errorf("%v does not stop; killing it", p.cmd.Args)
+		t.Errorf("%v does not stop and is killed", p.cmd.Args)
 		_ = p.cmd.Process.Kill()
 		<-done
 	}
@@ -177,7 +177,7 @@ func production(t *testing.T, settings ...string) *service {
 	env = append(env, settings...)
 	out, err := run(t, env, "api")
 	require.Error(t, err)
-	require.Contains(t, out, "countersign migrate", "a database that is not up to date is refused")
+	require.Contains(t, out, "countersign migrate", "a database that is not up to date must be rejected")
 	out, err = run(t, env, "migrate")
 	require.NoError(t, err, out)
 	// The API needs no sealing key.

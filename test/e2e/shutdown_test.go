@@ -55,7 +55,7 @@ func TestGracefulShutdown(t *testing.T) {
 		require.NoError(t, err)
 		return len(list.JSON200.Data) == 1
 	})
-	assert.EqualValues(t, 1, attempts.Load(), "it was not begun again")
+	assert.EqualValues(t, 1, attempts.Load(), "the activity must not be started again")
 
 	// Stop an API process during a request. The first upload of a process waits until the renderer is compiled, which can
 	// take longer on a busy machine than a stopped process may wait. Upload a document beforehand.

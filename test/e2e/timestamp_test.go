@@ -76,6 +76,6 @@ func TestTimestamps(t *testing.T) {
 	out, err = run(t, append(s.env, "COUNTERSIGN_MASTER_KEY="+fresh+","+s.setting("COUNTERSIGN_MASTER_KEY")), "key", "rewrap")
 	require.NoError(t, err, out)
 	out, err = run(t, append(s.env, "COUNTERSIGN_MASTER_KEY="+fresh), "audit", "verify", "--all", "--trust", root)
-	require.NoError(t, err, "the new key alone opens the lists of anchors too: %s", out)
+	require.NoError(t, err, "the new key alone must also decrypt the lists of anchors: %s", out)
 	assert.Contains(t, out, "1 anchor(s)")
 }

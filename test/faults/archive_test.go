@@ -52,13 +52,13 @@ func TestKillWhileArchiving(t *testing.T) {
 			p := &process{w: w, args: []string{"envelope", step.command, e.id}}
 			p.start()
 			p.waitDead()
-			require.False(t, p.cmd.ProcessState.Exited(), "it was killed at %s", step.place)
+			require.False(t, p.cmd.ProcessState.Exited(), "the worker must be killed at %s", step.place)
 			assert.Equal(t, step.archived, archived(), step.place)
 			assert.Equal(t, before, ask(), step.place)
 			w.run("audit", "verify", "--all")
 		}
 		w.age()
-		assert.Contains(t, string(w.run("files", "sweep", "--delete")), "4 file(s)", "of the attempts before the record")
+		assert.Contains(t, string(w.run("files", "sweep", "--delete")), "4 file(s)", "files of attempts before the record")
 		assert.Equal(t, before, ask())
 		w.run("envelope", "restore", e.id)
 		w.run("envelope", "archive", e.id)

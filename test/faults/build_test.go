@@ -78,7 +78,7 @@ func TestOlderBuildTakesOver(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, other.complete())
 		eventually(t, func() bool { return w.status(other) == models.StatusCompleted }, "another envelope waits")
-		require.NoError(t, c.TerminateWorkflow(t.Context(), id, "", "begun by a newer build"))
+		require.NoError(t, c.TerminateWorkflow(t.Context(), id, "", "started by a newer build"))
 		w.reconciled(c, "the workflow is not started again", func() bool {
 			return w.count("SELECT count(*) FROM mails WHERE envelope_id = $1 AND sent_at IS NOT NULL", e.id) == 2
 		})

@@ -80,11 +80,11 @@ func (w *scenario) checkBulk(bulk uuid.UUID, rows int) {
 	const ours = "SELECT envelope_id FROM bulk_send_rows WHERE bulk_send_id = $1"
 	assert.Equal(w.t, rows, w.sent(bulk))
 	assert.Equal(w.t, rows, w.count("SELECT count(DISTINCT envelope_id) FROM bulk_send_rows WHERE bulk_send_id = $1", bulk))
-	assert.Equal(w.t, rows, w.count("SELECT count(*) FROM envelopes WHERE external_id LIKE 'row %'"), "no envelope but those of the rows")
+	assert.Equal(w.t, rows, w.count("SELECT count(*) FROM envelopes WHERE external_id LIKE 'row %'"), "only the envelopes of the rows exist")
 	assert.Equal(w.t, rows, w.count("SELECT count(*) FROM envelopes AS e JOIN bulk_send_rows AS r ON r.envelope_id = e.id AND r.external_id = e.external_id WHERE r.bulk_send_id = $1 AND e.status = 'sent'", bulk))
 	assert.Equal(w.t, rows, w.count("SELECT count(*) FROM audit_events WHERE name = 'envelope.sent' AND envelope_id IN ("+ours+")", bulk))
 	assert.Equal(w.t, rows, w.count("SELECT sum(envelopes) FROM usage"))
-	assert.Equal(w.t, 0, w.count("SELECT count(*) FROM bulk_send_rows WHERE data <> ''"), "what they were made from is gone")
+	assert.Equal(w.t, 0, w.count("SELECT count(*) FROM bulk_send_rows WHERE data <> ''"), "the data of the rows is removed")
 	eventually(w.t, func() bool {
 		return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL AND envelope_id IN ("+ours+")", bulk) == rows
 	}, "invitations are missing")

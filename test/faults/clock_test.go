@@ -30,13 +30,13 @@ func TestClockJumps(t *testing.T) {
 		w.set("clock", "90m")
 		a, err := late.sign(0)
 		require.NoError(t, err)
-		assert.Equal(t, http.StatusUnauthorized, a.status, "its deadline has passed: %s", a.body)
+		assert.Equal(t, http.StatusUnauthorized, a.status, "the envelope's deadline has passed: %s", a.body)
 		a, err = first.sign(0)
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusOK, a.status, "%s", a.body)
 		a, err = w.client.do(http.MethodGet, "/v1/envelopes/"+first.id, "", nil)
 		require.NoError(t, err)
-		assert.Equal(t, http.StatusUnauthorized, a.status, "an access token ends after an hour")
+		assert.Equal(t, http.StatusUnauthorized, a.status, "an access token expires after an hour")
 		w.login()
 
 		w.set("clock", []string{"-1h", "-90m"}[rnd.IntN(2)])
@@ -54,7 +54,7 @@ func TestClockJumps(t *testing.T) {
 		require.NoError(t, err)
 		a, err = late.sign(0)
 		require.NoError(t, err)
-		assert.Equal(t, http.StatusOK, a.status, "its deadline has not passed after all: %s", a.body)
+		assert.Equal(t, http.StatusOK, a.status, "the envelope's deadline has not passed after all: %s", a.body)
 		w.check("/all")
 
 		// The recorded times jump back and forth, but the sequence numbers determine the order.
@@ -65,7 +65,7 @@ func TestClockJumps(t *testing.T) {
 			assert.Equal(t, events[i-1].Seq+1, events[i].Seq)
 			back = back || events[i].Timestamp.Before(events[i-1].Timestamp)
 		}
-		assert.True(t, back, "the clock did go back")
+		assert.True(t, back, "the clock must have been set back")
 		assert.Equal(t, models.StatusCompleted, w.status(late))
 	})
 }

@@ -373,11 +373,11 @@ func TestExtendExpire(t *testing.T) {
 				if out.code == http.StatusOK {
 					a, err := e.sign(0)
 					noError(t, err)
-					assert.Equal(t, http.StatusOK, a.status, "a link goes on with the deadline that was moved: %s", a.body)
+					assert.Equal(t, http.StatusOK, a.status, "a link stays valid until the new deadline: %s", a.body)
 					return
 				}
 				assert.Equal(t, http.StatusConflict, out.code)
-				assert.Equal(t, models.StatusExpired, w.status(e), "refused, so it has expired")
+				assert.Equal(t, models.StatusExpired, w.status(e), "the request was rejected, so the envelope has expired")
 			})
 		}
 		wg.Wait()
@@ -448,7 +448,7 @@ func TestEditSend(t *testing.T) {
 			_, events, err := w.store.EnvelopeWithEvents(t.Context(), w.appID, idOf(e))
 			require.NoError(t, err)
 			prepared := slices.IndexFunc(events, func(ev models.Event) bool { return ev.Name == models.EventDraftPrepared })
-			require.Equal(t, edits > 0, prepared >= 0, "draft %d: edits are recorded when it is sent, %d were acknowledged", n, edits)
+			require.Equal(t, edits > 0, prepared >= 0, "draft %d: sending must record the edits, of which %d were acknowledged", n, edits)
 			require.NoError(t, e.complete())
 		}
 		w.check()

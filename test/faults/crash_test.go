@@ -34,7 +34,7 @@ func TestKillAPI(t *testing.T) {
 					h.Set("Content-Type", "application/octet-stream")
 				}
 				_, _, err := w.client.once(t.Context(), http.MethodPost, w.client.base(false)+path, h, body)
-				require.Error(t, err, "it died before it answered")
+				require.Error(t, err, "the process must exit before it responds")
 				api.waitDead()
 				api.start()
 				api.waitHealthy()
@@ -44,12 +44,12 @@ func TestKillAPI(t *testing.T) {
 				second, err := w.client.keyed(key, http.MethodPost, path, h.Get("Content-Type"), body)
 				require.NoError(t, err)
 				assert.Equal(t, first.status, second.status)
-				assert.Equal(t, string(first.body), string(second.body), "%s %s: the same answer each time", place, path)
+				assert.Equal(t, string(first.body), string(second.body), "%s %s: the response must be the same each time", place, path)
 				return first
 			}
 			n := w.count("SELECT count(*) FROM envelopes")
 			die("/v1/envelopes", marshal(t, object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}}), http.StatusCreated)
-			assert.Equal(t, n+1, w.count("SELECT count(*) FROM envelopes"), "one envelope was made")
+			assert.Equal(t, n+1, w.count("SELECT count(*) FROM envelopes"), "exactly one envelope must be created")
 
 			e, err := w.draft(2)
 			require.NoError(t, err)

@@ -84,15 +84,15 @@ func TestDiskFull(t *testing.T) {
 
 		leave := 4096 * rnd.IntN(4)
 		disk.fill(t, leave)
-		require.NoError(t, e.complete(), "signing needs no room in the file store")
+		require.NoError(t, e.complete(), "signing requires no space in the file store")
 		failed := func() bool { return w.logged("no space left on device") }
-		eventually(t, failed, "no seal fails")
+		eventually(t, failed, "no seal failed")
 		if !disk.real || leave == 0 {
 			for probe, want := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/readyz?for=uploads": http.StatusServiceUnavailable, "/readyz?for=requests": http.StatusOK} {
 				assert.Equal(t, want, w.request(http.MethodGet, probe, "", nil).StatusCode, probe)
 			}
 			res := w.request(http.MethodPost, "/v1/envelopes/"+draft.id+"/document", "application/pdf", onePage)
-			assert.Equal(t, http.StatusServiceUnavailable, res.StatusCode, "an upload may be repeated when there is room")
+			assert.Equal(t, http.StatusServiceUnavailable, res.StatusCode, "an upload can be repeated once there is space")
 			assert.NotEmpty(t, res.Header.Get("Retry-After"))
 		}
 		assert.Equal(t, models.StatusSealing, w.status(e))
@@ -105,7 +105,7 @@ func TestDiskFull(t *testing.T) {
 		if disk.real {
 			left, err := os.ReadDir(filepath.Join(disk.dir, "files", "tmp"))
 			require.NoError(t, err)
-			assert.Empty(t, left, "nothing half-written stays")
+			assert.Empty(t, left, "no partially written file may remain")
 		}
 	})
 }

@@ -37,7 +37,7 @@ func TestFailedInsert(t *testing.T) {
 			b, err := json.Marshal(object{"fields": e.signers[0].fields})
 			require.NoError(t, err)
 			w.fails(key, e.path(0, "/sign"), b)
-			assert.Equal(t, before, w.whole(e), "a failed insert into %s left nothing", table)
+			assert.Equal(t, before, w.whole(e), "a failed insert into %s must leave no data", table)
 			restore()
 			a, err := w.client.keyed(key, http.MethodPost, e.path(0, "/sign"), "application/json", b)
 			require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestFailedInsert(t *testing.T) {
 			})
 			require.NoError(t, err)
 			w.fails(uuid.NewString(), "/v1/envelopes", body)
-			assert.Equal(t, n, w.count("SELECT count(*) FROM envelopes"), "nothing is left of an envelope without its %s", table)
+			assert.Equal(t, n, w.count("SELECT count(*) FROM envelopes"), "an envelope must not exist without its %s", table)
 			restore()
 		}
 

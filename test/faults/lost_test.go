@@ -113,7 +113,7 @@ func TestTemporal_DatabaseOfAnotherVersion(t *testing.T) {
 		server.start()
 		aside, err := filepath.Glob(file + ".1.7*")
 		require.NoError(t, err)
-		assert.NotEmpty(t, aside, "the former database is kept")
+		assert.NotEmpty(t, aside, "the previous database must be retained")
 		c := w.temporalClient()
 		eventually(t, func() bool {
 			exists, _, err := temporal.ScheduleState(t.Context(), c, temporal.ScheduleReconcile)

@@ -103,7 +103,7 @@ func TestNight(t *testing.T) { //nolint:paralleltest // the test uses the whole 
 			chosen = append(chosen, f)
 		}
 	}
-	require.NotEmpty(t, chosen, "there is no fault of the name %s", *nightOnly)
+	require.NotEmpty(t, chosen, "there is no fault named %s", *nightOnly)
 	began := time.Now()
 	for i := 0; i == 0 || time.Since(began)+nightFault <= *nightLength; i++ {
 		f := chosen[i%len(chosen)]
@@ -117,12 +117,12 @@ func TestNight(t *testing.T) { //nolint:paralleltest // the test uses the whole 
 		done = append(done, f)
 		time.Sleep(nightCalm)
 		for _, e := range open {
-			require.NoError(t, e.complete(), "an envelope that waited for its signers meanwhile")
+			require.NoError(t, e.complete(), "an envelope that waited for its signers in the meantime")
 		}
 	}
 	sent, failed := stop()
 	n.say("%d envelopes were sent; %d failed", sent, failed)
-	assert.Zero(t, failed, "a client that repeats its requests gets an answer to each")
+	assert.Zero(t, failed, "a client that retries receives a response to each request")
 	n.checkNothingIsLost()
 	n.checkAlerts(done)
 }
@@ -385,11 +385,11 @@ func (n *night) checkAlerts(done []nightly) {
 	for _, f := range done {
 		allowed = append(allowed, slices.Concat(f.must, f.may)...)
 		for _, name := range f.must {
-			assert.True(n.t, fired[name], "%s did not fire for %s", name, f.name)
+			assert.True(n.t, fired[name], "the alert %s did not fire for %s", name, f.name)
 		}
 	}
 	for name := range fired {
-		assert.Contains(n.t, allowed, name, "nothing went wrong that it is about: %s", b)
+		assert.Contains(n.t, allowed, name, "the alert fired without its fault: %s", b)
 	}
 }
 

@@ -141,8 +141,8 @@ func TestKillWhileNotifying(t *testing.T) {
 		}
 		w.check()
 		w.notified()
-		assert.Len(t, w.received(each), 4, "one for each first signature and each completed envelope")
-		assert.Empty(t, w.received(daily), "the summary is not due")
+		assert.Len(t, w.received(each), 4, "one email for each first signature and each completed envelope")
+		assert.Empty(t, w.received(daily), "the summary is not due yet")
 
 		c := w.temporalClient()
 		w.set("mail.sent", "kill")
@@ -153,7 +153,7 @@ func TestKillWhileNotifying(t *testing.T) {
 		eventually(t, func() bool { return w.count("SELECT count(*) FROM console_digest_items") == 0 }, "the summary is not sent")
 		assert.Len(t, w.received(daily), 1)
 		assert.Empty(t, w.received(never))
-		assert.Empty(t, w.received(leaves), "they ended them while the emails waited")
+		assert.Empty(t, w.received(leaves), "the workflows were terminated while the emails waited")
 		w.checkMails()
 	})
 }

@@ -75,24 +75,24 @@ func (w *scenario) checkEnvelope(e *envelope, paths []string) {
 		}
 	}
 	if env.Status.Terminal() {
-		assert.Equal(t, []models.Status{env.Status}, ends, "envelope %s ended once, as its state says", e.id)
+		assert.Equal(t, []models.Status{env.Status}, ends, "envelope %s must end exactly once, as its state shows", e.id)
 	} else {
-		assert.Empty(t, ends, "envelope %s is open", e.id)
+		assert.Empty(t, ends, "envelope %s is still open", e.id)
 	}
 	for i, s := range e.signers {
 		signed := n[fmt.Sprint(models.EventSignerSigned, " ", s.id)]
-		assert.LessOrEqual(t, signed, 1, "signer %d of %s signed once", i, e.id)
+		assert.LessOrEqual(t, signed, 1, "signer %d of %s must have signed once", i, e.id)
 		if e.has(fmt.Sprintf("sign %d", i)) {
-			assert.Equal(t, 1, signed, "the acknowledged signature %d of %s is recorded", i, e.id)
+			assert.Equal(t, 1, signed, "the acknowledged signature %d of %s must be recorded", i, e.id)
 			assert.Equal(t, models.SignerSigned, env.Signer(uuid.MustParse(s.id)).Status)
 		}
 		if e.has(fmt.Sprintf("decline %d", i)) {
-			assert.Equal(t, models.StatusDeclined, env.Status, "envelope %s was declined", e.id)
+			assert.Equal(t, models.StatusDeclined, env.Status, "envelope %s must be declined", e.id)
 			assert.Equal(t, 1, n[fmt.Sprint(models.EventSignerDeclined, " ", s.id)])
 		}
 	}
 	if e.has("void") {
-		assert.Equal(t, models.StatusVoided, env.Status, "envelope %s was voided", e.id)
+		assert.Equal(t, models.StatusVoided, env.Status, "envelope %s must be voided", e.id)
 	}
 	if env.Status == models.StatusCompleted {
 		w.checkSealed(e, env, events)
@@ -114,7 +114,7 @@ func (w *scenario) checkDelivered(path string, ev models.Event) {
 	eventually(w.t, func() bool { return len(w.hooks.of(path, ev.ID.String())) > 0 }, "%s of %s is not delivered to %s", ev.Name, ev.EnvelopeID, path)
 	for _, d := range w.hooks.of(path, ev.ID.String()) {
 		assert.Contains(w.t, d.body, ev.EnvelopeID.String())
-		assert.Equal(w.t, w.hooks.of(path, ev.ID.String())[0].body, d.body, "every delivery of an event is the same")
+		assert.Equal(w.t, w.hooks.of(path, ev.ID.String())[0].body, d.body, "every delivery of an event must be the same")
 	}
 }
 
@@ -145,8 +145,8 @@ func (w *scenario) checkSealed(e *envelope, env *models.Envelope, events []model
 	require.Equal(t, http.StatusOK, a.status, "%s", a.body)
 	sum := sha256.Sum256(a.body)
 	hash := hex.EncodeToString(sum[:])
-	assert.Equal(t, env.Sealed()[0].SHA256, hash, "file and database")
-	assert.True(t, hashes[hash], "file and audit chain")
+	assert.Equal(t, env.Sealed()[0].SHA256, hash, "the hashes of file and database")
+	assert.True(t, hashes[hash], "the hashes of file and audit chain")
 	assert.Equal(t, hash, *env.HashFinal)
 
 	pem, err := os.ReadFile(filepath.Join(failpointKeys, "seal.ca.pem"))
@@ -160,14 +160,14 @@ func (w *scenario) checkSealed(e *envelope, env *models.Envelope, events []model
 	assert.True(t, report.OK(), "%s verifies: %+v", e.id, report.Findings)
 	// The chain in the record ends with the event before document.sealed.
 	at := slices.IndexFunc(events, func(ev models.Event) bool { return ev.Name == models.EventDocumentSealed })
-	assert.Equal(t, at, report.Events, "the seal holds the whole trail")
+	assert.Equal(t, at, report.Events, "the seal must contain the whole audit trail")
 	assert.Equal(t, events[at].PrevHash, report.ChainHead)
 	for _, ev := range events[at:] {
-		assert.NotEqual(t, models.EventSignerSigned, ev.Name, "every signature is before the seal")
+		assert.NotEqual(t, models.EventSignerSigned, ev.Name, "every signature must precede the seal")
 	}
 	for _, s := range e.signers {
 		if len(s.fields) > 0 {
-			assert.Contains(t, w.text(a.body), value(s.id), "what was signed is in the file")
+			assert.Contains(t, w.text(a.body), value(s.id), "the file must contain the signed values")
 		}
 	}
 }
@@ -204,7 +204,7 @@ func (w *scenario) checkMails() {
 	for id, all := range w.mails() {
 		extra := len(all) - 1
 		ambiguous -= extra
-		assert.GreaterOrEqual(w.t, ambiguous, 0, "mail %s (%s) was sent %d times", id, all[0].Subject, len(all))
+		assert.GreaterOrEqual(w.t, ambiguous, 0, "email %s (%s) was sent %d times", id, all[0].Subject, len(all))
 	}
 }
 

@@ -51,10 +51,10 @@ func TestStandbyIsPromoted(t *testing.T) {
 		require.NoError(t, standby.Exec(ctx, "SELECT pg_reload_conf()"))
 		require.NoError(t, pool.Point(standby.URL))
 		eventually(t, func() bool { return w.acknowledgedSignatures() > before }, "nobody can sign after the promotion")
-		t.Logf("signatures again %v after the promotion began", time.Since(began).Round(time.Millisecond))
+		t.Logf("signing resumed %v after the start of the promotion", time.Since(began).Round(time.Millisecond))
 		pause(rnd, 500*time.Millisecond)
 		end()
-		t.Logf("%d envelopes, %d of %d signatures before the promotion, %d requests sent again", len(w.envelopes), before, w.acknowledgedSignatures(), w.client.retried)
+		t.Logf("%d envelopes, %d of %d signatures before the promotion, %d requests retried", len(w.envelopes), before, w.acknowledgedSignatures(), w.client.retried)
 		w.check("/all")
 	})
 }

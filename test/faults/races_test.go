@@ -131,7 +131,7 @@ func (e *envelope) race(t *testing.T, rnd *rand.Rand, kind int) {
 	runTogether(rnd, 40*time.Millisecond, fns...)
 	assert.LessOrEqual(t, got["void"]+got["decline"], 1, "one winner: %v", got)
 	if got["sign"] == 2 {
-		assert.Zero(t, got["void"]+got["decline"], "all have signed: %v", got)
+		assert.Zero(t, got["void"]+got["decline"], "all signers have signed: %v", got)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestPurgeDownload(t *testing.T) {
 					}
 					switch a.status {
 					case http.StatusOK:
-						assert.False(t, gone, "handed out after it was purged")
+						assert.False(t, gone, "the file was returned after the purge")
 						assert.Equal(t, w.sealedHash(e), digest(a.body))
 					case http.StatusGone:
 						if gone {
@@ -221,7 +221,7 @@ func TestPurgeDownload(t *testing.T) {
 		purged := slices.IndexFunc(events, func(ev models.Event) bool { return ev.Name == models.EventDocumentPurged })
 		require.Positive(t, purged)
 		for _, ev := range events[purged:] {
-			assert.NotEqual(t, models.EventDocumentDownloaded, ev.Name, "recorded as downloaded after it was purged")
+			assert.NotEqual(t, models.EventDocumentDownloaded, ev.Name, "a download was recorded after the purge")
 		}
 	})
 }

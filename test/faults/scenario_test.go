@@ -246,7 +246,7 @@ func (p *process) waitDead() {
 	select {
 	case <-p.ended:
 	case <-time.After(patience):
-		require.Fail(p.w.t, "the process lives on", "%v", p.args)
+		require.Fail(p.w.t, "the process is still running", "%v", p.args)
 	}
 }
 

@@ -101,6 +101,6 @@ func TestKillWhileDelivering(t *testing.T) {
 				twice++
 			}
 		}
-		require.Positive(t, twice, "the event that was cut off came again")
+		require.Positive(t, twice, "the interrupted event must be delivered again")
 	})
 }

@@ -153,13 +153,13 @@ func TestTemporalStops(t *testing.T) {
 			slowest = max(slowest, time.Since(start))
 		}
 		require.NoError(t, before.complete())
-		t.Logf("while Temporal was down, a whole envelope took at most %v", slowest)
-		require.Less(t, slowest, time.Minute, "signing answers while Temporal is down")
+		t.Logf("while Temporal was down, processing an envelope took at most %v", slowest)
+		require.Less(t, slowest, time.Minute, "signing must work while Temporal is down")
 		for path, want := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/readyz?for=requests": http.StatusOK} {
 			res, err := http.Get(w.apis[0] + path) //nolint:noctx // the test's own probe
 			require.NoError(t, err)
 			require.NoError(t, res.Body.Close())
-			assert.Equal(t, want, res.StatusCode, "a balancer keeps the API: %s", path)
+			assert.Equal(t, want, res.StatusCode, "a load balancer must keep the API: %s", path)
 		}
 		time.Sleep(time.Until(expired.Add(time.Second)))
 		a, err := late.sign(0)
@@ -184,7 +184,7 @@ func TestMailServerStops(t *testing.T) {
 		w.smtp.stop()
 		_, err := w.send(2)
 		require.NoError(t, err)
-		require.NoError(t, w.sendAndComplete(2), "signers sign while the mail server is down")
+		require.NoError(t, w.sendAndComplete(2), "signers must be able to sign while the mail server is down")
 		pause(rnd, time.Second)
 		assert.Empty(t, w.mails())
 		w.smtp.start()
@@ -242,13 +242,13 @@ func TestCodesAreNotSentLate(t *testing.T) {
 
 		release := w.smtp.hang(t)
 		_, err = request(time.Second + time.Duration(rnd.IntN(1000))*time.Millisecond)
-		require.ErrorIs(t, err, context.DeadlineExceeded, "the signer went away while the mail server hung")
+		require.ErrorIs(t, err, context.DeadlineExceeded, "the signer disconnected while the mail server hung")
 		eventually(t, func() bool { return w.times("one-time code not sent") == 2 }, "the API does not notice")
 		release()
 
 		status, err = request(patience)
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusOK, status)
-		assert.Len(t, w.mails(), 1, "the one that was asked for last, and none that nobody waits for")
+		assert.Len(t, w.mails(), 1, "only the code that was requested last is sent")
 	})
 }

@@ -98,13 +98,13 @@ func checkDisplayed(t *testing.T, envelope string, events []models.Event) {
 			covered := map[string]string{}
 			for s := range strings.SplitSeq(fmt.Sprint(ev.Detail["shownSigners"]), ",") {
 				if s != "" {
-					require.Contains(t, before, s, "%s was shown the values of somebody who signed later", id)
+					require.Contains(t, before, s, "%s was shown the values of a signer who signed later", id)
 					covered[s] = before[s]
 				}
 			}
-			assert.Equal(t, displayedDigest(envelope, covered), ev.Detail["shown"], "what signer %s of %s was shown", id, envelope)
+			assert.Equal(t, displayedDigest(envelope, covered), ev.Detail["shown"], "values shown to signer %s of %s", id, envelope)
 			if ev.Detail["shownConfirmed"] == true {
-				assert.Equal(t, before, covered, "signer %s of %s agreed to all that was there", id, envelope)
+				assert.Equal(t, before, covered, "signer %s of %s must have confirmed all current values", id, envelope)
 			}
 		}
 		before[id] = values

@@ -71,8 +71,8 @@ func TestBadEndpoints(t *testing.T) {
 		}
 		before := memory(t, worker)
 		loud := w.latencies(t, n)
-		t.Logf("healthy endpoint, from the call to the delivery: %v beside good ones, %v beside bad ones (median)", median(quiet), median(loud))
-		require.Less(t, median(loud), 30*time.Second, "the healthy endpoint does not wait for the bad ones")
+		t.Logf("healthy endpoint, from the call to the delivery: %v with healthy endpoints, %v with failing ones (median)", median(quiet), median(loud))
+		require.Less(t, median(loud), 30*time.Second, "the healthy endpoint must not wait for failing ones")
 
 		for path, e := range endpoints {
 			if e.slow && !long() {
@@ -83,8 +83,8 @@ func TestBadEndpoints(t *testing.T) {
 			w.checkAttempts(t, path)
 		}
 		after := memory(t, worker)
-		t.Logf("the worker's largest resident memory: %d MB before, %d MB after", before>>20, after>>20)
-		assert.Less(t, after-before, 200<<20, "memory is bounded")
+		t.Logf("the worker's peak resident memory: %d MB before, %d MB after", before>>20, after>>20)
+		assert.Less(t, after-before, 200<<20, "memory must be limited")
 		w.check("/all")
 	})
 }

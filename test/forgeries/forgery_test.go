@@ -165,10 +165,10 @@ func (c *recognized) count(t *testing.T, b []byte, r verify.Report) {
 
 func (c *recognized) report(t *testing.T) {
 	t.Helper()
-	t.Logf("%d forged files were taken for files of this service; the seal of %d was opened and examined. First objections: %v", c.files, c.opened, c.reasons)
+	t.Logf("%d forged files were recognized as files of this service; the seals of %d were examined. First findings: %v", c.files, c.opened, c.reasons)
 	// Only forgeries of the mark or the byte range may be rejected earlier.
 	if !t.Failed() && c.opened < c.files*3/4 {
-		t.Errorf("only %d of %d were examined", c.opened, c.files)
+		t.Errorf("only %d of %d files were examined", c.opened, c.files)
 	}
 }
 
@@ -191,6 +191,6 @@ func checkReport(t require.TestingT, b []byte, r verify.Report, trust verify.Opt
 		require.Nil(t, r.Record)
 		require.Nil(t, r.Additions)
 	default:
-		require.Fail(t, "no such verdict", r.Verdict)
+		require.Fail(t, "the verdict does not exist", r.Verdict)
 	}
 }

@@ -280,13 +280,13 @@ func TestPreparedOriginals(t *testing.T) {
 					return
 				}
 				require.NoError(t, err)
-				require.False(t, p.must, "this has to be refused at upload")
+				require.False(t, p.must, "this file must be rejected at upload")
 				h := newFakeIssuerLike(victim())
 				g, err := h.tryMake(l, original, func(j *seal.Job) {
 					j.Envelope.Subject = "The right one"
 					inEnvelope(j, otherID, j.Document)
 				})
-				require.NoError(t, err, "what is admitted can be sealed")
+				require.NoError(t, err, "an accepted file must be sealable")
 				r := verified(g.bytes, h.trust())
 				require.Equal(t, valid, r.Verdict, explain(r))
 				require.Equal(t, otherID, r.EnvelopeID)

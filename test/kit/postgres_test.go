@@ -54,7 +54,7 @@ func TestPostgres_EachTestHasAnEmptyDatabase(t *testing.T) {
 				seen <- dsn
 				conn := connect(t, dsn)
 				_, err := conn.Exec(t.Context(), "CREATE TABLE one (n int)")
-				require.NoError(t, err, "no table of another test is there")
+				require.NoError(t, err, "the database must not contain tables of other tests")
 				var zone, encoding string
 				require.NoError(t, conn.QueryRow(t.Context(), "SHOW timezone").Scan(&zone))
 				require.NoError(t, conn.QueryRow(t.Context(), "SHOW server_encoding").Scan(&encoding))
@@ -66,7 +66,7 @@ func TestPostgres_EachTestHasAnEmptyDatabase(t *testing.T) {
 	names := map[string]bool{}
 	for dsn := range seen {
 		names[dsn] = true
-		require.False(t, postgresAnswers(t, dsn), "dropped when its test has ended")
+		require.False(t, postgresAnswers(t, dsn), "the database must be dropped when its test ends")
 	}
 	require.Len(t, names, cap(seen))
 }

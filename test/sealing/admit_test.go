@@ -167,7 +167,7 @@ func TestAdmitIsolated(t *testing.T) {
 	lim.Validators = sandbox.New("/nonexistent/validator")
 	_, err = upload(t, b, lim)
 	require.Error(t, err)
-	require.NotErrorAs(t, err, &rejected, "the service's own fault is no refusal")
+	require.NotErrorAs(t, err, &rejected, "an internal error must not be reported as a rejection")
 }
 
 // TestValidatorsAreKept checks that a process validates one file after another, and that a process that exits is
@@ -280,7 +280,7 @@ func TestInheritedResources(t *testing.T) {
 		Pages: make([]sealkit.Page, 300), Tree: "/MediaBox[0 0 612 792]/Resources<</Properties<</P<</Large(" + strings.Repeat("x", large) + ")>>>>>>",
 	})
 	_, b := sealkit.Sealed(t, sealkit.NewFixture(t).Sealer(t), sealkit.Job(t, original))
-	require.Less(t, len(b)-len(original), 5*large, "the tree, what the pages share, and the page that is drawn on")
+	require.Less(t, len(b)-len(original), 5*large, "the page tree, the shared objects, and the modified page")
 }
 
 // manyFields returns a file whose pages share one list of form fields. If a value overlaps the fields, each of them is
@@ -321,7 +321,7 @@ func TestAddedIsBounded(t *testing.T) {
 	require.ErrorIs(t, err, pdf.ErrLimit)
 
 	_, b := sealkit.Sealed(t, sealkit.NewFixture(t).Sealer(t), sealkit.Job(t, manyFields(2)))
-	require.Greater(t, len(b), 2<<20, "a page of it is sealed")
+	require.Greater(t, len(b), 2<<20, "a page of the file is sealed")
 }
 
 func TestCheckText(t *testing.T) {

@@ -73,7 +73,7 @@ func TestChecksOfTheRecord(t *testing.T) {
 	alone := sealkit.Record(t)
 	alone.All, alone.Audit.Events = alone.All[:1], append(alone.Audit.Events[:2:2], alone.Audit.Events[3])
 	alone.Envelope.OriginalHash = alone.All[0].SHA256
-	require.NoError(t, alone.Check(), "of one document the hash of all is its own")
+	require.NoError(t, alone.Check(), "for one document, the hash of all originals equals its own")
 }
 
 // TestChecksOfTheChain checks that events form a valid chain only if they belong to one completed envelope and are in

@@ -108,7 +108,7 @@ func TestNamesOfOurRecord(t *testing.T) {
 	for _, name := range []string{"seal.jso", "seal.json.txt", "seal.json/a", "xseal.json", "seal json", "", "s", "countersign-seal.jsonx"} {
 		require.NoError(t, admit(inUTF16(name, true, true), "/F"+inUTF16(name, true, true)), name)
 	}
-	require.NoError(t, admit("(a)", "/X(seal.json)"), "a key that names no file")
+	require.NoError(t, admit("(a)", "/X(seal.json)"), "a key without a file")
 }
 
 // TestLayersAndActions checks the warnings for each usage that makes programs display a layer differently, and for each

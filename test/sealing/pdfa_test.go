@@ -61,19 +61,19 @@ func TestPDFAClaims(t *testing.T) {
 			require.Contains(t, xmp, "Lease of flat 7")
 			require.Contains(t, xmp, `pdf:Producer="Writer 7"`)
 			require.Contains(t, xmp, `xmp:ModifyDate="2026-01-02T03:04:05Z"`)
-			require.NotContains(t, xmp, "pdfa", "of the file that pdfinfo reads")
+			require.NotContains(t, xmp, "pdfa", "reported by pdfinfo")
 			shown, err := sealkit.Run(t, "mutool", "show", file, "trailer/Root/Metadata")
 			require.NoError(t, err)
 			require.NotContains(t, shown, "pdfa")
 			info, err := sealkit.Run(t, "pdfinfo", "-rawdates", file)
 			require.NoError(t, err)
 			for _, line := range []string{"Lease of flat 7", "Writer 7", "D:20260102030405Z"} {
-				require.Contains(t, info, line, "Info says what XMP says")
+				require.Contains(t, info, line, "Info and XMP must match")
 			}
 			require.NotContains(t, info, "PDF/A")
 			if level == "" {
 				require.Empty(t, claimed)
-				require.False(t, bytes.Contains(whole[len(original):], []byte("/Subtype /XML")), "metadata without a claim are not written again")
+				require.False(t, bytes.Contains(whole[len(original):], []byte("/Subtype /XML")), "metadata without a claim must not be rewritten")
 				return
 			}
 			require.Equal(t, []string{level}, claimed)

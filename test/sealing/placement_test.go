@@ -104,6 +104,6 @@ func TestTransparency(t *testing.T) {
 		require.NoError(t, err)
 		sealkit.Near(t, image.Rect(100, 160, 140, 200), sealkit.InkBounds(img, func(r, g, b uint32) bool { return r < 10 && g < 10 && b < 10 }))
 		ink := sealkit.InkBounds(img, func(r, g, b uint32) bool { return b > r+30 && b > g+30 })
-		require.False(t, ink.Empty(), "the signature's ink, as %s draws it", draw[0])
+		require.False(t, ink.Empty(), "the signature as drawn by %s", draw[0])
 	}
 }

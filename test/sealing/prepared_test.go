@@ -147,7 +147,7 @@ func TestSealPreparedDeclines(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
 	require.NoError(t, err)
 	_, err = s.Seal(t.Context(), out, j)
-	require.ErrorContains(t, err, "prepared file of document 1 differs", "the original is sealed though a prepared file was read")
+	require.ErrorContains(t, err, "prepared file of document 1 differs", "the original was sealed although a prepared file was read")
 	require.NoError(t, out.Close())
 }
 

@@ -70,7 +70,7 @@ func TestPartsAreOfTheFile(t *testing.T) {
 	validators := sandbox.New(os.Args[0], "validate-pdf")
 	t.Cleanup(validators.Close)
 	_, err := verify.ExamineIn(t.Context(), validators, strings.NewReader("%PDF-1.7\n"), size)
-	require.NoError(t, err, "it was cut off meanwhile: what is read there is not the file, which is no error of reading")
+	require.NoError(t, err, "the file was truncated in the meantime, which is not a read error")
 	_, err = verify.ExamineIn(t.Context(), validators, unreadable{}, size)
 	require.ErrorIs(t, err, errDisk)
 }

@@ -112,7 +112,7 @@ func TestAdditionsByOthers(t *testing.T) {
 			require.Equal(t, verify.VerdictAltered, r.Verdict, "%s\n%s", tt.name, sealkit.TextOf(t, r))
 			require.True(t, r.Has(verify.Code("later_changes."+tt.kind)), "%s\n%s", tt.name, sealkit.TextOf(t, r))
 			require.Equal(t, &verify.Additions{From: int64(len(file.bytes)), Bytes: int64(len(tt.bytes) - len(file.bytes)), Kind: tt.kind}, r.Additions, tt.name)
-			require.Nil(t, r.Record, "no signers are shown")
+			require.Nil(t, r.Record, "no signers may be listed")
 			extracted := sealkit.Verified(t, tt.bytes[:r.Additions.From], file.opt)
 			require.True(t, extracted.OK(), sealkit.TextOf(t, extracted))
 			require.Equal(t, file.level, extracted.Level)

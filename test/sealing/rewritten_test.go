@@ -36,7 +36,7 @@ func TestRewrittenFiles(t *testing.T) {
 		require.True(t, r.Has("signature.rewritten"), "%s: %s", name, sealkit.TextOf(t, r))
 		require.Contains(t, r.Summary, "was sealed by this service, but another program has rewritten it")
 		require.Equal(t, sealkit.EnvelopeID, r.Findings[0].Values["envelope"])
-		require.Empty(t, r.Signatures, "its own signature is not one of others")
+		require.Empty(t, r.Signatures, "the seal's signature must not be listed as another party's")
 		require.Nil(t, r.Record)
 
 		r, err = verify.File(t.Context(), bytes.NewReader(b), int64(len(b)), verify.Options{Trust: trust.Policy{}, Now: time.Now})

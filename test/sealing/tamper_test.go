@@ -67,7 +67,7 @@ func TestTampering(t *testing.T) {
 			r := sealkit.Verified(t, tt.bytes, k.Trust())
 			require.Equal(t, tt.want, r.Verdict, sealkit.TextOf(t, r))
 			require.False(t, r.OK())
-			require.Nil(t, r.Record, "nothing is shown of a document that is not sound")
+			require.Nil(t, r.Record, "no content of an invalid document may be reported")
 			if tt.want != verify.VerdictNotSealed {
 				require.Equal(t, verify.Failed, r.Status(tt.check), sealkit.TextOf(t, r))
 			}
@@ -114,7 +114,7 @@ func hidePage(t *testing.T, b []byte) []byte {
 	require.NoError(t, os.WriteFile(file, out, 0o600))
 	msg, err := sealkit.Run(t, "pdfinfo", file)
 	require.NoError(t, err, msg)
-	require.Regexp(t, `Pages:\s+1\n`, msg, "the attack works on other readers")
+	require.Regexp(t, `Pages:\s+1\n`, msg, "the attack must work on other readers")
 	return out
 }
 

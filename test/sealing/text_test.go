@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 	}
 	fonts, err := sealkit.Run(t, "pdffonts", file)
 	require.NoError(t, err)
-	require.NotContains(t, fonts, "no  yes", "every font that we add is embedded")
+	require.NotContains(t, fonts, "no  yes", "every added font must be embedded")
 }
 
 // TestTextFits checks that any text is drawn within its field.
@@ -78,7 +78,7 @@ func TestTextFits(t *testing.T) {
 				SubImage(r image.Rectangle) image.Image
 			}).SubImage(image.Rect(0, 0, 800, 570)) // excludes the line at the bottom of the page
 			box := sealkit.InkBounds(img, func(r, g, b uint32) bool { return r < 160 && g < 160 && b < 160 })
-			require.False(t, box.Empty(), "nothing was drawn")
+			require.False(t, box.Empty(), "no text was drawn")
 			field := image.Rect(100, 120, 100+int(2*tt.w), 120+int(2*tt.h)).Inset(-2)
 			require.True(t, box.In(field), "ink %v, field %v", box, field)
 			require.Greater(t, box.Dy(), 3)
