@@ -61,7 +61,7 @@ func TestFieldsInReadingOrder(t *testing.T) {
 		beside("أحمد", "under sir", 0, 22, 60, 14), beside("إيجارا", "left of rent", -90, 0, 60, 14),
 		beside("Second right", "under second right", 0, 20, 60, 14), beside("First right", "under first right", 0, 20, 60, 14),
 		beside("Second left", "under second left", 0, 20, 60, 14), beside("First left", "under first left", 0, 20, 60, 14),
-		beside("Lease", "above lease", 0, -30, 60, 14),
+		beside("Lease", "above lease", 0, -30, 60, 14), beside("Lease", "under lease", 100, 26, 60, 14),
 	}, printed(t, html))
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
@@ -71,8 +71,9 @@ func TestFieldsInReadingOrder(t *testing.T) {
 	spoken := b.spoken()
 	from := slices.Index(spoken, "group Page 1 of 1")
 	require.GreaterOrEqual(t, from, 0, spoken)
+	require.Contains(t, spoken, "heading Lease", "the field below is not part of the heading")
 	order := []string{
-		"button above lease", "heading Lease", "heading Terms of the lease", "First left", "button under first left", "Second left", "button under second left",
+		"button above lease", "heading Lease", "button under lease", "heading Terms of the lease", "First left", "button under first left", "Second left", "button under second left",
 		"First right", "button under first right", "Second right", "button under second right", "يدفع المستأجر إيجارا", "button left of rent",
 		"السيد أحمد", "button under sir", "賃貸契約書", "button under vertical",
 	}
@@ -92,6 +93,8 @@ func TestFieldsInReadingOrder(t *testing.T) {
 		require.Contains(t, eval[string](b, `document.activeElement.ariaLabel`), label+" (")
 		b.keys("\t")
 	}
+	copied := eval[string](b, `(() => { getSelection().selectAllChildren(document.querySelector(".textLayer")); return getSelection().toString().trim(); })()`)
+	require.Equal(t, "Lease\nTerms of the lease\nFirst left\nSecond left\nFirst right\nSecond right\nيدفع المستأجر إيجارا\nالسيد أحمد\n賃貸契約書", copied)
 	require.True(t, eval[bool](b, `find("First left")`))
 	b.checked("reading-order")
 }

@@ -138,20 +138,23 @@ const own = (owner: Element, id: string) => owner.setAttribute("aria-owns", [own
  * and each element follows a word or precedes the first word.
  */
 export function placeInText({ element, words }: TextLayer, elements: readonly { id: string; after: { line: number; word: number } }[]): void {
-  for (const owner of element.querySelectorAll(".start, span")) owner.removeAttribute("aria-owns");
+  for (const owner of element.querySelectorAll("span")) owner.removeAttribute("aria-owns");
   for (const { id, after: { line, word } } of elements) {
-    own(word < 0 ? startOf(element) : words[line]![word]!, id);
+    const owner = words[line]?.[word];
+    const laid = owner?.parentElement;
+    if (!laid) own(emptyAt(element.firstElementChild, (empty) => element.prepend(empty)), id);
+    // A field below a heading is not part of it.
+    else if ((laid.role === "heading" || laid.id) && owner === words[line]!.at(-1)) own(emptyAt(laid.nextElementSibling, (empty) => laid.after(empty)), id);
+    else own(owner, id);
   }
 }
 
-/** Returns the empty element before the first word. */
-function startOf(layer: HTMLElement): Element {
-  const first = layer.firstElementChild;
-  if (first?.className === "start") return first;
-  const start = document.createElement("div");
-  start.className = "start";
-  layer.prepend(start);
-  return start;
+/** Returns the element without text at a position between two lines. If there is none, it is created. */
+function emptyAt(there: Element | null, insert: (empty: Element) => void): Element {
+  if (there?.localName === "span") return there;
+  const empty = document.createElement("span");
+  insert(empty);
+  return empty;
 }
 
 function layLine({ words, angle, rtl, vertical }: Line): { element: HTMLElement; words: HTMLElement[] } {
