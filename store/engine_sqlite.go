@@ -75,12 +75,12 @@ func (d dialect) Initialize(db *gorm.DB) error {
 	return nil
 }
 
-// DataTypeOf implements gorm.Dialector. Only the creation of tables would need it.
+// Migrator implements gorm.Dialector.
 func (d dialect) Migrator(db *gorm.DB) gorm.Migrator {
 	return migrator.Migrator{Config: migrator.Config{DB: db, Dialector: d}}
 }
 
-// DataTypeOf implements gorm.Dialector. It would be needed only for creating tables.
+// DataTypeOf implements gorm.Dialector. Only the creation of tables would need it.
 func (dialect) DataTypeOf(*schema.Field) string { return "" }
 
 // DefaultValueOf implements gorm.Dialector.
