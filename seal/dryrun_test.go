@@ -94,8 +94,8 @@ func TestSeal_WithFacts_IsIdentical(t *testing.T) {
 	}
 }
 
-// TestFacts_Impossible_AreRejected checks that impossible facts are determined again, so that the seal still defines
-// all undefined objects.
+// TestFacts_Impossible_AreRejected checks that impossible facts are ignored and determined again, so that the seal
+// still defines all undefined objects.
 func TestFacts_Impossible_AreRejected(t *testing.T) {
 	t.Parallel()
 	original := sealkit.OpenEndedContents()

@@ -185,7 +185,7 @@ func newFinding(code Code, v values) Finding {
 	return out
 }
 
-// singulars maps the name of a value to the replacements in the text if the value is 1.
+// singulars maps the name of a value to the replacements in the message for the value 1.
 var singulars = map[string][]string{
 	"bytes": {"{bytes} bytes were", "{bytes} byte was", "{bytes} bytes", "{bytes} byte"},
 	"end":   {"first {end} bytes", "first byte", "{end} bytes", "{end} byte"},

@@ -14,7 +14,7 @@ import (
 
 // TestClockJumps moves the clocks of the API and the worker forward and back by an hour while envelopes are in
 // progress. It checks that the chain is ordered by its sequence numbers, that no operation waits for the clock to catch
-// up, and that links fail closed.
+// up, and that links from the future are rejected.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

@@ -145,7 +145,7 @@ func signatures(want string) effect {
 	return contains("pdfsig", func(dir, file string) string { return run(dir, "pdfsig", "-nocert", file) }, want)
 }
 
-// nothing is the effect of an attack that is not visible on the pages. The argument why describes the effect.
+// nothing represents an effect that is not visible on the pages. The argument why describes it.
 func nothing(why string) effect {
 	return effect{"none: " + why, func(string, *genuine, []byte) error { return nil }}
 }
