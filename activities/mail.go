@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,190 +18,6 @@ import (
 	"countersign/notify/templates"
 	"countersign/temporal"
 )
-
-// invite emails the link to a signer, or to the signer's host, and also sends it by text message if there is a phone
-// number. If the recipient receives only copies, it announces the copy. It sends nothing if the signer is no longer
-// awaited, or if the sender delivers the link.
-//
-// A replaced link is not sent, because the workflow that renewed it sends the new one. The invitation of the routing
-// group waits for that workflow, so that only one email is sent.
-//
-// A permanently rejected address is recorded in the audit trail and is not an error. In that case, invite passes the
-// server's response to the function rejected.
-func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *models.Envelope, v mailSettings, rejected func(string)) error {
-	if in.Reminder != nil {
-		return a.remindOnRequest(ctx, in, e, v)
-	}
-	s := e.Recipient(in.SignerID)
-	if s == nil || !s.Awaited() || !e.Status.Open() {
-		return nil
-	}
-	if in.LinkID == nil && s.HasOwnInvitation() && a.Now().Sub(*s.LinkIssuedAt) < renewalSends {
-		return a.awaitRenewal(ctx, e, s)
-	}
-	if e.Signer(s.ID) == nil {
-		if later, err := a.replacedLater(ctx, in, e, s); err != nil || later {
-			return err
-		}
-		return a.announceCopy(ctx, in, e, s, v, rejected)
-	}
-	if in.LinkID != nil && (s.LinkID == nil || *s.LinkID != *in.LinkID) {
-		return nil
-	}
-	if !s.InvitedByMail() {
-		return a.noticeDelegation(ctx, e, s, v)
-	}
-	msg, err := a.invitation(e, s, v)
-	if err != nil {
-		return err
-	}
-	content, err := msg.Render()
-	if err != nil {
-		return fmt.Errorf("render invitation: %w", err)
-	}
-	err = a.mailOnce(ctx, e, s, newMail(models.MailInvitation, invitee(s), v, a.invitationID(s), content),
-		func(id, rejected string) error { return a.recordInvited(ctx, in, id, rejected) })
-	wentOut := err == nil
-	err = a.reportBounce(ctx, e, s, v, s.LinkID.String(), err, rejected)
-	var text error
-	if wentOut || smsContainsLink(s) { // otherwise the text message refers to the email
-		text = a.sendSMSInvitation(ctx, e, s, msg)
-	}
-	return errors.Join(err, a.noticeDelegation(ctx, e, s, v), text) // each message is sent independently of the others
-}
-
-// renewalSends is the time for which the invitation of a routing group leaves a renewed link or notice to the workflow
-// that renewed it. After that time, whichever workflow runs first sends it.
-const renewalSends = 2 * time.Minute
-
-// errTypeRenewalSends is the error type of an invitation that another workflow is about to send.
-const errTypeRenewalSends = "RenewalSends"
-
-// awaitRenewal returns an error until a recipient's renewed link or notice has been sent or permanently rejected. The
-// activity is then retried. The error is expected and is logged accordingly.
-func (a *Activities) awaitRenewal(ctx context.Context, e *models.Envelope, s *models.Signer) error {
-	if !s.InvitedByMail() {
-		return nil
-	}
-	id := a.copyNoticeID(s)
-	if s.LinkID != nil {
-		id = a.invitationID(s)
-	}
-	mails, err := a.Store.Mails(ctx, e.ID)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(mails, func(m models.Mail) bool { return m.ID == id && (m.SentAt != nil || m.FailedAt != nil) }) {
-		return nil
-	}
-	return sdktemporal.NewApplicationErrorWithOptions(fmt.Sprintf("signer %s: the link renewal will send the invitation", s.ID), errTypeRenewalSends,
-		sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign})
-}
-
-func (a *Activities) invitationID(s *models.Signer) string {
-	return a.Mail.MessageID("invitation", s.LinkID.String())
-}
-
-// smsContainsLink reports whether a signer's text message contains the link. Signers who verify their identity by phone
-// receive the link only by email.
-func smsContainsLink(s *models.Signer) bool { return !s.AuthMethod.ByPhone() }
-
-// receivesSMS reports whether a signer receives text messages. If there is a host, the signer receives none, because
-// the link is sent to the host.
-func (a *Activities) receivesSMS(s *models.Signer) bool {
-	return a.SMS != nil && s.Phone != nil && s.Host() == nil
-}
-
-// receivesLinkBySMS reports whether a signer also receives the link by text message.
-func (a *Activities) receivesLinkBySMS(s *models.Signer) bool {
-	return a.receivesSMS(s) && smsContainsLink(s)
-}
-
-func (a *Activities) sendSMSInvitation(ctx context.Context, e *models.Envelope, s *models.Signer, msg templates.Invitation) error {
-	if !a.receivesSMS(s) {
-		return nil
-	}
-	msg.SigningURL = ""
-	if smsContainsLink(s) {
-		msg.SigningURL = a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID)
-	}
-	m := models.Mail{ID: "sms-" + s.LinkID.String(), EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailInvitation}
-	err := a.sendOnce(ctx, m, func(ctx context.Context, _ bool) error { return a.SMS.Send(ctx, *s.Phone, msg.SMS()) }, nil)
-	return ignoreRejection(err) // the email contains the same link
-}
-
-// SendClosing notifies all invited recipients, and the copy recipients who received a notice, that the envelope has
-// closed.
-func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput) error {
-	e, v, release, err := a.loadForMail(ctx, in)
-	if err != nil {
-		return err
-	}
-	defer release()
-	msg := templates.Closed{Branding: v.branding, SenderName: v.sender, Subject: e.Title(), At: a.Now()}
-	var decliner *models.Signer
-	switch e.Status { //nolint:exhaustive // only these statuses mean that the envelope closed without completion
-	case models.StatusDeclined:
-		msg.Kind = templates.Declined
-		for _, s := range e.Signers {
-			if s.Status == models.SignerDeclined {
-				decliner, msg.ByName, msg.At, msg.ByRequest = s, s.Name, *s.DeclinedAt, templates.Request(e.OwnAction(s))
-			}
-		}
-	case models.StatusVoided:
-		msg.Kind, msg.ByName, msg.At = templates.Voided, v.sender, *e.VoidedAt
-	case models.StatusExpired:
-		msg.Kind, msg.At = templates.Expired, *e.ExpiresAt
-	default:
-		return nil
-	}
-	if msg.ReasonText, err = a.reason(ctx, e); err != nil {
-		return err
-	}
-	var notice error // A failure of this notice does not delay the emails.
-	if decliner != nil {
-		notice = a.notifyTenant(ctx, e, v, decliner.ID, templates.Notice{Kind: templates.NoticeDeclined, ByName: decliner.Name, ByRequest: msg.ByRequest, ReasonText: msg.ReasonText, At: msg.At}, "")
-	}
-	noticeRecipients, err := a.copyNoticeRecipients(ctx, e)
-	if err != nil {
-		return err
-	}
-	invited := slices.DeleteFunc(slices.Clone(e.Signers), func(s *models.Signer) bool { return s.LinkID == nil || s == decliner })
-	return withRetryDelay(errors.Join(notice, sendToEach(ctx, mailed(slices.Concat(invited, noticeRecipients), invitee), func(to addressee) error {
-		own := msg
-		own.Language, own.RecipientName, own.Copy = v.languageOf(to.signer), to.address.Name, e.Signer(to.signer.ID) == nil
-		content, err := own.Render()
-		if err != nil {
-			return fmt.Errorf("render %s email: %w", models.MailClosed, err)
-		}
-		id := a.Mail.MessageID(string(models.MailClosed), to.signer.ID.String())
-		return ignoreRejection(a.mailOnce(ctx, e, to.signer, newMail(models.MailClosed, to.address, v, id, content), nil))
-	})))
-}
-
-// reason returns the reason that the audit trail contains for the closing of the envelope.
-func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, error) {
-	events, err := a.Store.AuditEvents(ctx, e)
-	if err != nil {
-		return "", err
-	}
-	for _, ev := range events {
-		if ev.Name == models.EventSignerDeclined || ev.Name == models.EventEnvelopeVoided {
-			why, _ := ev.Detail["reason"].(string) // empty if no reason was given
-			return why, nil
-		}
-	}
-	return "", nil
-}
-
-// serverResponse returns the part of a rejection reason that comes from the mail server, without the service's own English
-// text.
-func serverResponse(reason string) string {
-	if _, response, ok := strings.Cut(reason, " rejected with "); ok {
-		return response
-	}
-	return reason
-}
 
 // sendToEach sends an email to each of the addressees. An unreachable addressee does not delay the others. Once the
 // context passed as begin has ended, sendToEach starts no further email and returns an error.
@@ -368,16 +182,6 @@ func ignoreRejection(err error) error {
 	return err
 }
 
-// recordInvited records in the audit trail, and with the email, that an invitation was sent or rejected.
-func (a *Activities) recordInvited(ctx context.Context, in temporal.InviteInput, mailID, rejected string) error {
-	return a.recordMail(ctx, in.EnvelopeInput, mailID, rejected, func(e *models.Envelope) error {
-		if rejected != "" {
-			return e.InvitationFailed(a.systemContext(), in.SignerID, rejected, mailID)
-		}
-		return e.Invited(a.systemContext(), in.SignerID, false, mailID)
-	})
-}
-
 // recordMail records the result of sending an email in a change to the email's envelope.
 func (a *Activities) recordMail(ctx context.Context, in temporal.EnvelopeInput, mailID, rejected string, change func(*models.Envelope) error) error {
 	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, change)
@@ -437,25 +241,6 @@ func (a *Activities) mailSettingsFor(ctx context.Context, id uuid.UUID, tenant s
 	}
 	v.branding, err = templates.NewBranding(settings.PrimaryColor, settings.Footer, settings.SupportURL, v.logo)
 	return v, err
-}
-
-func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v mailSettings) (templates.Invitation, error) {
-	tok, err := a.Tokens.IssueSigning(e.AppID, s)
-	if err != nil {
-		return templates.Invitation{}, err
-	}
-	msg := templates.Invitation{
-		Language: v.languageOf(s), Branding: v.branding, RecipientName: invitee(s).Name, SenderName: v.sender, SigningURL: a.SigningURL + "/" + tok,
-		ShortURL: a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID), ExpiresAt: e.ExpiresAt,
-		Request: templates.Request(e.RequestedAction(s)), SignerName: s.Name, Subject: models.Deref(e.Subject, ""), Message: models.Deref(e.Message, ""),
-	}
-	if principal := e.Principal(s); principal != nil {
-		msg.SignerName = principal.Name
-	}
-	for _, d := range e.Originals() {
-		msg.DocumentNames = append(msg.DocumentNames, e.FileName(d))
-	}
-	return msg, nil
 }
 
 func newMail(kind models.MailKind, to notify.Address, v mailSettings, id string, c templates.Content) notify.Mail {

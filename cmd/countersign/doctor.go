@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -11,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"go.temporal.io/sdk/client"
 
 	"countersign/cli/terminal"
 	"countersign/config"
@@ -111,191 +108,6 @@ func (x *doctor) run(ctx context.Context, cfg config.Config) {
 	x.timestamps(ctx, cfg, s)
 	x.trust(ctx, cfg, s)
 	x.guards(ctx, cfg)
-}
-
-// database checks the database. It returns nil if the database cannot be used.
-func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
-	within, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	s, _, err := openStore(within, cfg)
-	if err != nil {
-		x.fail("database", err, "Check that the server of COUNTERSIGN_DATABASE_URL is running, is reachable from here, and accepts the user, password and database.")
-		x.skip("not checked: no database", "migrations", "master_key", "clock")
-		return nil
-	}
-	x.ok("database", "answers")
-	if weak, err := s.WeakDurability(within); err != nil || len(weak) > 0 {
-		x.add("durability", warned, "a crash may lose acknowledged data: "+cmp.Or(strings.Join(weak, ", "), "the server did not return its settings"), "Set these settings of PostgreSQL to on, also for this user and this database.")
-	}
-	x.planner(within, s)
-	x.clock(within, s)
-	if err := s.Migrated(within); err != nil {
-		x.fail("migrations", err, "Run `countersign migrate`, then restart the service.")
-		x.skip("not checked: migrations are missing", "master_key")
-		_ = s.Close() // nothing was written
-		return nil
-	}
-	x.ok("migrations", "up to date")
-	x.masterKey(within, s)
-	x.partitions(within, s)
-	x.outbox(within, s)
-	x.unsealed(within, s)
-	x.overdueWork(within, cfg, s)
-	return s
-}
-
-// planner checks the planner settings of the database. They are lost when the database is restored, and `migrate` may
-// have set them only for another database user.
-func (x *doctor) planner(ctx context.Context, s *store.Store) {
-	if !s.HasPartitions() { // SQLite has no such settings
-		return
-	}
-	switch slow, err := s.SlowPlanner(ctx); {
-	case err != nil:
-		x.fail("planner", err, "Check the database.")
-	case len(slow) > 0:
-		x.add("planner", warned, "searching millions of envelopes takes ten times as long: "+strings.Join(slow, ", "),
-			"Run `countersign migrate` as the user of COUNTERSIGN_DATABASE_URL and restart the service (and PgBouncer's connections), or set jit to off and max_parallel_workers_per_gather to 0 for this user in this database.")
-	default:
-		x.ok("planner", "as required by the service's queries")
-	}
-}
-
-// monthEnd is the minimum time until the end of the last partition. The cleanup creates partitions months ahead, so
-// doctor warns if less time remains.
-const monthEnd = 31 * 24 * time.Hour
-
-// partitions checks that the monthly partitioned tables have partitions for the coming weeks.
-func (x *doctor) partitions(ctx context.Context, s *store.Store) {
-	if !s.HasPartitions() {
-		return
-	}
-	until, err := s.PartitionsUntil(ctx)
-	switch {
-	case err != nil:
-		x.fail("partitions", err, "Check the database.")
-	case until.Sub(now()) < monthEnd:
-		x.add("partitions", warned, "created up to "+until.Format(time.DateOnly), "The workflow Cleanup creates them: check in Temporal that its schedule `cleanup` is running, and why the workflow fails. No data is lost: until then, rows are stored in the default partition.")
-	default:
-		x.ok("partitions", "created up to "+until.Format(time.DateOnly))
-	}
-}
-
-func (x *doctor) masterKey(ctx context.Context, s *store.Store) {
-	if err := checkMasterKey(ctx, s); err != nil {
-		x.fail("master_key", err, "Add the key that the database was written with to COUNTERSIGN_MASTER_KEY, after a comma.")
-		return
-	}
-	x.ok("master_key", "decrypts the service's keys")
-}
-
-// Limits for clock skew. Above skewNotice, doctor warns. Above skewLimit, the check fails. Links, codes and the order
-// of the audit trail depend on the clocks.
-const (
-	skewNotice = time.Second
-	skewLimit  = 30 * time.Second
-)
-
-func (x *doctor) clock(ctx context.Context, s *store.Store) {
-	const advice = "Synchronize the clocks of this machine and the database server with NTP."
-	ahead, within, err := s.ClockSkew(ctx)
-	if err != nil {
-		x.fail("clock", err, "Check the database.")
-		return
-	}
-	detail := fmt.Sprintf("the database clock is %s ahead of this machine (± %s)", ahead.Round(time.Millisecond), within.Round(time.Millisecond))
-	switch off := ahead.Abs() - within; {
-	case off > skewLimit:
-		x.add("clock", failed, detail, advice)
-	case off > skewNotice:
-		x.add("clock", warned, detail, advice)
-	default:
-		x.ok("clock", detail)
-	}
-}
-
-// replica checks the standby database from which lists are read.
-func (x *doctor) replica(ctx context.Context, s *store.Store) {
-	if s == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	there, err := s.CheckReplica(ctx)
-	switch {
-	case err != nil:
-		x.add("replica", warned, oneLine(err), "Until then, lists are read from the primary. DATABASE_READ_URL must name a standby of the database that keeps up with it.")
-	case there:
-		x.ok("replica", "as current as the primary")
-	}
-}
-
-func (x *doctor) temporal(ctx context.Context, cfg config.Config) {
-	c, err := temporal.Dial(cfg, slog.New(slog.DiscardHandler), temporal.Observer{})
-	if err == nil {
-		defer c.Close()
-		within, cancel := context.WithTimeout(ctx, checkTimeout)
-		defer cancel()
-		err = temporal.Check(within, c)
-	}
-	if err != nil {
-		x.fail("temporal", err, "Check that COUNTERSIGN_TEMPORAL_ADDRESS is correct and reachable from here, and for Temporal Cloud the API key or certificate. Signing continues without Temporal; everything else is delayed.")
-		x.skip("not checked: no connection to Temporal", "namespace", "search_attributes", "workers")
-		return
-	}
-	x.ok("temporal", cfg.TemporalAddress+" answers")
-	x.namespace(ctx, c, cfg)
-	x.replay(ctx, c, cfg.TemporalNamespace)
-}
-
-func (x *doctor) namespace(ctx context.Context, c client.Client, cfg config.Config) {
-	name := cfg.TemporalNamespace
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	if err := temporal.CheckNamespace(ctx, c, name); err != nil {
-		x.fail("namespace", err, "Create it: temporal operator namespace create --namespace "+name+" --retention 30d")
-		x.skip("not checked: the namespace is missing", "search_attributes", "workers")
-		return
-	}
-	x.ok("namespace", name+" exists")
-	missing, err := temporal.MissingAttributes(ctx, c, name)
-	add := "Add each: temporal operator search-attribute create --namespace " + name + " --type Keyword --name " + strings.Join(missing, "|")
-	switch {
-	case errors.Is(err, temporal.ErrAttributesNotReadable):
-		x.add("search_attributes", warned, err.Error(), "Check in the console of Temporal Cloud that AppId, TenantId, EnvelopeId, EnvelopeStatus and Stuck exist with type Keyword.")
-	case err != nil:
-		x.fail("search_attributes", err, "Check the Temporal server's log.")
-	case len(missing) > 0:
-		x.add("search_attributes", failed, "missing: "+strings.Join(missing, ", "), add)
-	default:
-		x.ok("search_attributes", "AppId, TenantId, EnvelopeId, EnvelopeStatus and Stuck exist")
-	}
-	unserved, err := temporal.QueuesWithoutWorkers(ctx, c, name)
-	switch {
-	case err != nil:
-		x.fail("workers", err, "Check the Temporal server's log.")
-	case len(unserved) > 0:
-		x.add("workers", warned, fmt.Sprintf("%d of %d task queues have no worker", len(unserved), len(temporal.Queues)), "Start `countersign worker`.")
-	default:
-		x.ok("workers", "every task queue has a worker")
-	}
-	x.versions(ctx, c, cfg)
-	x.workflowTasks(ctx, c, name)
-	x.schedules(ctx, c)
-}
-
-// workflowTasks reports workflows that are blocked because their code fails.
-func (x *doctor) workflowTasks(ctx context.Context, c client.Client, name string) {
-	n, example, err := temporal.FailingWorkflowTasks(ctx, c, name)
-	switch {
-	case err != nil:
-		x.add("workflow_tasks", warned, oneLine(err), "Search for TemporalReportedProblems in the Temporal UI.")
-	case n > 0:
-		x.add("workflow_tasks", failed, fmt.Sprintf("%d workflow(s) are blocked because their code fails, including %s", n, example),
-			"Run the build that started the workflows, or terminate them: the schedule reconcile restarts them within minutes. See docs/run/troubleshooting.md.")
-	default:
-		x.ok("workflow_tasks", "none are failing")
-	}
 }
 
 func (x *doctor) files(ctx context.Context, cfg config.Config) {
