@@ -1,8 +1,10 @@
 package appearance_test
 
 import (
+	"encoding/hex"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -147,4 +149,26 @@ func TestText_TurnedAndVertical_HaveWordsAndLines(t *testing.T) {
 	got = words(t, pdf("BT /F1 20 Tf "+column+" ET", letter+fontList(1), cid("UniJIS-UCS2-H", "Japan1")))
 	require.Equal(t, []string{"日本語", "日本"}, texts(got))
 	assert.Less(t, got[0].Line, got[1].Line)
+}
+
+// TestText_PinnedPages_KeepTheirHashes checks the hashes of texts, which seal.json records and "countersign verify
+// --appearance" computes again. If a hash changes, the texts of sealed documents no longer match their records, so the
+// change requires a new profile.
+func TestText_PinnedPages_KeepTheirHashes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		page []byte
+		want string
+	}{
+		"form":    {read(t, filepath.Join("..", "testdata", "form.pdf")), "cf2a18187b237bfb0e4eaa9c923a3916aa9785827269cd22289b91a9a41c3741"},
+		"scripts": {textPage(), "d30c37a9d617daad740436ebdab29fc8a6291d5ba9ef738f42b099d10bf4c2f9"},
+		"rotated": {pdf("BT /F1 20 Tf 0.7071 0.7071 -0.7071 0.7071 300 300 Tm (Two words) Tj ET", letter+"/Rotate 90/UserUnit 2"+fontList(1), helvetica), "14a5e28807c38fc67da5e109603e9f57bdd6ca270fadc538bda0c82a0d75c48a"},
+		"tagged":  {taggedPage("8 0 R", "8 0 R 8 0 R null null", "<</Type/StructElem/S/H1/P 7 0 R/Pg 3 0 R/K[0 1]>>"), "443dcd860821b6dab4d4824ba1dd32a6fe2e2250a1f6280666a9a481ac14591c"},
+	} {
+		text, err := open(t, c.page).Text(1)
+		require.NoError(t, err, name)
+		_, sum, err := text.Encode()
+		require.NoError(t, err, name)
+		assert.Equal(t, c.want, hex.EncodeToString(sum[:]), name)
+	}
 }
