@@ -33,7 +33,7 @@ func TestCurrent_NamesWhatIsBuiltIn(t *testing.T) {
 	requirements := string(read(t, "../../go.mod"))
 	assert.Contains(t, requirements, "\t"+p.PDFium+"\n")
 	assert.Contains(t, requirements, "\t"+p.Runtime+"\n")
-	decision := string(read(t, "../../docs/adr/0030-pages-are-pictures-of-one-renderer.md"))
+	decision := string(read(t, "../../docs/adr/0028-pages-are-pictures-of-one-renderer.md"))
 	assert.Contains(t, decision, "The hash of profile "+strconv.Itoa(p.Number)+" is `"+p.Module+"`.")
 	assert.Contains(t, decision, "--branch "+p.PDFium[strings.LastIndexByte(p.PDFium, ' ')+1:])
 	same, ok := appearance.Lookup(p.Number)

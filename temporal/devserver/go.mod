@@ -152,7 +152,7 @@ require (
 	modernc.org/sqlite v1.60.0 // indirect
 )
 
-// Stand-ins for cloud clients, which this server never calls and which take long to compile (ADR 28).
+// Stand-ins for cloud clients, which this server never calls and which take long to compile.
 replace (
 	cloud.google.com/go/storage => ./without/storage
 	github.com/aws/aws-sdk-go-v2/service/s3 => ./without/s3

@@ -13,7 +13,7 @@ import (
 const otel = "go.opentelemetry.io/otel"
 
 // TestModules_MatchCountersign checks that both programs use the same versions of the modules they share, so that those
-// modules are compiled only once (ADR 28). After an upgrade in one go.mod, upgrade the other as well.
+// modules are compiled only once. After an upgrade in one go.mod, upgrade the other as well.
 func TestModules_MatchCountersign(t *testing.T) {
 	t.Parallel()
 	server, service := modules(t, "."), modules(t, "../../cmd/countersign")
