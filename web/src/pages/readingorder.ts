@@ -43,9 +43,12 @@ function positionOf(rows: readonly Row[], flow: (r: Row) => boolean, box: Box): 
   let above: { gap: number; line: number } | undefined;
   let below: { gap: number; line: number } | undefined;
   let higher = -1; // the last line that is higher on the page
+  let last: Row | undefined;
+  let b = extentOf(box);
   rows.forEach((row, line) => {
     if (!flow(row)) return;
-    const b = extentOf(box, row);
+    if (row.angle !== last?.angle || row.rtl !== last.rtl) b = extentOf(box, row);
+    last = row;
     const size = row.bottom - row.top;
     const [middle, center] = [(row.top + row.bottom) / 2, (b.top + b.bottom) / 2];
     if ((middle > b.top - size / 4 && middle < b.bottom + size / 4) || (center > row.top && center < row.bottom)) {
