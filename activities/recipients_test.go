@@ -149,7 +149,7 @@ func TestSealingFailed_TemporaryErrors(t *testing.T) {
 }
 
 // TestEveryKindOfSigner_IsNamed checks that the certificate has a word for every special kind of signer in every
-// language, and that the invitation to such a signer states its request.
+// language, and that the invitation tells such a signer what to do.
 func TestEveryKindOfSigner_IsNamed(t *testing.T) {
 	t.Parallel()
 	for _, kind := range models.RecipientKinds() {

@@ -20,7 +20,8 @@ import (
 	"countersign/seal/verify"
 )
 
-// verifyPagesPerMinute is the maximum number of pages of verified documents that are rendered per minute and address.
+// verifyPagesPerMinute is the maximum number of pages of verified documents that are rendered per minute for each IP
+// address.
 const verifyPagesPerMinute = 120
 
 // countVerifiedPage returns an error if too many pages were recently rendered for the client.

@@ -29,7 +29,7 @@ func parseEvents(raw []json.RawMessage) ([]auditEvent, error) {
 }
 
 // describe returns a readable description of an event. The argument signers contains the signers before the event. If
-// the event replaces a signer, describe updates it.
+// the event replaces a signer, describe updates signers.
 func (c *certificate) describe(e auditEvent, signers persons) string {
 	s := cmp.Or(c.text.EventNames[e.Event], e.Event)
 	number := func(key string) (int, bool) {

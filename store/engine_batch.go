@@ -114,8 +114,8 @@ func (b *batch) insert(table, conflict string, rows ...[]column) {
 	}
 }
 
-// insertIf adds the insertion of a row under a condition that the database evaluates. Parameters of the condition are
-// written as ?.
+// insertIf adds an INSERT that takes effect only if a condition holds. The database evaluates the condition, whose
+// parameters are written as ?.
 func (b *batch) insertIf(table string, columns []column, condition string, args ...any) {
 	all := make([]any, 0, len(columns)+len(args))
 	for _, c := range columns {

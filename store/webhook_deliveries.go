@@ -301,8 +301,8 @@ func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.Delivery
 		if err != nil {
 			return err
 		}
-		// The endpoint of a delivery is locked only if this attempt or an earlier one failed. It is then locked before
-		// the delivery, in the same order as when an endpoint is disabled.
+		// The endpoint of a delivery is locked only if this attempt or an earlier one failed. The endpoint is then
+		// locked before the delivery. Disabling an endpoint uses the same order.
 		unwell := w != nil && (!o.Delivered || w.FailingSince != nil || w.LastError != "")
 		if unwell {
 			if err := s.locked(tx).Select("id").Where("id = ?", o.WebhookID).Find(&[]models.Webhook{}).Error; err != nil {

@@ -19,7 +19,7 @@ var files embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; " +
 	"img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// The API reference adds style sheets to the page, and displays a PDF in a response in a frame.
+// The API reference adds style sheets to its page, and displays a PDF response in a frame.
 var docsPolicy = strings.Replace(policy, "style-src 'self'", "frame-src blob:; style-src 'self' 'unsafe-inline'", 1)
 
 const notBuilt = "The pages are not part of this build. Build them with \"npm --prefix web ci && npm --prefix web run build\", then build the program again.\n"

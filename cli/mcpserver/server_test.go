@@ -26,7 +26,7 @@ const (
 // answers maps methods and paths to the responses of a simulated service.
 type answers map[string]any
 
-// status is an answer that rejects a request with this status.
+// status is an error that rejects a request with the given HTTP status code.
 type status int
 
 // service returns a client for a simulated service. It is used for states that are hard to reach with a real service.

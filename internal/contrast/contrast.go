@@ -1,4 +1,4 @@
-// Package contrast parses colors and computes the contrast of text in them (WCAG 2.2, 1.4.3).
+// Package contrast parses colors and computes the contrast ratio of text and background colors (WCAG 2.2, 1.4.3).
 package contrast
 
 import (

@@ -201,7 +201,8 @@ func (r *remover) show(op string, operands []operand, end int) {
 	r.edits = append(r.edits, edit{operands[0].start, end, b.Bytes()})
 }
 
-// cut writes the remaining parts of a string as separate strings, with numbers in place of the removed parts.
+// cut removes parts of a string. It writes each part that is left as a separate string, and replaces each removed part
+// with a number.
 func (r *remover) cut(b *bytes.Buffer, o operand, codes map[int]Position) {
 	text, ok := o.value.Bytes()
 	if !ok {

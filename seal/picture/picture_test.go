@@ -25,8 +25,8 @@ func plain(t *testing.T, h int) []byte {
 	return b.Bytes()
 }
 
-// TestPicturesTogether checks that sixty identical pictures count only once, and that different pictures are limited in
-// total.
+// TestPicturesTogether checks that sixty identical pictures count only once, and that a limit applies to the total of
+// different pictures.
 func TestPicturesTogether(t *testing.T) {
 	t.Parallel()
 	var same picture.Checker

@@ -82,7 +82,7 @@ func ParsePinned(data []byte) ([]Sealer, error) {
 		return fmt.Errorf("it contains a %s; only certificates and public keys are accepted", strings.ToLower(b.Type))
 	})
 	if err == nil && len(out) == 0 {
-		err = errors.New("it contains only certificates of authorities; a sealer must be a sealing certificate, a public key, or O= and an organization")
+		err = errors.New("the file contains only CA certificates; specify a sealing certificate, a public key, or O= followed by an organization name")
 	}
 	return out, err
 }

@@ -309,7 +309,7 @@ func TestHashFile(t *testing.T) {
 		check(got, err)
 		require.Equal(t, sum(data[:known]), done.Hash.Sum(nil), "earlier results must not change")
 
-		// Repeat the test with the hashes of the bytes before each signature also known.
+		// Repeat the test, this time also supplying the hashes of the bytes before each signature.
 		done = &Prefix{Size: size, Hash: got.whole, Original: got.original, Begun: got.begun}
 		for _, h := range c.holes {
 			clear(unread[:h.from])

@@ -69,8 +69,8 @@ func taxForm(t *testing.T) []byte {
 	return printed(t, sheetStyle+declaration)
 }
 
-// turned returns the tax form in the way in which scanners and office programs rotate pages. It is drawn sideways, and
-// an entry in the page dictionary rotates it.
+// turned returns the tax form, rotated as scanners and office programs rotate pages: it is drawn sideways, and an entry
+// in the page dictionary rotates it.
 func turned(t *testing.T) []byte {
 	t.Helper()
 	lying := strings.Replace(sheetStyle, "595pt 842pt; margin: 60pt", "842pt 595pt; margin: 0", 1)

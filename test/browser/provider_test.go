@@ -99,7 +99,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.button("Create new secret")
 		require.False(t, eval[bool](b, `document.querySelector("dialog #proof") !== null`))
 		b.click(`[...document.querySelectorAll("dialog button")].at(-1)`)
-		b.see("First, sign in at the provider again")
+		b.see("First, sign in with your provider again")
 		b.checked("console-prove-provider")
 		b.button("Sign in again")
 		b.see("Asked for: login")

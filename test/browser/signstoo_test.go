@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSenderSignsTooByKeyboard checks that a sender can create an envelope, place its fields, send it and sign it first,
-// with the keyboard only, and that the focus is visible at every step.
+// TestSenderSignsTooByKeyboard checks that a sender can create an envelope, place its fields, send it and sign it first
+// using only the keyboard, and that the focused element is visible at every step.
 func TestSenderSignsTooByKeyboard(t *testing.T) {
 	t.Parallel()
 	const me = "keyboard-signs@staff.example"

@@ -154,7 +154,7 @@ func (w *scenario) sendParts() (*envelope, string, error) {
 	return e, view.Documents[0].ID, w.sendDraft(e)
 }
 
-// callPart makes a call of the model through the API.
+// callPart performs one of the model's calls through the API.
 func (e *envelope) callPart(in partCall, link *string, document string) (partSeen, error) {
 	own := "/v1/envelopes/" + e.id
 	switch in.what {

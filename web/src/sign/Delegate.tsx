@@ -58,7 +58,7 @@ export function Delegate({ context, client, speech, guarded, first, onDone, onCl
     if (show(found)) return;
     setBusy(true);
     try {
-      // Without a response, the same request is retried, because the first one may have invalidated the link.
+      // If no response arrives, the same request is retried, because the first one may have invalidated the link.
       await guarded(() => client.ask("/delegate", { body: { name, email, reason: entered.reason.trim() || null, ...(byPhone ? { phone } : {}) }, key: key.current }));
       onDone(name);
     } catch (x) {

@@ -46,7 +46,7 @@ export class PreviewClient extends Client {
       }
       return { ...c, otpVerified: c.requiresOtpVerification && this.verified, consentGiven: this.consented };
     } catch (e) {
-      // The sender's session has ended, rather than a link.
+      // The sender's session has ended. No link has expired.
       if (e instanceof ApiError && e.status === 401) throw new ApiError(401, "session_expired", e.message, 0, {}, {});
       throw e;
     }
