@@ -299,8 +299,8 @@ func TestTemplates_TenantAccess(t *testing.T) {
 	})
 }
 
-// TestListOfTemplates checks the pages, cursors and filters of the list of templates.
-func TestListOfTemplates(t *testing.T) {
+// TestTemplates_AreListed checks the pages, cursors and filters of the list of templates.
+func TestTemplates_AreListed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)

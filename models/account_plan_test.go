@@ -9,9 +9,9 @@ import (
 	"countersign/models"
 )
 
-// TestPlanLimits_ReadAndWritten checks the smallest and the largest accepted limits, and that parsing an invalid
+// TestPlanLimits_ParseAndFormat checks the smallest and the largest accepted limits, and that parsing an invalid
 // string changes nothing.
-func TestPlanLimits_ReadAndWritten(t *testing.T) {
+func TestPlanLimits_ParseAndFormat(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]models.PlanLimits{
 		"documents=1,envelopes=1,overage=no":               {Documents: 1, EnvelopesPerMonth: 1},

@@ -11,7 +11,7 @@ import (
 	"countersign/models"
 )
 
-func TestNewEnvelope_LabelsBeyondTheirBounds_AreRejected(t *testing.T) {
+func TestNewEnvelope_LabelsBeyondLimits_AreRejected(t *testing.T) {
 	t.Parallel()
 	labels := func(n int) (out []string) {
 		for i := range n {

@@ -14,9 +14,9 @@ import (
 	"countersign/seal/limits"
 )
 
-// TestEnvelope_ThatCouldNotBeSealed_IsRejected checks that an envelope that is too large to be sealed is rejected, and
+// TestEnvelope_TooLargeToSeal_IsRejected checks that an envelope that is too large to be sealed is rejected, and
 // that the error names the member that exceeds the limit.
-func TestEnvelope_ThatCouldNotBeSealed_IsRejected(t *testing.T) {
+func TestEnvelope_TooLargeToSeal_IsRejected(t *testing.T) {
 	t.Parallel()
 	app := act(start)
 	app.Actor = models.AppActor(uuid.Nil)

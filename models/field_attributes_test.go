@@ -96,9 +96,9 @@ func TestExtended_DetectsEachAddition(t *testing.T) {
 	require.Equal(t, []any{3, "n", true, false}, []any{f.Cells(), f.ChosenName(), f.Checked("true"), f.Checked("false")})
 }
 
-// TestFieldLimits_AtTheirEdges checks that a value at a limit is accepted, and that a value beyond the limit is
+// TestFieldLimits_BoundaryValues checks that a value at a limit is accepted, and that a value beyond the limit is
 // rejected with a single path.
-func TestFieldLimits_AtTheirEdges(t *testing.T) {
+func TestFieldLimits_BoundaryValues(t *testing.T) {
 	t.Parallel()
 	options := func(n int) func(*models.FieldInput) {
 		return with(func(a *models.FieldAttributes) {

@@ -77,8 +77,8 @@ func TestRecordFinished_SortsPages(t *testing.T) {
 	require.Len(t, e.Signers[0].Pages.Finished.Pages, limits.MaxFinishedPages)
 }
 
-// TestPageViews_NotOfSealedDocuments checks that signers can view only the uploaded documents.
-func TestPageViews_NotOfSealedDocuments(t *testing.T) {
+// TestPageView_SealedDocument_IsRejected checks that signers can view only the uploaded documents.
+func TestPageView_SealedDocument_IsRejected(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	e.Documents = append(e.Documents, &models.Document{ID: uuid.New(), Kind: models.DocumentSealed, PageCount: 3})

@@ -176,9 +176,9 @@ func TestTemplateRoles_AreUnique(t *testing.T) {
 	}
 }
 
-// TestNewTemplate_SetsTheRest checks that the creator specifies only the name, and that the service sets the other
+// TestNewTemplate_SetsOtherFields checks that the creator specifies only the name, and that the service sets the other
 // fields.
-func TestNewTemplate_SetsTheRest(t *testing.T) {
+func TestNewTemplate_SetsOtherFields(t *testing.T) {
 	t.Parallel()
 	for days, ok := range map[int]bool{-1: false, 0: true, 1: true, 3650: true, 3651: false} {
 		p := models.Problems{}
@@ -238,7 +238,7 @@ func TestTemplateRoles_HaveKinds(t *testing.T) {
 	assert.Equal(t, []string{"roles[0].kind", "roles[1].witnessFor"}, slices.Sorted(maps.Keys(p)))
 }
 
-func TestNewEnvelope_FieldOfAnotherDocument_GoesToTheFirst(t *testing.T) {
+func TestNewEnvelope_UnknownDocument_UsesFirst(t *testing.T) {
 	t.Parallel()
 	template, use := lease(t), leaseUse()
 	template.Content.Fields[1].DocumentID = uuid.New()

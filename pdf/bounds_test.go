@@ -26,9 +26,9 @@ func opened(t *testing.T, lim pdf.Limits, objects ...string) *pdf.File {
 	return f
 }
 
-// TestObjectsReadTooOften checks that the total number of bytes read as objects is limited, and that an object counts
-// each time it is read.
-func TestObjectsReadTooOften(t *testing.T) {
+// TestObjects_TotalBytesRead_AreLimited checks that the total number of bytes read as objects is limited, and that an
+// object counts each time it is read.
+func TestObjects_TotalBytesRead_AreLimited(t *testing.T) {
 	t.Parallel()
 	const large = 100_000
 	lim := pdf.DefaultLimits()

@@ -135,8 +135,8 @@ func TestAt(t *testing.T) {
 	require.InDelta(t, 100-120, hebrew[0].X, 0.01, "right-to-left text continues on the left")
 }
 
-// TestMiss checks the errors for missing text, including the similar strings in them.
-func TestMiss(t *testing.T) {
+// TestResolve_MissingText checks the errors for missing text, including the similar strings in them.
+func TestResolve_MissingText(t *testing.T) {
 	t.Parallel()
 	scan := "q 600 0 0 800 0 0 cm /I Do Q"
 	for name, c := range map[string]struct {

@@ -280,9 +280,9 @@ func FuzzReadForm(f *testing.F) {
 	})
 }
 
-// TestFormsThatTakeLong checks that the total size of a form's strings is limited, even if many fields refer to the
-// same string. Reading must also stop between annotations and between strings if the context is canceled.
-func TestFormsThatTakeLong(t *testing.T) {
+// TestReadForm_LargeForm_IsLimited checks that the total size of a form's strings is limited, even if many fields
+// refer to the same string. Reading must also stop between annotations and between strings if the context is canceled.
+func TestReadForm_LargeForm_IsLimited(t *testing.T) {
 	t.Parallel()
 	const choice = "<<" + at + "/FT/Ch/T(a)/Opt "
 	long := "(" + strings.Repeat("x", 64<<10) + ")"

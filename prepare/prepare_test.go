@@ -41,8 +41,9 @@ func active() []byte {
 	})
 }
 
-// TestResourcesCalledLikeActions checks that an image and a font named AA are kept, and that the page looks the same.
-func TestResourcesCalledLikeActions(t *testing.T) {
+// TestPrepare_ResourcesNamedAA_AreKept checks that an image and a font named AA are kept, and that the page looks the
+// same.
+func TestPrepare_ResourcesNamedAA_AreKept(t *testing.T) {
 	t.Parallel()
 	stream := func(entries, s string) string {
 		return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", entries, len(s), s)

@@ -43,9 +43,9 @@ func TestResetFactors_ConcernsOneUser(t *testing.T) {
 	})
 }
 
-// TestPasskeys_AreLimitedAndUsedInTurn checks that a user can have a limited number of passkeys. Each state of a
+// TestPasskeys_LimitAndReplay checks that a user can have a limited number of passkeys. Each state of a
 // passkey is accepted only once and only from its own user.
-func TestPasskeys_AreLimitedAndUsedInTurn(t *testing.T) {
+func TestPasskeys_LimitAndReplay(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		ctx := t.Context()

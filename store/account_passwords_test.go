@@ -36,9 +36,9 @@ func TestPasswords_AreHashedUnchanged(t *testing.T) {
 	})
 }
 
-// TestPasswords_OfSpacesAreTooShort checks that spaces and invisible characters do not count toward the length of a
+// TestPasswords_IgnoreSpaces checks that spaces and invisible characters do not count toward the length of a
 // password.
-func TestPasswords_OfSpacesAreTooShort(t *testing.T) {
+func TestPasswords_IgnoreSpaces(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		app, _, _ := newUsers(t, s)

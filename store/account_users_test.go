@@ -134,9 +134,9 @@ func TestLinkProvider_KeepsOtherDisabledUsers(t *testing.T) {
 	})
 }
 
-// TestLinkProvider_IdentityThatCannotBeConnected_IsRejected checks that an unsuitable identity cannot be linked, and
+// TestLinkProvider_UnsuitableIdentity_IsRejected checks that an unsuitable identity cannot be linked, and
 // that the user keeps the password in that case.
-func TestLinkProvider_IdentityThatCannotBeConnected_IsRejected(t *testing.T) {
+func TestLinkProvider_UnsuitableIdentity_IsRejected(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		ctx := t.Context()

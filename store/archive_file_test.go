@@ -373,8 +373,8 @@ func TestArchives_AreBounded(t *testing.T) {
 	require.ErrorContains(t, err, "larger than 64 MiB")
 }
 
-// TestArchives_WithoutAFileStore_AreAnError checks that archiving without a file store fails and changes nothing.
-func TestArchives_WithoutAFileStore_AreAnError(t *testing.T) {
+// TestArchive_WithoutFileStore_Fails checks that archiving without a file store fails and changes nothing.
+func TestArchive_WithoutFileStore_Fails(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {
 		app, _, err := s.CreateApp(t.Context(), "A", models.PlanEnterprise, nil)
@@ -389,7 +389,7 @@ func TestArchives_WithoutAFileStore_AreAnError(t *testing.T) {
 	})
 }
 
-func TestArchiveFiles_OfIDs_AreThoseThatAreRecorded(t *testing.T) {
+func TestArchiveFiles_ReturnsRecordedIDs(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newArchiveFixture(t, s, clock)

@@ -20,9 +20,9 @@ func (f *fixture) embeds(seen *models.Signer) func(*models.Envelope) error {
 	return func(e *models.Envelope) error { return e.LinkUntil(f.act(), seen, f.clock.Now().Add(time.Hour)) }
 }
 
-// TestEmbeddedSession_IsNotTheSuccessors checks that a session is rejected if its signer was replaced after being
-// loaded, so that the successor cannot use it.
-func TestEmbeddedSession_IsNotTheSuccessors(t *testing.T) {
+// TestEmbeddedSession_ReplacedSigner_IsRejected checks that a session is rejected if its signer was replaced after
+// being loaded, so that the successor cannot use it.
+func TestEmbeddedSession_ReplacedSigner_IsRejected(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()

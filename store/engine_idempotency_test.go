@@ -168,9 +168,9 @@ func TestResponses_AreStoredInTheTransaction(t *testing.T) {
 	})
 }
 
-// TestRestore_IsNoChangeOfTheRequest checks that a request that only restores an archived envelope counts as having no
-// effect.
-func TestRestore_IsNoChangeOfTheRequest(t *testing.T) {
+// TestRestore_IsNotAnEffectOfTheRequest checks that a request that only restores an archived envelope counts as having
+// no effect.
+func TestRestore_IsNotAnEffectOfTheRequest(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()

@@ -50,8 +50,8 @@ func TestCounts_FollowEveryChange(t *testing.T) {
 	})
 }
 
-// TestCountChanges_AreFolded checks that reading the counts compacts the changes if there are many.
-func TestCountChanges_AreFolded(t *testing.T) {
+// TestCountChanges_AreCompacted checks that reading the counts compacts the changes if there are many.
+func TestCountChanges_AreCompacted(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)

@@ -16,9 +16,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestInbox_EnvelopesAreInOnePart checks that each envelope is in the section of the inbox that corresponds to its
+// TestInbox_EnvelopeIsInOneSection checks that each envelope is in the section of the inbox that corresponds to its
 // state, and leaves "action needed" when the cause is resolved.
-func TestInbox_EnvelopesAreInOnePart(t *testing.T) {
+func TestInbox_EnvelopeIsInOneSection(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
@@ -81,9 +81,9 @@ func TestInbox_EnvelopesAreInOnePart(t *testing.T) {
 	})
 }
 
-// TestInbox_IsReadByItsIndexes checks that PostgreSQL finds envelopes that need action or are waiting without reading
+// TestInbox_UsesIndexes checks that PostgreSQL finds envelopes that need action or are waiting without reading
 // all declined envelopes or all rejected emails.
-func TestInbox_IsReadByItsIndexes(t *testing.T) {
+func TestInbox_UsesIndexes(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
 	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

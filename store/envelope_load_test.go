@@ -31,9 +31,9 @@ func TestEventWithoutDetail_KeepsItsHash(t *testing.T) {
 	})
 }
 
-// TestWholeEnvelope_EqualsItsParts checks that an envelope loaded by one query equals the same envelope loaded by
+// TestLoad_EqualsSeparateQueries checks that an envelope loaded by one query equals the same envelope loaded by
 // separate queries.
-func TestWholeEnvelope_EqualsItsParts(t *testing.T) {
+func TestLoad_EqualsSeparateQueries(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)

@@ -53,9 +53,9 @@ func TestUninvitedEnvelopes_AreCounted(t *testing.T) {
 	})
 }
 
-// TestMails_AreKept checks that each email is stored with its envelope and outcome, and that a signer whose last email
-// permanently failed is reported.
-func TestMails_AreKept(t *testing.T) {
+// TestMails_StoreOutcome checks that each email is stored with its envelope and outcome, and that a signer whose last
+// email permanently failed is reported.
+func TestMails_StoreOutcome(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx, e, other := t.Context(), newID(), newID()

@@ -10,8 +10,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestPageFiles_OfAProfile_InOrder checks that the pages of the requested files with one profile are listed in order.
-func TestPageFiles_OfAProfile_InOrder(t *testing.T) {
+// TestPageFiles_FilterByProfile checks that the pages of the requested files with one profile are listed in order.
+func TestPageFiles_FilterByProfile(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		want := []string{"a 1 1", "a 1 2", "a 2 1", "b 1 1"}

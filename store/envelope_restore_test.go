@@ -171,9 +171,9 @@ func TestArchiving_DuringChanges(t *testing.T) {
 	})
 }
 
-// TestPurge_ReachesTheArchive checks that a purge makes archived values unreadable, and that the archive file is
+// TestPurge_AppliesToArchive checks that a purge makes archived values unreadable, and that the archive file is
 // deleted when no backup of the database can need it any more.
-func TestPurge_ReachesTheArchive(t *testing.T) {
+func TestPurge_AppliesToArchive(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()

@@ -304,9 +304,9 @@ func waitForBlockedStatement(t *testing.T, s *store.Store) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// TestRecoveringEndpoint_IsDisabled checks that a successful delivery does not lock its own row while it waits for its
-// endpoint. Meanwhile, another process marks the endpoint's pending deliveries as failed.
-func TestRecoveringEndpoint_IsDisabled(t *testing.T) {
+// TestRecordAttempt_DuringDisable_DoesNotDeadlock checks that a successful delivery does not lock its own row while it
+// waits for its endpoint. Meanwhile, another process marks the endpoint's pending deliveries as failed.
+func TestRecordAttempt_DuringDisable_DoesNotDeadlock(t *testing.T) {
 	t.Parallel()
 	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		p, ctx := newEndpoint(newFixture(t, s, clock)), t.Context()

@@ -188,8 +188,8 @@ func TestEvents_FindFewAmongMany(t *testing.T) {
 	})
 }
 
-// TestEventsSince_SearchesByHalves checks that finding a time near either end reads only a few events.
-func TestEventsSince_SearchesByHalves(t *testing.T) {
+// TestEventsSince_UsesBinarySearch checks that finding a time near either end reads only a few events.
+func TestEventsSince_UsesBinarySearch(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
 	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

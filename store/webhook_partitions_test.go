@@ -186,9 +186,9 @@ func TestPartitions_AreCreatedAhead(t *testing.T) {
 	assert.Equal(t, models.DeliveryDelivered, p.status(id))
 }
 
-// TestManyRows_KeepTheirMonth checks that a month with many rows to retain is not dropped, and that its other rows are
-// deleted individually.
-func TestManyRows_KeepTheirMonth(t *testing.T) {
+// TestPartition_ManyRetainedRows_IsKept checks that a month with many rows to retain is not dropped, and that its
+// other rows are deleted individually.
+func TestPartition_ManyRetainedRows_IsKept(t *testing.T) {
 	t.Parallel()
 	f, clock, db := months(t)
 	ctx, s := t.Context(), f.Store

@@ -128,9 +128,9 @@ func golden(t *testing.T, name, got string) {
 	assert.Equal(t, string(want), got)
 }
 
-// TestSafe checks that an email loads no external content and runs no scripts, and has a subject of a single line,
-// whatever its data contains.
-func TestSafe(t *testing.T) {
+// TestRender_HostileData_IsSafe checks that an email loads no external content and runs no scripts, and has a subject
+// of a single line, whatever its data contains.
+func TestRender_HostileData_IsSafe(t *testing.T) {
 	t.Parallel()
 	for name, m := range mails() {
 		t.Run(name, func(t *testing.T) {

@@ -319,9 +319,9 @@ func (c cutOffStore) Put(ctx context.Context, f *os.File, key string) error {
 	return errors.Join(c.Store.Put(ctx, f, key), errCut)
 }
 
-// TestCutOff checks that an unrecorded file is harmless and is deleted with the other files at the end of the retention
-// period.
-func TestCutOff(t *testing.T) {
+// TestInterruptedRenewal_IsHarmless checks that an unrecorded file is harmless and is deleted with the other files at
+// the end of the retention period.
+func TestInterruptedRenewal_IsHarmless(t *testing.T) {
 	t.Parallel()
 	onBoth(t, nil, func(env *fakeEnv) {
 		ctx := env.t.Context()
@@ -358,8 +358,9 @@ func TestCutOff(t *testing.T) {
 	})
 }
 
-// TestTwoAtOnce checks that one of two concurrent renewals of a document fails and leaves no file behind.
-func TestTwoAtOnce(t *testing.T) {
+// TestConcurrentRenewals_OneFails checks that one of two concurrent renewals of a document fails and leaves no file
+// behind.
+func TestConcurrentRenewals_OneFails(t *testing.T) {
 	t.Parallel()
 	onBoth(t, nil, func(env *fakeEnv) {
 		ctx := env.t.Context()

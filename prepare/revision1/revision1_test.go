@@ -137,8 +137,8 @@ func TestPlanSurvivesTheRecord(t *testing.T) {
 	require.Contains(t, string(got), "90 0 obj\nnull", "missing objects that the file refers to must be defined")
 }
 
-// TestPlansThatDoNotFit checks that a plan for another file results in an error and no bytes.
-func TestPlansThatDoNotFit(t *testing.T) {
+// TestWrite_PlanForAnotherFile_IsRejected checks that a plan for another file results in an error and no bytes.
+func TestWrite_PlanForAnotherFile_IsRejected(t *testing.T) {
 	t.Parallel()
 	b := file(false, objects()...)
 	for name, plan := range map[string]revision1.Plan{

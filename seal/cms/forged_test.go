@@ -292,8 +292,9 @@ func imprint(t *testing.T, algorithm asn1.ObjectIdentifier, digest []byte) []byt
 	return der
 }
 
-// TestTokens checks which messages are accepted as time-stamps, and which of these are accepted in a seal.
-func TestTokens(t *testing.T) {
+// TestParseToken_OtherMessages_AreRejected checks which messages are accepted as time-stamps, and which of these are
+// accepted in a seal.
+func TestParseToken_OtherMessages_AreRejected(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	key, c := issueKey(t, ca)

@@ -138,9 +138,9 @@ func (a *authority) issue(t *testing.T, serial int64) *x509.Certificate {
 	}, a.cert, key.Public())
 }
 
-// TestSound checks that a statement is accepted only for its own certificate, only from that certificate's issuer, and
-// only in canonical form.
-func TestSound(t *testing.T) {
+// TestStatement_OfAnotherCertificate_IsRejected checks that a statement is accepted only for its own certificate, only
+// from that certificate's issuer, and only in canonical form.
+func TestStatement_OfAnotherCertificate_IsRejected(t *testing.T) {
 	t.Parallel()
 	a, other := newAuthority(t), newAuthority(t)
 	c, another := a.issue(t, 7), a.issue(t, 8)

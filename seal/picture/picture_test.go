@@ -25,9 +25,9 @@ func plain(t *testing.T, h int) []byte {
 	return b.Bytes()
 }
 
-// TestPicturesTogether checks that sixty identical pictures count only once, and that a limit applies to the total of
-// different pictures.
-func TestPicturesTogether(t *testing.T) {
+// TestChecker_LimitsDistinctPictures checks that sixty identical pictures count only once, and that a limit applies to
+// the total of different pictures.
+func TestChecker_LimitsDistinctPictures(t *testing.T) {
 	t.Parallel()
 	var same picture.Checker
 	b := plain(t, 2000)

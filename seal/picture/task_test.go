@@ -64,9 +64,9 @@ func TestPictureIn_AnotherProcess_DecodesAlike(t *testing.T) {
 	require.Equal(t, rejection.PictureTooLarge, rejected.Code)
 }
 
-// TestMemory_OfAPicture_IsByWhatItsHeaderClaims checks that the estimate depends on the declared dimensions, and that
+// TestMemory_DependsOnDeclaredDimensions checks that the estimate depends on the declared dimensions, and that
 // it covers only reading the file if the picture is rejected without decoding.
-func TestMemory_OfAPicture_IsByWhatItsHeaderClaims(t *testing.T) {
+func TestMemory_DependsOnDeclaredDimensions(t *testing.T) {
 	t.Parallel()
 	const reading = 1 << 20
 	memory := func(img image.Image) int64 { return picture.Memory(pngOf(t, img)) - reading }

@@ -195,8 +195,8 @@ func TestRecordsAreOpenedOnce(t *testing.T) {
 	require.Equal(t, []byte("one"), (*OpenedRecord)(nil).of([]byte("one")).raw)
 }
 
-// TestAdditionsOfNothing checks that an increment that changes no object is reported as unknown.
-func TestAdditionsOfNothing(t *testing.T) {
+// TestAdditions_WithoutObjects_AreUnknown checks that an increment that changes no object is reported as unknown.
+func TestAdditions_WithoutObjects_AreUnknown(t *testing.T) {
 	t.Parallel()
 	base := smallPDF(map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>", 2: "<</Type/Pages/Kids[]/Count 0>>"})
 	b := fmt.Appendf(bytes.Clone(base), "xref\n0 1\n0000000000 65535 f \ntrailer\n<</Size 9000/Root 1 0 R/Prev %d>>\nstartxref\n%d\n%%%%EOF\n", bytes.LastIndex(base, []byte("xref\n0 1")), len(base))

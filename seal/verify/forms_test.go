@@ -115,8 +115,8 @@ func TestSignedWidgets(t *testing.T) {
 	}
 }
 
-// TestDepthOfForms checks that fields can be nested at most 33 levels deep.
-func TestDepthOfForms(t *testing.T) {
+// TestSignedFields_NestingDepth_IsLimited checks that fields can be nested at most 33 levels deep.
+func TestSignedFields_NestingDepth_IsLimited(t *testing.T) {
 	t.Parallel()
 	for depth, want := range map[int]error{33: nil, 34: pdf.ErrLimit} {
 		objects := map[int]string{1: "<</AcroForm<</Fields[2 0 R]>>>>"}

@@ -76,9 +76,9 @@ func TestS3_SignsRequests(t *testing.T) {
 	require.Equal(t, "content", r.body)
 }
 
-// TestS3_TakesCredentialsOfRole checks that container credentials are used, and that no unsigned request is sent if no
+// TestS3_UsesRoleCredentials checks that container credentials are used, and that no unsigned request is sent if no
 // credentials are available.
-func TestS3_TakesCredentialsOfRole(t *testing.T) {
+func TestS3_UsesRoleCredentials(t *testing.T) {
 	given := http.StatusOK
 	role := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(given)

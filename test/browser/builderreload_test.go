@@ -338,9 +338,9 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestNothingIsAddedInAConflict adds a file while the page asks how to resolve a conflict. A document that was added
-// elsewhere must not be removed.
-func TestNothingIsAddedInAConflict(t *testing.T) {
+// TestBuilder_UploadDuringConflict_KeepsOtherDocuments adds a file while the page asks how to resolve a conflict. A
+// document that was added elsewhere must not be removed.
+func TestBuilder_UploadDuringConflict_KeepsOtherDocuments(t *testing.T) {
 	t.Parallel()
 	of := svc.templateOf(t, "Two files")
 	names := func() (out []string) {

@@ -292,9 +292,9 @@ func TestReadingRule(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestControlsCoverNoPage checks that only the bar covers the pages, and that it leaves more than half of a small
-// screen to them. A screen of 320 by 215 pixels is what remains of a desktop at a zoom of 400 %.
-func TestControlsCoverNoPage(t *testing.T) {
+// TestSigningBar_LeavesPagesVisible checks that only the bar covers the pages, and that it leaves more than half of a
+// small screen to them. A screen of 320 by 215 pixels is what remains of a desktop at a zoom of 400 %.
+func TestSigningBar_LeavesPagesVisible(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Small screens", []object{{"name": "Ada", "email": "covers@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	for _, l := range []look{{width: 320, height: 215}, phone, desktop} {
@@ -322,9 +322,9 @@ func TestControlsCoverNoPage(t *testing.T) {
 	}
 }
 
-// TestNames checks that the letters of initials do not form a word, and that a long name fits in its preview and in its
-// field.
-func TestNames(t *testing.T) {
+// TestInitialsAndLongNames_AreLegible checks that the letters of initials do not form a word, and that a long name
+// fits in its preview and in its field.
+func TestInitialsAndLongNames_AreLegible(t *testing.T) {
 	t.Parallel()
 	fields := []object{
 		{"signerId": "0", "type": "initial", "page": 1, "x": 260, "y": 434, "w": 60, "h": 26}, {"signerId": "1", "type": "signature", "page": 2, "x": 72, "y": 210, "w": 200, "h": 50},

@@ -192,8 +192,8 @@ func TestRemovedContentIsNamed(t *testing.T) {
 	}
 }
 
-// TestDownloadBeforeSigning checks that each document can be saved before it is signed.
-func TestDownloadBeforeSigning(t *testing.T) {
+// TestDocuments_CanBeSavedBeforeSigning checks that each document can be saved before it is signed.
+func TestDocuments_CanBeSavedBeforeSigning(t *testing.T) {
 	t.Parallel()
 	file := leaseDocument()
 	e := svc.create(t, "Saved", []object{{"name": "Ada", "email": "saved@example.com", "authMethod": "none"}}, leaseFields()[:1], file)

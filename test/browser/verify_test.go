@@ -105,9 +105,9 @@ func TestVerify(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestVerifyNamesTheParts checks that each action is described correctly. For example, an approver has not signed,
-// and the link for an in-person signer was sent to the host.
-func TestVerifyNamesTheParts(t *testing.T) {
+// TestVerifyPage_DescribesEachKindOfRecipient checks that each action is described correctly. For example, an approver
+// has not signed, and the link for an in-person signer was sent to the host.
+func TestVerifyPage_DescribesEachKindOfRecipient(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Parts", []object{
 		{"name": "Ann", "email": "part-ann@example.com", "authMethod": "none", "kind": "approver"},

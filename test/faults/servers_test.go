@@ -207,9 +207,9 @@ func TestMailServerStops(t *testing.T) {
 	})
 }
 
-// TestCodesAreNotSentLate requests one-time codes while the mail server is unavailable and while it hangs. It checks
-// that no code is emailed later.
-func TestCodesAreNotSentLate(t *testing.T) {
+// TestCodes_MailServerUnavailable_AreNotSentLater requests one-time codes while the mail server is unavailable and
+// while it hangs. It checks that no code is emailed later.
+func TestCodes_MailServerUnavailable_AreNotSentLater(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		w := newScenario(t, setting{})

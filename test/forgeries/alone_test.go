@@ -121,8 +121,9 @@ func replaceLast(b []byte, from, to string) []byte {
 	return slices.Concat(b[:at], []byte(to), b[at+len(from):])
 }
 
-// TestContinuations checks that files that a program reads differently once they are sealed are rejected at upload.
-func TestContinuations(t *testing.T) {
+// TestOriginals_ReadDifferentlyOnceSealed_AreRejected checks that files that a program reads differently once they are
+// sealed are rejected at upload.
+func TestOriginals_ReadDifferentlyOnceSealed_AreRejected(t *testing.T) {
 	t.Parallel()
 	genuineFiles()
 	for _, c := range slices.Concat(continuations(), freeingContinuations()) {
@@ -257,8 +258,8 @@ func admits(t *testing.T, name string, b []byte) {
 	require.Equal(t, alone, popplerText(dir, saved(dir, append(bytes.Clone(b), '\n'))), name)
 }
 
-// TestHintsThatCannotBeRead checks that hint streams that the verifier cannot read are rejected, because other programs might
-// interpret them.
+// TestHintsThatCannotBeRead checks that hint streams that the verifier cannot read are rejected, because other
+// programs might interpret them.
 func TestHintsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	short := honestHints[:hintHeader+11]

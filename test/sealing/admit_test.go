@@ -201,9 +201,9 @@ func TestValidatorsAreKept(t *testing.T) {
 	require.Len(t, started(), 2)
 }
 
-// TestTimeOfTheProcessor checks that the limit applies to the CPU time used to validate a file, and not to the time
-// during which the file waits.
-func TestTimeOfTheProcessor(t *testing.T) {
+// TestAdmit_CPULimit_ExcludesWaiting checks that the limit applies to the CPU time used to validate a file, and not to
+// the time during which the file waits.
+func TestAdmit_CPULimit_ExcludesWaiting(t *testing.T) {
 	t.Parallel()
 	b := locked(t)
 	admit := func(script string) error {

@@ -135,8 +135,8 @@ func TestValuesAreVisible(t *testing.T) {
 	require.Positive(t, sealedFiles)
 }
 
-// TestWhatHidesValues covers each known way in which page content can hide anything drawn after it.
-func TestWhatHidesValues(t *testing.T) {
+// TestContentThatHidesValues_IsRejected covers each known way in which page content can hide anything drawn after it.
+func TestContentThatHidesValues_IsRejected(t *testing.T) {
 	t.Parallel()
 	s := sealkit.NewFixture(t).Sealer(t)
 	const mask = "/G2<</SMask<</S/Luminosity/G 1016 0 R>>>>"

@@ -19,8 +19,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestChecksOfTheRecord checks that each contradiction within a record is reported.
-func TestChecksOfTheRecord(t *testing.T) {
+// TestRecord_Contradictions_AreReported checks that each contradiction within a record is reported.
+func TestRecord_Contradictions_AreReported(t *testing.T) {
 	t.Parallel()
 	good := sealkit.Record(t)
 	require.NoError(t, good.Check())
@@ -105,9 +105,9 @@ func TestChecksOfTheChain(t *testing.T) {
 	}
 }
 
-// TestFormOfTheRecord checks that a record is accepted only in the format that Sign writes, and only with a matching
-// key.
-func TestFormOfTheRecord(t *testing.T) {
+// TestRecord_OtherFormat_IsRejected checks that a record is accepted only in the format that Sign writes, and only
+// with a matching key.
+func TestRecord_OtherFormat_IsRejected(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)

@@ -59,9 +59,10 @@ func TestSeals_ThatDoNotMatch_AreRejected(t *testing.T) {
 	}
 }
 
-// TestNamesOfOurRecord checks, in each encoding and under each key, that an attachment is rejected if a person or a
-// file system could confuse its name with the name of the seal record. Other similar names must be accepted.
-func TestNamesOfOurRecord(t *testing.T) {
+// TestAdmit_AttachmentNamedLikeTheRecord_IsRejected checks, in each encoding and under each key, that an attachment is
+// rejected if a person or a file system could confuse its name with the name of the seal record. Other similar names
+// must be accepted.
+func TestAdmit_AttachmentNamedLikeTheRecord_IsRejected(t *testing.T) {
 	t.Parallel()
 	admit := func(key, spec string) error {
 		b := sealkit.ClassicPDF(sealkit.Layout{

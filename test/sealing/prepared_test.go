@@ -106,9 +106,9 @@ func TestSealPrepared(t *testing.T) {
 	require.NoError(t, err, out)
 }
 
-// TestSealPreparedDeclines checks that a document is not sealed if the record's statements about its preparation are
-// false.
-func TestSealPreparedDeclines(t *testing.T) {
+// TestSealPrepared_FalseRecord_IsRejected checks that a document is not sealed if the record's statements about its
+// preparation are false.
+func TestSealPrepared_FalseRecord_IsRejected(t *testing.T) {
 	t.Parallel()
 	original := tagged()
 	file, p := appended(t, original)
@@ -212,9 +212,9 @@ func sealRewritten(t *testing.T, tree string) {
 	require.NoError(t, to.Close())
 }
 
-// TestSealedFileIsUploadedAgain checks that a document sealed by this service is rejected at upload, because it is
+// TestAdmit_SealedFile_IsRejected checks that a document sealed by this service is rejected at upload, because it is
 // signed.
-func TestSealedFileIsUploadedAgain(t *testing.T) {
+func TestAdmit_SealedFile_IsRejected(t *testing.T) {
 	t.Parallel()
 	original := tagged()
 	file, p := appended(t, original)

@@ -48,9 +48,9 @@ func TestLargeFiles(t *testing.T) {
 	require.Equal(t, verify.VerdictAltered, examined(append(b, "more"...)).Verdict)
 }
 
-// TestPartsAreOfTheFile checks that a compromised process receives no data if it requests parts outside the file, and
-// that this error differs from the error for an unreadable file.
-func TestPartsAreOfTheFile(t *testing.T) {
+// TestRangeRequests_OutsideTheFile_ReturnNoData checks that a compromised process receives no data if it requests
+// parts outside the file, and that this error differs from the error for an unreadable file.
+func TestRangeRequests_OutsideTheFile_ReturnNoData(t *testing.T) {
 	t.Parallel()
 	const size = 65 << 20
 	for name, ask := range map[string]string{
