@@ -98,8 +98,8 @@ func (s *brandingHandler) putBranding(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	given := o.present("primaryColor", "senderName", "replyTo", "footer", "supportUrl", "logo")
-	if err := s.store.ChangeBranding(c.Request.Context(), app.ID, tenant, b, given); err != nil {
+	members := o.present("primaryColor", "senderName", "replyTo", "footer", "supportUrl", "logo")
+	if err := s.store.ChangeBranding(c.Request.Context(), app.ID, tenant, b, members); err != nil {
 		return err
 	}
 	return s.showBranding(c, app, tenant)

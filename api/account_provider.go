@@ -211,9 +211,9 @@ func (s *signInHandler) userOf(c *gin.Context, challenge store.Challenge, person
 }
 
 // highestRole returns the highest known role in the provider's list, or "" if it contains none.
-func highestRole(given []string) models.Role {
+func highestRole(assigned []string) models.Role {
 	for _, r := range slices.Backward(models.Roles) {
-		if slices.Contains(given, string(r)) {
+		if slices.Contains(assigned, string(r)) {
 			return r
 		}
 	}
@@ -231,8 +231,8 @@ func (s *signInHandler) rejectSignIn(c *gin.Context, err error) error {
 		s.logSecurityEvent(c, "the sign-in provider does not respond", "error", err.Error())
 		return errProviderUnreachable
 	}
-	if told, ok := errors.AsType[*models.Error](err); ok {
-		s.logSecurityEvent(c, "provider sign-in rejected", "reason", told.Code)
+	if rejection, ok := errors.AsType[*models.Error](err); ok {
+		s.logSecurityEvent(c, "provider sign-in rejected", "reason", rejection.Code)
 	}
 	return err
 }

@@ -72,8 +72,8 @@ func (s *settingsHandler) putSettings(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	given := o.present("defaultExpiryDays", "reminderIntervalHours", "retentionDays", "fieldOrigin", "senderName", "language", "replyTo", "notifyEmail")
-	if err := s.store.ChangeSettings(c.Request.Context(), v, given); err != nil {
+	members := o.present("defaultExpiryDays", "reminderIntervalHours", "retentionDays", "fieldOrigin", "senderName", "language", "replyTo", "notifyEmail")
+	if err := s.store.ChangeSettings(c.Request.Context(), v, members); err != nil {
 		return err
 	}
 	return s.showSettings(c, app, tenant)

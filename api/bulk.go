@@ -134,19 +134,19 @@ func printableName(name string) string { return plaintext.Cut(plaintext.Strip(na
 func bulkQuery(c *gin.Context) *object {
 	o := &object{m: make(map[string]any), p: models.Problems{}}
 	for _, name := range []string{"templateId", "tenantId", "name", "createdBy"} {
-		if text, given := c.GetQuery(name); given {
+		if text, present := c.GetQuery(name); present {
 			o.m[name] = text
 		}
 	}
 	for _, name := range []string{"templateVersion", "perMinute"} {
-		if text, given := c.GetQuery(name); given {
+		if text, present := c.GetQuery(name); present {
 			o.m[name] = jsonNumber(text)
 			if _, err := strconv.Atoi(text); err != nil {
 				o.m[name] = text
 			}
 		}
 	}
-	if text, given := c.GetQuery("dryRun"); given {
+	if text, present := c.GetQuery("dryRun"); present {
 		o.m["dryRun"] = boolOrText(text)
 	}
 	return o

@@ -42,8 +42,8 @@ func (s *bulkHandler) listBulkSends(c *gin.Context, app caller) error {
 	tenant := c.Query("tenantId")
 	const list = "bulk sends"
 	after, size := cursorQuery(c, p, app, list).ID, sizeQuery(c, p)
-	switch _, given := c.GetQuery("tenantId"); {
-	case tenant == "" && given:
+	switch _, present := c.GetQuery("tenantId"); {
+	case tenant == "" && present:
 		p.Add("tenantId", "must not be empty")
 	case tenant == "" && len(app.Tenants) > 0:
 		p.Add("tenantId", "is required for a client that is restricted to some tenants")
@@ -63,7 +63,7 @@ func (s *bulkHandler) listBulkSends(c *gin.Context, app caller) error {
 func (s *bulkHandler) listBulkRows(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	status := models.BulkRowStatus(c.Query("status"))
-	if _, given := c.GetQuery("status"); given && !status.Valid() {
+	if _, present := c.GetQuery("status"); present && !status.Valid() {
 		p.Add("status", "must be pending, sent, failed or cancelled")
 	}
 	list := "rows of " + checkedID(c, "id").String()

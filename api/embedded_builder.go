@@ -94,24 +94,24 @@ func (s *embeddedHandler) openBuilderSession(c *gin.Context) error {
 	if err != nil {
 		return notFoundAs(models.ErrSessionInvalid, err)
 	}
-	told := map[string]any{"allowedOrigin": session.AllowedOrigin}
+	response := map[string]any{"allowedOrigin": session.AllowedOrigin}
 	if session.TemplateID != nil {
-		told["templateId"] = session.TemplateID
+		response["templateId"] = session.TemplateID
 	} else {
-		told["envelopeId"] = session.EnvelopeID
+		response["envelopeId"] = session.EnvelopeID
 	}
 	err = session.Live(s.now())
 	if err == nil {
 		err = s.checkBuilt(c, session)
 	}
 	if err != nil {
-		return withDetails(err, told)
+		return withDetails(err, response)
 	}
 	out := gin.H{
 		"returnUrl": session.ReturnURL, "theme": themeView{session.PrimaryColor, session.BorderRadius}, "features": session.Features,
 		"expiresAt": session.ExpiresAt.UTC(),
 	}
-	maps.Copy(out, told)
+	maps.Copy(out, response)
 	return respond(c, http.StatusOK, out)
 }
 

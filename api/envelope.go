@@ -23,7 +23,7 @@ func originalKey(e *models.Envelope, id uuid.UUID) string {
 // statusQuery reads the status filter. It returns "" if all envelopes are requested.
 func statusQuery(c *gin.Context, p models.Problems) models.Status {
 	v := models.Status(c.Query("status"))
-	if _, given := c.GetQuery("status"); given && (!v.Valid() || v != v.Public() || v == models.StatusDeleted) {
+	if _, present := c.GetQuery("status"); present && (!v.Valid() || v != v.Public() || v == models.StatusDeleted) {
 		p.Add("status", "must be draft, sent, in_progress, completed, declined, voided or expired")
 	}
 	return v

@@ -17,7 +17,7 @@ func (s *envelopeHandler) replacementInput(o *object) models.Replacement {
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), Reason: o.strippedText("reason"),
 	}
 	in.AuthMethod = s.authMethod(o, "")
-	if _, given := o.get("authMethod").(string); given && !in.AuthMethod.Valid() {
+	if _, present := o.get("authMethod").(string); present && !in.AuthMethod.Valid() {
 		o.bad("authMethod", "must be %s", models.AuthMethodNames)
 	}
 	return in

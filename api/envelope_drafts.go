@@ -154,7 +154,7 @@ func (s *envelopeHandler) patchSigner(c *gin.Context, app caller) error {
 		if was == nil {
 			return nil, models.ErrNotFound
 		}
-		o, err := merged(viewSigner(was), edit.withoutProblems())
+		o, err := merged(viewSigner(was), edit.withNewProblems())
 		if err != nil {
 			return nil, err
 		}
@@ -184,8 +184,8 @@ func (s *envelopeHandler) readPartEdit(c *gin.Context, app caller, param string)
 	return o, id, err
 }
 
-// withoutProblems returns a copy of o without the problems recorded so far.
-func (o *object) withoutProblems() *object {
+// withNewProblems returns a copy of o without the problems recorded so far.
+func (o *object) withNewProblems() *object {
 	return &object{m: o.m, path: o.path, p: models.Problems{}}
 }
 
@@ -207,7 +207,7 @@ func (s *envelopeHandler) patchField(c *gin.Context, app caller) error {
 		if was == nil {
 			return nil, models.ErrNotFound
 		}
-		o, err := merged(viewField(was, true), edit.withoutProblems())
+		o, err := merged(viewField(was, true), edit.withNewProblems())
 		if err != nil {
 			return nil, err
 		}

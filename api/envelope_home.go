@@ -12,9 +12,9 @@ import (
 
 // inboxQuery reads the inbox filter. It returns "" if the parameter is absent.
 func inboxQuery(c *gin.Context, p models.Problems) store.Inbox {
-	text, given := c.GetQuery("inbox")
+	text, present := c.GetQuery("inbox")
 	part := store.Inbox(text)
-	if given && !slices.Contains(store.Inboxes, part) {
+	if present && !slices.Contains(store.Inboxes, part) {
 		p.Add("inbox", "must be action_needed, waiting, drafts or completed")
 	}
 	return part

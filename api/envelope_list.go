@@ -22,10 +22,10 @@ func (s *envelopeHandler) listEnvelopes(c *gin.Context, app caller) error {
 		Peek: true,
 	}
 	f.Page, f.Size = pageQuery(c, p)
-	switch sort, given := c.GetQuery("sort"); {
+	switch sort, present := c.GetQuery("sort"); {
 	case sort == "updatedAt":
 		f.ByUpdate = true
-	case given && sort != "createdAt":
+	case present && sort != "createdAt":
 		p.Add("sort", "must be createdAt or updatedAt")
 	}
 	list := envelopeListOf(f)

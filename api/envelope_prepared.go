@@ -95,7 +95,7 @@ func optionsOf(get func(name string) (string, bool)) (preparationOptions, error)
 
 // queryOptions reads the preparation options for a raw upload.
 func queryOptions(c *gin.Context) (preparationOptions, error) {
-	if _, given := c.GetQuery("password"); given { // passwords are not accepted here, because query strings may be logged
+	if _, present := c.GetQuery("password"); present { // passwords are not accepted here, because query strings may be logged
 		return preparationOptions{}, models.InvalidField("password", "must be sent in the header "+passwordHeader+", not in the URL")
 	}
 	out, err := optionsOf(c.GetQuery)

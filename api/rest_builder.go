@@ -21,11 +21,11 @@ func withDetails(err error, details map[string]any) error {
 	if !ok {
 		return err
 	}
-	told := *rejection
-	told.Details = map[string]any{}
-	maps.Copy(told.Details, rejection.Details)
-	maps.Copy(told.Details, details)
-	return &told
+	detailed := *rejection
+	detailed.Details = map[string]any{}
+	maps.Copy(detailed.Details, rejection.Details)
+	maps.Copy(detailed.Details, details)
+	return &detailed
 }
 
 // checkBuilt returns an error if the session has ended because its draft was sent or deleted, or because its template

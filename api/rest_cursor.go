@@ -22,8 +22,8 @@ type listPosition struct {
 // cursorQuery reads the cursor after which a page of a list begins. It returns the zero value for the first page. A
 // list is identified by its app and by the filters that affect the cursor.
 func cursorQuery(c *gin.Context, p models.Problems, app caller, list string) listPosition {
-	cursor, given := c.GetQuery("cursor")
-	if !given {
+	cursor, present := c.GetQuery("cursor")
+	if !present {
 		return listPosition{}
 	}
 	at, ok := readCursor(cursor, app, list)
@@ -80,8 +80,8 @@ func respondPage[V any](c *gin.Context, data []V, total int64, number, size int,
 
 // pageQuery reads the page number and the page size of a list that supports both page numbers and cursors.
 func pageQuery(c *gin.Context, p models.Problems) (number, size int) {
-	if _, given := c.GetQuery("cursor"); given {
-		if _, given := c.GetQuery("page"); given {
+	if _, present := c.GetQuery("cursor"); present {
+		if _, present := c.GetQuery("page"); present {
 			p.Add("cursor", "cannot be combined with page")
 		}
 	}

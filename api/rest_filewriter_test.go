@@ -21,8 +21,8 @@ import (
 	"countersign/test/kit"
 )
 
-// patience is the time limit for operations that other clients must not delay.
-const patience = 20 * time.Second
+// waitTimeout is the time limit for operations that other clients must not delay.
+const waitTimeout = 20 * time.Second
 
 // serveWithSmallBuffers serves the API with small socket buffers, so that writes block when the client does not read.
 func (s *service) serveWithSmallBuffers(t *testing.T) (address string) {
@@ -51,7 +51,7 @@ func (c *client) begin(address, head string, headers ...string) *bufio.Reader {
 	_, err = fmt.Fprintf(conn, "%s HTTP/1.1\r\n%s\r\n\r\n", head, strings.Join(headers, "\r\n"))
 	require.NoError(c.t, err)
 	r := bufio.NewReaderSize(conn, 16)
-	require.NoError(c.t, conn.SetReadDeadline(time.Now().Add(patience)))
+	require.NoError(c.t, conn.SetReadDeadline(time.Now().Add(waitTimeout)))
 	_, err = r.Peek(1)
 	require.NoError(c.t, err)
 	require.NoError(c.t, conn.SetReadDeadline(time.Time{}))
@@ -77,7 +77,7 @@ func TestDownload_StalledClientIsDisconnected(t *testing.T) {
 	address := s.serveWithSmallBuffers(t)
 	ends := func(route string) {
 		t.Helper()
-		for late := time.After(patience); ; {
+		for late := time.After(waitTimeout); ; {
 			select {
 			case got := <-answered:
 				if got == route {
@@ -129,7 +129,7 @@ func TestReadingCopies_SlowClientsDoNotBlock(t *testing.T) {
 	for range 5 {
 		nobody.begin(address, "GET "+path)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path, nil)
 	require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestBulkSend_SlowRowsDoNotBlock(t *testing.T) {
 	for _, slow := range []*client{s.other(t), s.other(t)} {
 		slow.begin(s.Listener.Addr().String(), "POST /v1/bulk-sends", "Content-Length: 1000", "Expect: 100-continue") // the server sends 100 Continue when it reads the body
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	body, err := json.Marshal(bulkRequest(template, bulkRow("a", "Ada")))
 	require.NoError(t, err)

@@ -28,10 +28,10 @@ func checkTenantQuery(p models.Problems, app caller, tenant string) error {
 
 // optionalTenantQuery reads the tenant filter. It returns "" for all tenants, which a restricted client cannot select.
 func optionalTenantQuery(c *gin.Context, p models.Problems, app caller) string {
-	switch tenant, given := c.GetQuery("tenantId"); {
+	switch tenant, present := c.GetQuery("tenantId"); {
 	case tenant != "":
 		return tenant
-	case given:
+	case present:
 		p.Add("tenantId", "must not be empty")
 	case len(app.Tenants) > 0:
 		p.Add("tenantId", "is required for a client that is restricted to some tenants")

@@ -29,8 +29,8 @@ const pageLimit = time.Minute
 
 // pageLevel reads the level of detail of an image from the query string. The default is 2.
 func pageLevel(c *gin.Context) (int, error) {
-	text, given := c.GetQuery("level")
-	if !given {
+	text, present := c.GetQuery("level")
+	if !present {
 		return 2, nil
 	}
 	level, err := strconv.Atoi(text)

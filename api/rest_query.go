@@ -61,8 +61,8 @@ func query(c *gin.Context, p models.Problems, name string, otherwise, highest in
 
 // queryText reads text from the query string. It returns "" if the parameter is absent.
 func queryText(c *gin.Context, p models.Problems, name string, most int) string {
-	text, given := c.GetQuery(name)
-	if given && (strings.TrimSpace(text) == "" || utf8.RuneCountInString(text) > most) {
+	text, present := c.GetQuery(name)
+	if present && (strings.TrimSpace(text) == "" || utf8.RuneCountInString(text) > most) {
 		p.Add(name, "must have between 1 and %d characters", most)
 	}
 	return text

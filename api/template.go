@@ -66,7 +66,7 @@ func (s *templateHandler) listTemplates(c *gin.Context, app caller) error {
 	const list = "templates"
 	size := sizeQuery(c, p)
 	f.After, f.Limit = cursorQuery(c, p, app, list).ID, size+1
-	if _, given := c.GetQuery("tenantId"); f.Tenant == "" && (given || len(app.Tenants) > 0) {
+	if _, present := c.GetQuery("tenantId"); f.Tenant == "" && (present || len(app.Tenants) > 0) {
 		p.Add("tenantId", "must not be empty")
 	}
 	if err := checkTenantQuery(p, app, f.Tenant); err != nil {

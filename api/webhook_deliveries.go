@@ -80,11 +80,11 @@ func (s *webhookHandler) listDeliveries(c *gin.Context, app caller) error {
 	switch f.Status {
 	case models.DeliveryPending, models.DeliveryDelivered, models.DeliveryFailed:
 	default:
-		if _, given := c.GetQuery("status"); given {
+		if _, present := c.GetQuery("status"); present {
 			p.Add("status", "must be pending, delivered or failed")
 		}
 	}
-	if _, given := c.GetQuery("event"); given && !f.Event.IsWebhookEvent() && f.Event != models.EventPing {
+	if _, present := c.GetQuery("event"); present && !f.Event.IsWebhookEvent() && f.Event != models.EventPing {
 		p.Add("event", "is not a webhook event")
 	}
 	if err := p.Err(); err != nil {

@@ -59,10 +59,10 @@ func (s *webhookHandler) listEvents(c *gin.Context, app caller) error {
 
 func (s *webhookHandler) eventQuery(c *gin.Context, p models.Problems, app caller) store.EventQuery {
 	q := store.EventQuery{App: app.ID, Tenants: app.Tenants}
-	if text, given := c.GetQuery("cursor"); given {
+	if text, present := c.GetQuery("cursor"); present {
 		q.After = eventID(p, "cursor", text)
 	}
-	if name, given := c.GetQuery("event"); given {
+	if name, present := c.GetQuery("event"); present {
 		q.Name = models.EventName(name)
 		if !q.Name.IsWebhookEvent() {
 			p.Add("event", "is not a webhook event")

@@ -104,10 +104,10 @@ func TestTimestampAuthorityHangs(t *testing.T) {
 		s := k.Sealer(t)
 		seal := func(stamped bool, asked int32) []byte {
 			t.Helper()
-			before := h.asked.Load()
+			before := h.requests.Load()
 			_, b := sealkit.Sealed(t, s, sealkit.Job(t, sealkit.SimplePDF(1)))
 			require.Equal(t, stamped, sealkit.Verified(t, b, k.Trust()).StampedAt != nil)
-			require.Equal(t, asked, h.asked.Load()-before)
+			require.Equal(t, asked, h.requests.Load()-before)
 			return b
 		}
 		if known {
@@ -117,12 +117,12 @@ func TestTimestampAuthorityHangs(t *testing.T) {
 		for range 2 { // an authority that fails immediately is contacted for each seal
 			seal(false, 1)
 		}
-		h.takes.Store(int64(30 * time.Second))
+		h.delay.Store(int64(30 * time.Second))
 		seal(false, 1)
 		seal(false, 0)
 		h.later.Add(int64(time.Minute))
 		seal(false, 1)
-		h.takes.Store(0)
+		h.delay.Store(0)
 		a.TSA.Down.Store(false)
 		b := seal(false, 0)
 		renewed(t, s, b)
@@ -132,15 +132,15 @@ func TestTimestampAuthorityHangs(t *testing.T) {
 
 // slowClient is a client with its own clock. Each response advances the clock by some time.
 type slowClient struct {
-	asked        atomic.Int32
-	takes, later atomic.Int64 // duration of a response, and offset of the clock, in nanoseconds
+	requests     atomic.Int32
+	delay, later atomic.Int64 // duration of a response, and offset of the clock, in nanoseconds
 }
 
 func (c *slowClient) now() time.Time { return time.Now().Add(time.Duration(c.later.Load())) }
 
 func (c *slowClient) RoundTrip(r *http.Request) (*http.Response, error) {
-	c.asked.Add(1)
-	c.later.Add(c.takes.Load())
+	c.requests.Add(1)
+	c.later.Add(c.delay.Load())
 	return http.DefaultTransport.RoundTrip(r)
 }
 

@@ -40,7 +40,7 @@ type brokenFiles struct {
 	blob.Store
 
 	failPut, kept, open atomic.Bool
-	meanwhile           func() // called before a file is stored; may be nil
+	onOpen              func() // called before a file is stored; may be nil
 }
 
 var errDiskBroken = errors.New("simulated disk failure")
@@ -49,8 +49,8 @@ func (b *brokenFiles) Put(ctx context.Context, f *os.File, key string) error {
 	if b.failPut.Load() {
 		return errDiskBroken
 	}
-	if b.meanwhile != nil {
-		b.meanwhile()
+	if b.onOpen != nil {
+		b.onOpen()
 	}
 	err := b.Store.Put(ctx, f, key)
 	if err == nil && b.kept.Load() {
@@ -243,10 +243,10 @@ func TestArchive_KeepsRowsAfterSlowWrite(t *testing.T) {
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
 		before := f.rows("audit_events")
-		f.files.meanwhile = func() { clock.Add(time.Hour + time.Second) }
+		f.files.onOpen = func() { clock.Add(time.Hour + time.Second) }
 		require.ErrorIs(t, s.Archive(ctx, f.ended[0]), store.ErrNotArchivable)
 		require.Equal(t, before, f.rows("audit_events"))
-		f.files.meanwhile = func() { clock.Add(time.Hour) }
+		f.files.onOpen = func() { clock.Add(time.Hour) }
 		require.NoError(t, s.Archive(ctx, f.ended[0]))
 	})
 }

@@ -36,7 +36,7 @@ func TestAnchorSchedule_RunsOnce(t *testing.T) {
 	startWorkers(t, c, &activities.Activities{
 		Store: s, Blobs: blobs, Now: clock.Now, NewID: uuid.New, Anchors: audit.Anchorer{
 			Store: s, Blobs: blobs, Now: clock.Now,
-			Authority: &cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: patience}, Rand: rand.Reader},
+			Authority: &cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: waitTimeout}, Rand: rand.Reader},
 		},
 	})
 
@@ -50,7 +50,7 @@ func TestAnchorSchedule_RunsOnce(t *testing.T) {
 	require.Eventually(t, func() bool {
 		d, err := c.DescribeWorkflowExecution(t.Context(), run, "")
 		return err == nil && len(d.GetPendingActivities()) == 1 && d.GetPendingActivities()[0].GetLastFailure().GetMessage() != ""
-	}, patience, often, "operators see what fails")
+	}, waitTimeout, pollInterval, "operators see what fails")
 	last, err := s.LastAnchor(t.Context())
 	require.NoError(t, err)
 	require.Nil(t, last)
@@ -58,7 +58,7 @@ func TestAnchorSchedule_RunsOnce(t *testing.T) {
 	require.Eventually(t, func() bool {
 		last, err := s.LastAnchor(t.Context())
 		return err == nil && last != nil
-	}, patience, often)
+	}, waitTimeout, pollInterval)
 	require.NoError(t, c.GetWorkflow(t.Context(), run, "").Get(t.Context(), nil))
 	d, err := schedule.Describe(t.Context())
 	require.NoError(t, err)
@@ -78,17 +78,17 @@ func TestAnchorSchedule_RunsOnce(t *testing.T) {
 		}
 		waits = d.Info.RunningWorkflows[0].WorkflowID
 		return true
-	}, patience, often)
+	}, waitTimeout, pollInterval)
 	require.NoError(t, temporal.DeleteAnchorSchedule(t.Context(), c))
 	require.NoError(t, temporal.DeleteAnchorSchedule(t.Context(), c))
-	limited, cancel := context.WithTimeout(t.Context(), patience)
+	limited, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	err = c.GetWorkflow(limited, waits, "").Get(limited, nil)
 	assert.True(t, sdktemporal.IsCanceledError(err), "an activity that waits for the authority must end: %v", err)
 	require.Eventually(t, func() bool {
 		_, err := schedule.Describe(t.Context())
 		return err != nil
-	}, patience, often)
+	}, waitTimeout, pollInterval)
 }
 
 // TestSchedules_FollowTheProgram checks that a schedule created by another version is updated to this version's times,

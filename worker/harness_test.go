@@ -13,7 +13,7 @@ import (
 )
 
 // The maximum time for which tests wait for a schedule, and the interval between their checks.
-const patience, often = time.Minute, 50 * time.Millisecond
+const waitTimeout, pollInterval = time.Minute, 50 * time.Millisecond
 
 func dial(t *testing.T) client.Client {
 	t.Helper()
@@ -41,6 +41,6 @@ func firstRun(t *testing.T, schedule client.ScheduleHandle) (id string) {
 		}
 		id = d.Info.RecentActions[0].StartWorkflowResult.WorkflowID
 		return true
-	}, patience, often, "it is begun at once")
+	}, waitTimeout, pollInterval, "it is begun at once")
 	return id
 }

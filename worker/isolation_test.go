@@ -84,16 +84,16 @@ func TestSlowEndpoint_DelaysNoOther(t *testing.T) {
 	for range deliveries {
 		send(hangs)
 	}
-	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return now >= places }, patience, often, "its own concurrency limit is reached")
+	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return now >= places }, waitTimeout, pollInterval, "its own concurrency limit is reached")
 	send(works)
-	require.Eventually(t, func() bool { return delivered(works) == 1 }, patience, often, "the task does not wait for others")
+	require.Eventually(t, func() bool { return delivered(works) == 1 }, waitTimeout, pollInterval, "the task does not wait for others")
 	mu.Lock()
 	if time.Since(since) < 15*time.Second { // some requests were interrupted on a slow machine
 		require.LessOrEqual(t, most, places)
 	}
 	mu.Unlock()
 	release()
-	require.Eventually(t, func() bool { return delivered(hangs) == deliveries }, 3*patience, often, "waiting tasks are returned")
+	require.Eventually(t, func() bool { return delivered(hangs) == deliveries }, 3*waitTimeout, pollInterval, "waiting tasks are returned")
 	list, _, err := s.Deliveries(t.Context(), store.DeliveryFilter{App: app.ID, Webhook: hangs, Page: 1, Size: deliveries})
 	require.NoError(t, err)
 	for _, d := range list {

@@ -60,7 +60,7 @@ func TestReconcileSchedule_RestartsLostWorkflows(t *testing.T) {
 
 	var restarted atomic.Int64
 	startWorkers(t, c, &activities.Activities{
-		Store: s, Blobs: blobs, Now: clock.Now, NewID: uuid.New, Webhooks: webhook.NewClient(webhook.ClientConfig{AllowPrivate: true, Timeout: patience}),
+		Store: s, Blobs: blobs, Now: clock.Now, NewID: uuid.New, Webhooks: webhook.NewClient(webhook.ClientConfig{AllowPrivate: true, Timeout: waitTimeout}),
 		Reconciler: &reconcile.Reconciler{Store: s, Client: c},
 		Restarted: func(kind string, n int) {
 			assert.Equal(t, string(store.WorkDeliveries), kind)
@@ -75,7 +75,7 @@ func TestReconcileSchedule_RestartsLostWorkflows(t *testing.T) {
 	require.NoError(t, temporal.EnsureReconcileSchedule(t.Context(), c))
 	schedule := c.ScheduleClient().GetHandle(t.Context(), temporal.ScheduleReconcile)
 	t.Cleanup(func() { _ = schedule.Delete(t.Context()) }) // other tests may use the namespace
-	require.Eventually(t, func() bool { return received.Load() == 2 }, patience, often, "both events must be delivered")
+	require.Eventually(t, func() bool { return received.Load() == 2 }, waitTimeout, pollInterval, "both events must be delivered")
 	assert.EqualValues(t, 2, restarted.Load())
 
 	require.NoError(t, schedule.Trigger(t.Context(), client.ScheduleTriggerOptions{}))
@@ -86,7 +86,7 @@ func TestReconcileSchedule_RestartsLostWorkflows(t *testing.T) {
 		}
 		run := d.Info.RecentActions[len(d.Info.RecentActions)-1].StartWorkflowResult.WorkflowID
 		return c.GetWorkflow(t.Context(), run, "").Get(t.Context(), nil) == nil
-	}, patience, often, "a second run")
+	}, waitTimeout, pollInterval, "a second run")
 	assert.EqualValues(t, 2, restarted.Load(), "no workflow was missing")
 	assert.EqualValues(t, 2, received.Load())
 }

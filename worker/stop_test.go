@@ -50,14 +50,14 @@ func TestStop_HandsBackRunningActivities(t *testing.T) {
 	first := start(slow)
 	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "anchor", TaskQueue: temporal.QueueMain}, temporal.WorkflowAnchor)
 	require.NoError(t, err)
-	receive(t, slow.begun, patience)
+	receive(t, slow.begun, waitTimeout)
 	first.Stop()
 	select {
 	case <-slow.ended:
 	default:
 		t.Fatal("the activity was left running")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	d, err := c.DescribeWorkflowExecution(ctx, "anchor", "")
 	require.NoError(t, err)
@@ -69,11 +69,11 @@ func TestStop_HandsBackRunningActivities(t *testing.T) {
 	assert.EqualValues(t, 1, other.runs.Load())
 }
 
-func receive(t *testing.T, from <-chan struct{}, patience time.Duration) {
+func receive(t *testing.T, from <-chan struct{}, timeout time.Duration) {
 	t.Helper()
 	select {
 	case <-from:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Fatal("the activity has not started")
 	}
 }

@@ -8,17 +8,17 @@ import (
 	sdkworker "go.temporal.io/sdk/worker"
 )
 
-// patience is the timeout of a workflow test on a busy machine. The SDK's defaults are one second for its deadlock
+// waitTimeout is the timeout of a workflow test on a busy machine. The SDK's defaults are one second for its deadlock
 // detector and three seconds for the whole test. On a busy machine, even workflows that do not block can exceed these
 // defaults.
-const patience = 30 * time.Second
+const waitTimeout = 30 * time.Second
 
 // newEnvironment returns a test environment with timeouts for busy machines.
 func newEnvironment(logger log.Logger) *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(logger)
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetWorkerOptions(sdkworker.Options{DeadlockDetectionTimeout: patience})
-	env.SetTestTimeout(patience)
+	env.SetWorkerOptions(sdkworker.Options{DeadlockDetectionTimeout: waitTimeout})
+	env.SetTestTimeout(waitTimeout)
 	return env
 }

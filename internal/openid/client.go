@@ -45,10 +45,10 @@ type Client struct {
 	cfg  Config
 	http *http.Client
 
-	mu      sync.Mutex // held during discovery
-	known   *provider
-	askedAt time.Time
-	failed  error
+	mu           sync.Mutex // held during discovery
+	known        *provider
+	discoveredAt time.Time
+	failed       error
 }
 
 type provider struct {
@@ -171,7 +171,7 @@ func (c *Client) provider(ctx context.Context) (*provider, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.cfg.Now()
-	switch age := now.Sub(c.askedAt); {
+	switch age := now.Sub(c.discoveredAt); {
 	case c.known != nil && age < discoveryAge:
 		return c.known, nil
 	case c.failed != nil && age < discoveryPause:
@@ -181,7 +181,7 @@ func (c *Client) provider(ctx context.Context) (*provider, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 	defer cancel()
 	p, err := c.discover(oidc.ClientContext(ctx, c.http))
-	c.askedAt = now
+	c.discoveredAt = now
 	if err == nil {
 		c.known = p
 	}

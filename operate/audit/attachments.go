@@ -17,21 +17,21 @@ func (v Verifier) attachments(ctx context.Context, r *Report, e *models.Envelope
 	if err != nil {
 		return err
 	}
-	told := make(map[string]string)
+	reported := make(map[string]string)
 	for i := range events {
 		if ev := &events[i]; ev.Name == models.EventAttachmentAdded {
 			id, _ := ev.Detail["attachmentId"].(string)
-			told[id], _ = ev.Detail["sha256"].(string)
+			reported[id], _ = ev.Detail["sha256"].(string)
 		}
 	}
 	for _, a := range known {
 		if !a.Used {
 			continue
 		}
-		if told[a.ID.String()] != a.SHA256 {
+		if reported[a.ID.String()] != a.SHA256 {
 			r.add("no event contains attachment %s with its recorded hash", a.ID)
 		}
-		delete(told, a.ID.String())
+		delete(reported, a.ID.String())
 		if a.PurgedAt != nil {
 			continue
 		}
@@ -48,7 +48,7 @@ func (v Verifier) attachments(ctx context.Context, r *Report, e *models.Envelope
 			}
 		}
 	}
-	for id := range told {
+	for id := range reported {
 		r.add("an event names attachment %s, which has no record", id)
 	}
 	return nil

@@ -127,15 +127,15 @@ func TestSuggest_FileThatCannotBeRead_IsRejected(t *testing.T) {
 	requireRejected(t, err, rejection.PDFNeedsRepair, "")
 }
 
-// otherReading is a renderer that interprets a file differently.
-type otherReading struct {
+// differingRenderer is a renderer that interprets a file differently.
+type differingRenderer struct {
 	kit.Renderer
 
 	pages [][2]float64
 	err   error
 }
 
-func (r otherReading) Inspect(context.Context, io.ReaderAt, int64, bool) (*appearance.Inspection, error) {
+func (r differingRenderer) Inspect(context.Context, io.ReaderAt, int64, bool) (*appearance.Inspection, error) {
 	return &appearance.Inspection{Pages: r.pages}, r.err
 }
 
@@ -145,19 +145,19 @@ func TestAdmit_RendererReadsOtherPages_IsRejected(t *testing.T) {
 	t.Parallel()
 	page, failed := [2]float64{600, 800}, errors.New("no memory")
 	for name, c := range map[string]struct {
-		by         otherReading
+		by         differingRenderer
 		code, says string
 	}{
-		"same":                 {otherReading{pages: [][2]float64{page}}, "", ""},
-		"single precision":     {otherReading{pages: [][2]float64{{600.006, 799.992}}}, "", ""},
-		"no page":              {otherReading{}, rejection.PDFAmbiguous, "1 or 0 pages"},
-		"two pages":            {otherReading{pages: [][2]float64{page, page}}, rejection.PDFAmbiguous, "1 or 2 pages"},
-		"another width":        {otherReading{pages: [][2]float64{{600.01, 800}}}, rejection.PDFAmbiguous, "page 1 measures 600 × 800 or 600.01 × 800 points"},
-		"another height":       {otherReading{pages: [][2]float64{{600, 801}}}, rejection.PDFAmbiguous, "page 1 measures 600 × 800 or 600 × 801 points"},
-		"not rendered":         {otherReading{err: rejection.New(rejection.DocumentNotRendered, "It cannot be drawn.")}, rejection.PDFNeedsRepair, "It cannot be drawn."},
-		"a page not rendered":  {otherReading{err: rejection.New(rejection.PageNotRendered, "Page 1 cannot be drawn.")}, rejection.PDFNeedsRepair, "Page 1 cannot be drawn."},
-		"refused for a reason": {otherReading{err: rejection.New(rejection.PDFTooComplex, "Too complex.")}, rejection.PDFTooComplex, "Too complex."},
-		"renderer fails":       {otherReading{err: failed}, "failed", ""},
+		"same":                 {differingRenderer{pages: [][2]float64{page}}, "", ""},
+		"single precision":     {differingRenderer{pages: [][2]float64{{600.006, 799.992}}}, "", ""},
+		"no page":              {differingRenderer{}, rejection.PDFAmbiguous, "1 or 0 pages"},
+		"two pages":            {differingRenderer{pages: [][2]float64{page, page}}, rejection.PDFAmbiguous, "1 or 2 pages"},
+		"another width":        {differingRenderer{pages: [][2]float64{{600.01, 800}}}, rejection.PDFAmbiguous, "page 1 measures 600 × 800 or 600.01 × 800 points"},
+		"another height":       {differingRenderer{pages: [][2]float64{{600, 801}}}, rejection.PDFAmbiguous, "page 1 measures 600 × 800 or 600 × 801 points"},
+		"not rendered":         {differingRenderer{err: rejection.New(rejection.DocumentNotRendered, "It cannot be drawn.")}, rejection.PDFNeedsRepair, "It cannot be drawn."},
+		"a page not rendered":  {differingRenderer{err: rejection.New(rejection.PageNotRendered, "Page 1 cannot be drawn.")}, rejection.PDFNeedsRepair, "Page 1 cannot be drawn."},
+		"refused for a reason": {differingRenderer{err: rejection.New(rejection.PDFTooComplex, "Too complex.")}, rejection.PDFTooComplex, "Too complex."},
+		"renderer fails":       {differingRenderer{err: failed}, "failed", ""},
 	} {
 		lim := admission.DefaultLimits()
 		lim.Renderer = c.by
@@ -189,17 +189,19 @@ func TestAdmit_PageTooLargeToDisplay_IsRejected(t *testing.T) {
 	requireRejected(t, admit("12"), rejection.PageTooLarge, "Page 2 measures 7200 × 9600 points, which is too large to display legibly.")
 }
 
-// savedAs is a renderer that saves a fixed file in place of every file, and reports the same appearance.
-type savedAs struct {
+// fixedSaveRenderer is a renderer that saves a fixed file in place of every file, and reports the same appearance.
+type fixedSaveRenderer struct {
 	kit.Renderer
 
 	b   []byte
 	err error
 }
 
-func (s savedAs) Save(context.Context, io.ReaderAt, int64) ([]byte, error) { return s.b, s.err }
+func (s fixedSaveRenderer) Save(context.Context, io.ReaderAt, int64) ([]byte, error) {
+	return s.b, s.err
+}
 
-func (savedAs) SameAppearance(context.Context, io.ReaderAt, int64, io.ReaderAt, int64) (bool, error) {
+func (fixedSaveRenderer) SameAppearance(context.Context, io.ReaderAt, int64, io.ReaderAt, int64) (bool, error) {
 	return true, nil
 }
 
@@ -210,13 +212,13 @@ func TestAdmitUpload_RepairFails_KeepsTheCause(t *testing.T) {
 	twice := bytes.Replace(file("", ""), []byte("/Type/Pages"), []byte("/Count 1/Type/Pages"), 1)
 	failed := errors.New("no memory")
 	for name, c := range map[string]struct {
-		by   savedAs
+		by   fixedSaveRenderer
 		says string
 	}{
-		"saved file cannot be read":    {savedAs{b: []byte("hello")}, "It could not be repaired: the file is"},
-		"saved file is rejected again": {savedAs{b: twice}, "It could not be repaired: the PDF"},
-		"refused by the renderer":      {savedAs{err: rejection.New(rejection.PDFTooComplex, "PDF pages are too complex.")}, "It could not be repaired: PDF pages"},
-		"renderer fails":               {savedAs{err: failed}, ""},
+		"saved file cannot be read":    {fixedSaveRenderer{b: []byte("hello")}, "It could not be repaired: the file is"},
+		"saved file is rejected again": {fixedSaveRenderer{b: twice}, "It could not be repaired: the PDF"},
+		"refused by the renderer":      {fixedSaveRenderer{err: rejection.New(rejection.PDFTooComplex, "PDF pages are too complex.")}, "It could not be repaired: PDF pages"},
+		"renderer fails":               {fixedSaveRenderer{err: failed}, ""},
 	} {
 		lim := rendering()
 		lim.Renderer = c.by

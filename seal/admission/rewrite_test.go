@@ -80,10 +80,10 @@ func TestAdmitUpload_Damaged_IsRepaired(t *testing.T) {
 	}
 }
 
-// neverSaves is a renderer that must not save a file again.
-type neverSaves struct{ admission.Renderer }
+// nonSavingRenderer is a renderer that must not save a file again.
+type nonSavingRenderer struct{ admission.Renderer }
 
-func (neverSaves) Save(context.Context, io.ReaderAt, int64) ([]byte, error) {
+func (nonSavingRenderer) Save(context.Context, io.ReaderAt, int64) ([]byte, error) {
 	return nil, errors.New("saved again")
 }
 
@@ -92,7 +92,7 @@ func (neverSaves) Save(context.Context, io.ReaderAt, int64) ([]byte, error) {
 func TestAdmitUpload_RejectedForItsContent_IsNotRepaired(t *testing.T) {
 	t.Parallel()
 	lim := rendering()
-	lim.Renderer, lim.MaxPages = neverSaves{lim.Renderer}, 0
+	lim.Renderer, lim.MaxPages = nonSavingRenderer{lim.Renderer}, 0
 	_, _, err := admission.AdmitUpload(t.Context(), uploadOf(file("", "")), lim, prepare.Options{})
 	var rejected *rejection.Error
 	require.ErrorAs(t, err, &rejected)
@@ -178,17 +178,17 @@ func TestAdmitUpload_WhatCannotBeRepaired(t *testing.T) {
 	}
 }
 
-// otherLook is a renderer that saves a file with a different appearance.
-type otherLook struct{ kit.Renderer }
+// alteringRenderer is a renderer that saves a file with a different appearance.
+type alteringRenderer struct{ kit.Renderer }
 
-func (otherLook) Save(context.Context, io.ReaderAt, int64) ([]byte, error) {
+func (alteringRenderer) Save(context.Context, io.ReaderAt, int64) ([]byte, error) {
 	return bytes.ReplaceAll(file("", ""), []byte("here"), []byte("hero")), nil
 }
 
 func TestAdmitUpload_RepairThatChangesAPage_IsRejected(t *testing.T) {
 	t.Parallel()
 	lim := rendering()
-	lim.Renderer = otherLook{}
+	lim.Renderer = alteringRenderer{}
 	_, _, err := admission.AdmitUpload(t.Context(), uploadOf(append([]byte("junk"), file("", "")...)), lim, prepare.Options{})
 	var rejected *rejection.Error
 	require.ErrorAs(t, err, &rejected)

@@ -95,7 +95,7 @@ func (w *benchEnv) measureBacklog(ctx context.Context) error {
 		return err
 	}
 	// Measure only the effect of an existing backlog, not the effect of creating it.
-	if err := w.told(ctx); err != nil {
+	if err := w.awaitEmptyOutbox(ctx); err != nil {
 		return err
 	}
 	took := now().Sub(start)
@@ -112,8 +112,8 @@ func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	return nil
 }
 
-// told waits until the outbox is empty, which means that all rows have been forwarded to Temporal.
-func (w *benchEnv) told(ctx context.Context) error {
+// awaitEmptyOutbox waits until the outbox is empty, which means that all rows have been forwarded to Temporal.
+func (w *benchEnv) awaitEmptyOutbox(ctx context.Context) error {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {
 		return err
@@ -134,9 +134,9 @@ func (w *benchEnv) told(ctx context.Context) error {
 
 // endpoint is a webhook receiver that responds after a delay.
 type endpoint struct {
-	url   string
-	came  chan struct{} // receives a value for each request, up to the channel's capacity
-	calls atomic.Int64
+	url      string
+	received chan struct{} // receives a value for each request, up to the channel's capacity
+	calls    atomic.Int64
 }
 
 func newEndpoint(ctx context.Context, after time.Duration) (*endpoint, error) {
@@ -144,7 +144,7 @@ func newEndpoint(ctx context.Context, after time.Duration) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &endpoint{url: "http://" + l.Addr().String() + "/", came: make(chan struct{}, pings)}
+	e := &endpoint{url: "http://" + l.Addr().String() + "/", received: make(chan struct{}, pings)}
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		e.calls.Add(1)
 		select {
@@ -154,7 +154,7 @@ func newEndpoint(ctx context.Context, after time.Duration) (*endpoint, error) {
 		}
 		rw.WriteHeader(http.StatusNoContent)
 		select {
-		case e.came <- struct{}{}:
+		case e.received <- struct{}{}:
 		default:
 		}
 	})}
@@ -198,7 +198,7 @@ func (c *client) pingOnce(ctx context.Context, id uuid.UUID, at *endpoint) (time
 	select {
 	case <-ctx.Done():
 		return 0, fmt.Errorf("a delivery did not reach the healthy endpoint: %w", context.Cause(ctx))
-	case <-at.came:
+	case <-at.received:
 	}
 	return now().Sub(start), nil
 }

@@ -147,7 +147,7 @@ func (w *benchEnv) hang(ctx context.Context, c *client, turn int, hangs bool) er
 	if err != nil {
 		return err
 	}
-	return w.told(ctx)
+	return w.awaitEmptyOutbox(ctx)
 }
 
 // sendTo creates an envelope for a tenant with one signer, and sends it.

@@ -55,8 +55,8 @@ func (b *tab) pictures(name string) {
 			b.shot(fmt.Sprintf("%s-%d-%s", name, width, map[bool]string{false: "light", true: "dark"}[dark]))
 		}
 	}
-	b.size(b.look.width, b.look.height)
-	b.scheme(b.look.dark)
+	b.size(b.device.width, b.device.height)
+	b.scheme(b.device.dark)
 	b.settled()
 }
 
@@ -72,10 +72,10 @@ func (b *tab) accessible() {
 	b.t.Helper()
 	eval[bool](b, axeScript(b.t))
 	b.axe(`{ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }`)
-	b.scheme(!b.look.dark)
+	b.scheme(!b.device.dark)
 	b.settled()
 	b.axe(`{ runOnly: { type: "rule", values: ["color-contrast"] } }`)
-	b.scheme(b.look.dark)
+	b.scheme(b.device.dark)
 	wide := eval[float64](b, "document.documentElement.scrollWidth - document.documentElement.clientWidth")
 	require.LessOrEqual(b.t, wide, 0.0, "the page is wider than the screen")
 }

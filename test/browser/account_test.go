@@ -23,8 +23,8 @@ func (b *tab) enter(name string) {
 	b.button("Sign in")
 }
 
-// prove re-enters the password, and also enters the code if it is not empty.
-func (b *tab) prove(label, code string) {
+// confirmIdentity re-enters the password, and also enters the code if it is not empty.
+func (b *tab) confirmIdentity(label, code string) {
 	b.t.Helper()
 	b.fill("#proof", staffPassword)
 	if code != "" {
@@ -34,11 +34,11 @@ func (b *tab) prove(label, code string) {
 	b.until(`document.querySelector("dialog") === null`)
 }
 
-// enrol sets up an authenticator app, and returns its secret and the recovery codes.
-func (b *tab) enrol(picture string) (secret string, recovery []string) {
+// enrollFactor sets up an authenticator app, and returns its secret and the recovery codes.
+func (b *tab) enrollFactor(picture string) (secret string, recovery []string) {
 	b.t.Helper()
 	b.button("Set up authenticator app")
-	b.prove("Continue", "")
+	b.confirmIdentity("Continue", "")
 	b.see("Scan this")
 	b.until(`document.querySelector(".qr").naturalWidth > 0`)
 	b.checked(picture)
@@ -77,12 +77,12 @@ func TestConsoleSecondFactor(t *testing.T) {
 	b.button("Sign out everywhere else")
 	b.see("The session will end immediately.")
 	b.checked("console-account-prove")
-	b.prove("Sign out", "")
+	b.confirmIdentity("Sign out", "")
 	b.until(`document.querySelectorAll("tbody tr").length === 1`)
 	other.visit(svc.base + "/console#/contacts")
 	other.see("Your session has ended. Sign in again to continue.")
 
-	secret, recovery := b.enrol("console-factor-enrol")
+	secret, recovery := b.enrollFactor("console-factor-enrol")
 	b.checked("console-factor-codes")
 	b.button("I've stored them")
 	b.see("10 recovery codes are left.")
@@ -119,7 +119,7 @@ func TestConsoleSecondFactor(t *testing.T) {
 	b.visit(svc.base + "/console#/account")
 	b.see("9 recovery codes are left.")
 	b.button("Remove")
-	b.prove("Remove", recovery[1])
+	b.confirmIdentity("Remove", recovery[1])
 	b.see("Protect your account with a code")
 
 	b.fill("#now", staffPassword)
@@ -145,7 +145,7 @@ func TestConsoleMustEnrol(t *testing.T) {
 	b.see("A second factor is required")
 	require.NotContains(t, b.text(), "Envelopes")
 	b.checked("console-must-enrol")
-	b.enrol("console-must-enrol-secret")
+	b.enrollFactor("console-must-enrol-secret")
 	b.button("I've stored them")
 	b.until(`document.querySelector("nav") !== null`)
 	b.waitUntilStill()

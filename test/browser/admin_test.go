@@ -114,7 +114,7 @@ func TestConsoleApplication(t *testing.T) {
 	b.until(`document.querySelector("dialog .notice.bad") !== null`)
 	b.fill("#proof", "a long password")
 	b.checked("console-secret-new")
-	b.twice(in(dialog, "Create secret"))
+	b.doubleClick(in(dialog, "Create secret"))
 	b.see("This is the new client secret.")
 	b.checked("console-secret-once")
 	made.ClientID, made.ClientSecret = svc.client, eval[string](b, `document.querySelector(".secret").textContent`)
@@ -343,7 +343,7 @@ func TestConsole_CreatesASecretOnce(t *testing.T) {
 	consoleUser(b, "secrets", "admin")
 	b.visit(svc.base + "/console#/webhooks")
 	b.button("Add endpoint")
-	b.losesAnAnswer("/webhooks")
+	b.dropResponse("/webhooks")
 	b.fill("#hookurl", sink.URL+"/once")
 	b.click(in(dialog, "Add"))
 	b.see("The service can't be reached.")
@@ -354,7 +354,7 @@ func TestConsole_CreatesASecretOnce(t *testing.T) {
 	b.until(cards + `.length > 0`)
 	require.Equal(t, 1, eval[int](b, cards+`.length`))
 
-	b.losesAnAnswer("/secret")
+	b.dropResponse("/secret")
 	eval[bool](b, `(() => { const before = window.fetch; window.secrets = new Set();
 		window.fetch = (...a) => { if (String(a[0]).endsWith("/secret")) window.secrets.add(a[1].body + a[1].headers["Idempotency-Key"]); return before(...a); }; return true; })()`)
 	b.click(in(cards+`[0]`, "New secret"))

@@ -95,14 +95,14 @@ func (s *service) mail(t *testing.T, to string, parts ...string) (text string, l
 			}
 		}
 		return false
-	}, patience, 100*time.Millisecond, "no mail to %s with %q", to, parts)
+	}, waitTimeout, 100*time.Millisecond, "no mail to %s with %q", to, parts)
 	return text, links
 }
 
 // completed waits until an envelope is sealed, and returns the sealed file of its first document.
 func (s *service) completed(t *testing.T, id string) []byte {
 	t.Helper()
-	require.Eventually(t, func() bool { return s.envelope(t, id).Status == "completed" }, patience, 200*time.Millisecond, "not sealed")
+	require.Eventually(t, func() bool { return s.envelope(t, id).Status == "completed" }, waitTimeout, 200*time.Millisecond, "not sealed")
 	var file pdfFile
 	require.NoError(t, s.app.call(&file, "download", id, "sealed"))
 	return file.Base64

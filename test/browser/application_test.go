@@ -122,7 +122,7 @@ func (a *application) call(out any, name string, args ...any) error {
 			return nil
 		}
 		return json.Unmarshal(r.Result, out)
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		return fmt.Errorf("%s %s: no response", name, about(args))
 	}
 }

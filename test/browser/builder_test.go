@@ -191,7 +191,7 @@ func TestBuilder_ConcurrentEdits(t *testing.T) {
 	b.press(1, 300, 500)
 	b.see("Somebody else changed this draft in the meantime.")
 	b.see("added: theirs on page 1")
-	b.forgetRejections()
+	b.ignoreConflictErrors()
 	b.checked("builder-conflict")
 	b.button("Take theirs")
 	b.saved()
@@ -202,11 +202,11 @@ func TestBuilder_ConcurrentEdits(t *testing.T) {
 	require.Equal(t, "signature", svc.fields(t, e.ID)[0].Type)
 }
 
-// forgetRejections discards the errors that the browser logged for expected rejections.
-func (b *tab) forgetRejections() { b.forgetRejected("412") }
+// ignoreConflictErrors discards the errors that the browser logged for expected rejections.
+func (b *tab) ignoreConflictErrors() { b.ignoreConsoleErrors("412") }
 
-// forgetRejected discards the console errors that contain a status.
-func (b *tab) forgetRejected(status string) {
+// ignoreConsoleErrors discards the console errors that contain a status.
+func (b *tab) ignoreConsoleErrors(status string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	kept := b.onConsoleError[:0]

@@ -136,8 +136,8 @@ func drawn(t *testing.T, file []byte, unit float64) []image.Image {
 	return pages
 }
 
-// offered returns the sorted labels of the builder's suggestions.
-func (b *tab) offered() []string {
+// suggestionLabels returns the sorted labels of the builder's suggestions.
+func (b *tab) suggestionLabels() []string {
 	b.t.Helper()
 	return eval[[]string](b, `[...document.querySelectorAll(".bsuggestion")].map((s) => s.title.replace("Add a field: ", "").normalize("NFKC")).sort()`)
 }
@@ -169,7 +169,7 @@ func TestBuilderOnRealDocuments(t *testing.T) {
 			b.accessible()
 			b.shot("builder-" + d.name)
 			slices.Sort(d.offered)
-			got := b.offered()
+			got := b.suggestionLabels()
 			slices.Sort(got)
 			require.ElementsMatch(t, d.offered, got)
 			require.Empty(t, svc.fields(t, e.ID), "no suggestion is accepted automatically")

@@ -25,8 +25,8 @@ func (s *service) fieldsOnPage(t *testing.T, e envelope, count int) {
 	s.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/fields", fields, nil)
 }
 
-// throttled slows the CPU down by the given factor.
-func (b *tab) throttled(times float64) {
+// slowCPU slows the CPU down by the given factor.
+func (b *tab) slowCPU(times float64) {
 	b.t.Helper()
 	call(b, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: times})
 }
@@ -62,8 +62,8 @@ func TestFiguresOfDragging(t *testing.T) { //nolint:paralleltest // takes measur
 	b := open(t, desktop)
 	b.builds(e, nil)
 	b.until(`document.querySelectorAll(".bfield").length === 100`)
-	b.throttled(4)
-	defer b.throttled(1)
+	b.slowCPU(4)
+	defer b.slowCPU(1)
 	from := b.onPage(1, 75, 49)
 	mouse := func(kind input.DispatchMouseEventType, p point) {
 		call(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1})
@@ -107,8 +107,8 @@ func TestFiguresOfALongDocument(t *testing.T) { //nolint:paralleltest // takes m
 	b := open(t, desktop)
 	var made struct{ EmbedURL string }
 	svc.json(t, http.MethodPost, "/v1/embedded/builder-sessions", object{"tenantId": "harbour", "envelopeId": e.ID, "allowedOrigin": "http://localhost:9"}, &made)
-	b.throttled(4)
-	defer b.throttled(1)
+	b.slowCPU(4)
+	defer b.slowCPU(1)
 	call(b, performance.Enable, performance.EnableParams{})
 	start := time.Now()
 	b.visit(made.EmbedURL)

@@ -33,8 +33,8 @@ func (b *tab) reloads() {
 	call(b, page.Reload, page.ReloadParams{})
 }
 
-// leavesWithoutAsking confirms every dialog that asks whether to leave the page.
-func (b *tab) leavesWithoutAsking() {
+// confirmLeaving confirms every dialog that asks whether to leave the page.
+func (b *tab) confirmLeaving() {
 	b.t.Helper()
 	call(b, page.Enable, page.EnableParams{})
 	require.NoError(b.t, chromedp.Listen(b.ctx, func(event any) {
@@ -48,9 +48,9 @@ func (b *tab) leavesWithoutAsking() {
 	}))
 }
 
-// laterSooner makes the page's delays of one second or more fifty times shorter, and adds up the original delays in
+// shortDelays makes the page's delays of one second or more fifty times shorter, and adds up the original delays in
 // window.waited.
-const laterSooner = `{
+const shortDelays = `{
 	const before = window.setTimeout;
 	window.waited = 0;
 	window.setTimeout = (f, ms, ...more) => { if (ms >= 1000) window.waited += ms; return before(f, ms >= 1000 ? ms / 50 : ms, ...more); };
@@ -62,8 +62,8 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Without a network", twoPeople(), leaseDocument())
 	b := open(t, desktop)
-	b.leavesWithoutAsking()
-	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: laterSooner})
+	b.confirmLeaving()
+	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: shortDelays})
 	b.builds(e, nil)
 	b.button("Signature")
 	b.press(1, 200, 300)
@@ -178,7 +178,7 @@ func TestBuilderInTwoTabs(t *testing.T) {
 	second.fill("#plabel", "Place of delivery")
 	second.see("Somebody else changed this draft in the meantime.")
 	second.see("changed: text_1 on page 1 (position)")
-	second.forgetRejections()
+	second.ignoreConflictErrors()
 	second.checked("builder-two-tabs")
 	require.Equal(t, moved, svc.fields(t, e.ID)[0], "no version is overwritten before the user chooses")
 	second.button("Keep mine")
@@ -262,7 +262,7 @@ func TestBuilder_KeepsEditsMadeDuringAnUpload(t *testing.T) {
 		return slices.Equal(names, []string{"annex.pdf", "second.pdf", "lease.pdf"})
 	})
 	require.NotContains(t, b.text(), "in the meantime.")
-	b.forgetRejected("400")
+	b.ignoreConsoleErrors("400")
 	b.waitUntilStill()
 }
 
@@ -305,9 +305,9 @@ func TestTemplate_KeepsEditsMadeDuringAnUpload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// losesWhatFollows waits for a call with the given method to a URL whose path contains the given string. It then drops
+// dropResponseAfter waits for a call with the given method to a URL whose path contains the given string. It then drops
 // the response to the next GET request for the draft.
-func (b *tab) losesWhatFollows(method, part string) {
+func (b *tab) dropResponseAfter(method, part string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; let [after, lost] = [false, false]; window.lost = 0;
 		window.fetch = async (...a) => { const path = new URL(a[0], location.href).pathname;
@@ -322,7 +322,7 @@ func TestBuilder_ActionsAreNotRepeated(t *testing.T) {
 	e := svc.draft(t, "Done once", twoPeople()[:1], leaseDocument())
 	b := open(t, desktop)
 	b.builds(e, nil)
-	b.losesWhatFollows("POST", "/signers")
+	b.dropResponseAfter("POST", "/signers")
 	b.button("Add")
 	b.fill("#rname", "Grace Hopper")
 	b.fill("#remail", "grace@example.com")
@@ -338,12 +338,12 @@ func TestBuilder_ActionsAreNotRepeated(t *testing.T) {
 	b.press(1, 200, 300)
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)
-	b.losesWhatFollows("DELETE", "/signers/")
+	b.dropResponseAfter("DELETE", "/signers/")
 	b.click(`document.querySelector('[aria-label="Edit Grace Hopper"]')`)
 	b.click(inDialog("Remove, including fields"))
 	b.until(`window.lost === 1 && document.querySelectorAll(".brecipient").length === 1 && ` + fmt.Sprintf(placedFields, 0))
 	b.saved()
-	b.losesWhatFollows("POST", "/signers")
+	b.dropResponseAfter("POST", "/signers")
 	b.button("Undo")
 	b.until(`window.lost === 1 && document.querySelectorAll(".brecipient").length === 2 && ` + fmt.Sprintf(placedFields, 1))
 	b.saved()
@@ -425,7 +425,7 @@ func TestBuilder_SendWithLostResponse(t *testing.T) {
 	consoleUser(c, "sends-unanswered", "sender")
 	c.visit(svc.base + "/console#/build/" + e.ID)
 	c.until(`document.querySelector(".bpaint img") !== null`)
-	c.losesAnAnswer("/send")
+	c.dropResponse("/send")
 	c.button("Send …")
 	c.button("Send to 1 person")
 	c.see("Activity")

@@ -34,9 +34,9 @@ func textsOf(t *testing.T, catalogue, language string) map[string][]string {
 	return out
 }
 
-// speaks checks that the page contains none of the English strings in the catalog, neither visibly nor for screen
-// readers.
-func (b *tab) speaks(catalogue, language string) {
+// requireTranslated checks that the page contains none of the English strings in the catalog, neither visibly nor for
+// screen readers.
+func (b *tab) requireTranslated(catalogue, language string) {
 	b.t.Helper()
 	own := slices.Concat(slices.Collect(maps.Values(textsOf(b.t, catalogue, language)))...)
 	var english []string
@@ -62,8 +62,8 @@ func (b *tab) speaks(catalogue, language string) {
 // fits checks that no text in the toolbar or in either sidebar is truncated, on a wide screen and on a tablet.
 func (b *tab) fits() {
 	b.t.Helper()
-	for _, width := range []int64{820, b.look.width} {
-		b.size(width, b.look.height)
+	for _, width := range []int64{820, b.device.width} {
+		b.size(width, b.device.height)
 		b.settled()
 		cut := eval[[]string](b, `[...document.querySelectorAll(":is(.bbar, .bside) :not(.sr, option)")].filter((e) => {
 			const r = e.getBoundingClientRect(), side = e.closest(".bbar, .bside").getBoundingClientRect();
@@ -86,7 +86,7 @@ func TestBuilderInOtherLanguages(t *testing.T) {
 				return texts[key][0]
 			}
 			e := svc.draft(t, "Workshop lease", twoPeople(), leaseDocument())
-			b := open(t, look{width: 1280, height: 860, language: language + "-XX"})
+			b := open(t, device{width: 1280, height: 860, language: language + "-XX"})
 			b.builds(e, object{"send": true})
 			require.Equal(t, language, eval[string](b, "document.documentElement.lang"))
 			require.Equal(t, locales.RightToLeft(language), eval[string](b, "document.documentElement.dir") == "rtl")
@@ -96,13 +96,13 @@ func TestBuilderInOtherLanguages(t *testing.T) {
 			b.press(1, 200, 300)
 			b.until(`document.querySelector(".bstate.saved") !== null && document.querySelectorAll(".bfield").length === 1`)
 			require.Len(t, svc.fields(t, e.ID), 1)
-			b.speaks("builder.json", language)
+			b.requireTranslated("builder.json", language)
 			b.fits()
 			b.checked("builder-" + language)
 			for _, dialog := range [][2]string{{"preview", "backToFields"}, {"sendMore", "goBack"}, {"add", "goBack"}} {
 				b.button(say(dialog[0]))
 				b.until(`document.querySelector("dialog[open]") !== null`)
-				b.speaks("builder.json", language)
+				b.requireTranslated("builder.json", language)
 				b.checked("builder-" + language + "-" + dialog[0])
 				b.button(say(dialog[1]))
 				b.until(`document.querySelector("dialog[open]") === null`)

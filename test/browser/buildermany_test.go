@@ -12,7 +12,7 @@ import (
 
 const manyFields = 70
 
-var tablet = look{width: 820, height: 1180, touch: true}
+var tablet = device{width: 820, height: 1180, touch: true}
 
 // shows scrolls to a page in the builder.
 func (b *tab) shows(page int) {

@@ -21,7 +21,7 @@ func printed(t *testing.T, html string) []byte {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	defer cancel()
-	ctx, stop := context.WithTimeout(ctx, 2*patience)
+	ctx, stop := context.WithTimeout(ctx, 2*waitTimeout)
 	defer stop()
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate("data:text/html;charset=utf-8;base64,"+base64.StdEncoding.EncodeToString([]byte("<!doctype html><meta charset=utf-8>"+html)))))
 	b := &tab{t: t, ctx: ctx}

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// again reloads the page and waits until the builder is displayed.
-func (b *tab) again() {
+// reloadBuilder reloads the page and waits until the builder is displayed.
+func (b *tab) reloadBuilder() {
 	b.t.Helper()
 	eval[bool](b, `window.before = true`)
 	b.reloads()
@@ -28,7 +28,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	e := svc.draft(t, "Lease with tags", twoPeople(), printed(t, sheetStyle+`<h1>Lease</h1><p>{{Name;role=Tenant;type=text}}</p><p style="margin-top: 80pt">{{sign;role=Landlord;type=signature}}</p>`))
 	svc.json(t, http.MethodPost, "/v1/templates", object{"name": "Lease with tags", "tenantId": "harbour", "fromEnvelope": e.ID}, &made)
 	b := open(t, desktop)
-	b.leavesWithoutAsking()
+	b.confirmLeaving()
 	b.buildsTemplate(made.ID, object{"send": true})
 	b.until(`document.querySelectorAll(".bsuggestion").length === 2`)
 	b.checked("builder-template-suggestions")
@@ -55,7 +55,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.until(`document.querySelectorAll(".brecipient").length === 3`)
 	require.Equal(t, 1, svc.savedTemplate(t, made.ID).Version, "no change is saved yet")
 
-	b.again()
+	b.reloadBuilder()
 	b.see("your unsaved work was restored")
 	b.checked("builder-template-restored")
 	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
@@ -69,13 +69,13 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 		b.button("Redo")
 	}
 	b.until(`document.querySelectorAll(".brecipient").length === 3`)
-	b.again()
+	b.reloadBuilder()
 	b.button("Save")
 	b.saved()
 	got := svc.savedTemplate(t, made.ID)
 	require.Equal(t, []any{2, "Lease of {{place}}", 2, 3}, []any{got.Version, got.Subject, len(got.Fields), len(got.Roles)})
 	require.Equal(t, []string{"Tenant", "text", "Landlord", "signature"}, []string{got.Fields[0].Role, got.Fields[0].Type, got.Fields[1].Role, got.Fields[1].Type}, "whose they are stands in the tags")
-	b.again()
+	b.reloadBuilder()
 	b.saved()
 	require.NotContains(t, b.text(), "unsaved work")
 
@@ -84,7 +84,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.press(1, 300, 650)
 	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
 	svc.json(t, http.MethodPatch, "/v1/templates/"+made.ID, object{"message": "Theirs"}, nil)
-	b.again()
+	b.reloadBuilder()
 	b.see("Somebody else changed this template in the meantime.")
 	b.focused(`document.querySelector("[role=alertdialog]")`)
 	b.keys("\t\r") // Tab moves the focus to the first button
@@ -103,7 +103,7 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Undone after a reload", twoPeople(), leaseDocument())
 	b := open(t, desktop)
-	b.leavesWithoutAsking()
+	b.confirmLeaving()
 	b.builds(e, object{"send": true})
 	b.button("Signature")
 	b.press(1, 200, 300)
@@ -116,21 +116,21 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.until(`document.querySelectorAll(".brecipient").length === 1 && ` + fmt.Sprintf(placedFields, 0))
 	b.saved()
 
-	b.again()
+	b.reloadBuilder()
 	require.NotContains(t, b.text(), "unsaved work", "all changes were saved")
 	b.button("Undo")
 	b.until(`document.querySelectorAll(".brecipient").length === 2 && ` + fmt.Sprintf(placedFields, 1))
 	b.saved()
 	back := svc.fields(t, e.ID)[0]
 	require.Equal(t, []any{find(svc.people(t, e.ID), "Ada Lovelace"), moved.X, moved.Y}, []any{back.SignerID, back.X, back.Y}, "the recipient and her field are restored")
-	b.again()
+	b.reloadBuilder()
 	b.button("Undo")
 	b.saved()
 	require.InDelta(t, 120, svc.fields(t, e.ID)[0].X, 1.5, "the move is undone")
 	b.button("Undo")
 	b.saved()
 	require.Empty(t, svc.fields(t, e.ID))
-	b.again()
+	b.reloadBuilder()
 	b.button("Redo")
 	b.button("Redo")
 	b.saved()
@@ -142,7 +142,7 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.saved()
 
 	svc.json(t, http.MethodPatch, "/v1/envelopes/"+e.ID, object{"message": "Elsewhere"}, nil)
-	b.again()
+	b.reloadBuilder()
 	require.True(t, eval[bool](b, `[...document.querySelectorAll(".btools button")].filter((x) => ["Undo", "Redo"].includes(x.textContent)).every((x) => x.ariaDisabled === "true")`), "the undo history belongs to another version")
 
 	b.click(`[...document.querySelectorAll(".brecipient .bchoose")][0]`)
@@ -171,7 +171,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	}
 	ends := func(id string) { svc.json(t, http.MethodDelete, "/v1/embedded/builder-sessions/"+id, nil, nil) }
 	b := open(t, desktop)
-	b.leavesWithoutAsking()
+	b.confirmLeaving()
 	opens := func(address string) {
 		b.visit(address)
 		b.until(`document.querySelector(".bpaint img") !== null`)
@@ -242,11 +242,11 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Removed elsewhere")
 	b := open(t, desktop)
-	b.leavesWithoutAsking()
+	b.confirmLeaving()
 	b.buildsTemplate(id, nil)
 	b.choose(`.badd input`, "annex.pdf", leaseDocument())
 	b.until(`document.querySelectorAll(".bdocuments > li").length === 2 && document.querySelector(".badd").textContent === "Add a PDF"`)
-	b.again() // the page no longer holds the file
+	b.reloadBuilder() // the page no longer holds the file
 	b.button("Text")
 	b.press(1, 300, 550)
 	b.button("Text")
@@ -269,7 +269,7 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	b.button("Save")
 	b.saved()
 	require.Len(t, svc.savedTemplate(t, id).Documents, 1)
-	b.forgetRejections()
+	b.ignoreConflictErrors()
 	b.waitUntilStill()
 }
 
@@ -279,7 +279,7 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	of := svc.templateOf(t, "Asked again")
 	b := open(t, desktop)
-	b.leavesWithoutAsking()
+	b.confirmLeaving()
 	b.buildsTemplate(of, object{"send": true})
 	b.button("Text")
 	b.press(1, 300, 550)
@@ -289,7 +289,7 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	for range 2 {
 		b.see("Somebody else changed this template in the meantime.")
 		require.Len(t, svc.savedTemplate(t, of).Fields, 2)
-		b.again()
+		b.reloadBuilder()
 	}
 	b.see("Somebody else changed this template in the meantime.")
 	b.button("Keep mine")
@@ -309,7 +309,7 @@ func TestConflictSurvivesAReload(t *testing.T) {
 		b.see("Somebody else changed this draft in the meantime.")
 		b.see("added: theirs on page 1")
 		b.see("removed: signature_1 on page 1")
-		b.again()
+		b.reloadBuilder()
 	}
 	b.see("added: theirs on page 1")
 	b.button("Send …")
@@ -328,13 +328,13 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.press(1, 200, 600)
 	for range 2 {
 		b.see("recipients, documents, subject or message")
-		b.again()
+		b.reloadBuilder()
 	}
 	b.see("recipients, documents, subject or message")
 	b.button("Take theirs")
 	b.saved()
-	b.forgetRejections()
-	b.forgetRejected("beforeunload")
+	b.ignoreConflictErrors()
+	b.ignoreConsoleErrors("beforeunload")
 	b.waitUntilStill()
 }
 
@@ -364,7 +364,7 @@ func TestBuilder_UploadDuringConflict_KeepsOtherDocuments(t *testing.T) {
 	first.choose(`.badd input`, "mine.pdf", leaseDocument())
 	first.until(`document.querySelectorAll(".bdocuments > li").length === 3`)
 	require.Equal(t, []string{"lease.pdf", "theirs.pdf", "mine.pdf"}, names())
-	first.forgetRejections()
+	first.ignoreConflictErrors()
 	first.waitUntilStill()
 
 	e := svc.draft(t, "Two recipients", twoPeople()[:1], leaseDocument())
@@ -381,6 +381,6 @@ func TestBuilder_UploadDuringConflict_KeepsOtherDocuments(t *testing.T) {
 		first.see("Somebody else changed this draft in the meantime.")
 		require.Len(t, svc.people(t, e.ID).Signers, 1)
 	}
-	first.forgetRejections()
+	first.ignoreConflictErrors()
 	first.waitUntilStill()
 }

@@ -58,7 +58,7 @@ func TestConsoleBulkSends(t *testing.T) {
 // anything.
 func TestConsoleBulkSendOfAViewer(t *testing.T) {
 	t.Parallel()
-	b := open(t, look{width: 390, height: 844, touch: true, dark: true})
+	b := open(t, device{width: 390, height: 844, touch: true, dark: true})
 	const id = "0190c2a0-0000-7000-8000-000000000001"
 	b.answers("/v1/bulk-sends/"+id, 200, `{"id": "`+id+`", "tenantId": "quayside", "templateId": "`+id+`", "templateVersion": 2, "name": "Leases of June", "status": "completed",
 		"total": 3, "counts": {"pending": 0, "sent": 2, "failed": 1, "cancelled": 0}, "perMinute": null, "createdBy": "me", "createdAt": "2026-11-01T07:00:00Z", "completedAt": "2026-11-01T07:01:00Z"}`)
@@ -91,7 +91,7 @@ func TestConsoleStartsABulkSend(t *testing.T) {
 	b.see("Hopper, Grace")
 	require.Equal(t, "2", eval[string](b, `document.querySelector("tr.faulty td").textContent`))
 	b.checked("console-bulk-faults")
-	b.forgetRejected("400")
+	b.ignoreConsoleErrors("400")
 	b.chooseAt("#btable", table, []byte(head+"Ada,ada@example.com,Grace,grace@example.com\r\nBo,bo@example.com,\"Hopper, Grace\",grace@example.com\r\n"))
 	b.see("2 rows are valid.")
 	b.fill("#bname", "Leases of July")
@@ -136,8 +136,8 @@ func TestConsole_RetriesFailedRows(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// losesAnAnswer drops the response to the next POST request to a URL whose path has the given suffix.
-func (b *tab) losesAnAnswer(end string) {
+// dropResponse drops the response to the next POST request to a URL whose path has the given suffix.
+func (b *tab) dropResponse(end string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; window.lost = 0;
 		window.fetch = async (...a) => { const answer = await before(...a); if (a[1]?.method === "POST" && new URL(a[0], location.href).pathname.endsWith(%q) && !a[0].includes("dryRun=true") && !window.lost++) throw new TypeError("lost"); return answer; }; return true; })()`, end))
@@ -152,7 +152,7 @@ func TestConsoleSendsOnce(t *testing.T) {
 	consoleUser(b, "once", "sender")
 	b.visit(svc.base + "/console#/bulk/new?template=" + id)
 	b.see("Tenant.name, Tenant.email")
-	b.losesAnAnswer("/v1/bulk-sends")
+	b.dropResponse("/v1/bulk-sends")
 	b.choose("#btable", "table.csv", []byte("Tenant.name,Tenant.email,Landlord.name,Landlord.email\r\nAda,ada-once@example.com,Grace,grace@example.com\r\n"))
 	b.see("1 row is valid.")
 	b.fill("#bname", "Once and no more")
@@ -173,7 +173,7 @@ func TestConsoleSendsOnce(t *testing.T) {
 	losesTheEnvelope := func(email string) {
 		b.visit(svc.base + "/console#/templates/" + id)
 		b.button("New envelope")
-		b.losesAnAnswer("/v1/envelopes")
+		b.dropResponse("/v1/envelopes")
 		b.fill("#pname0", "Ada Lovelace")
 		b.fill("#pmail0", email)
 		b.fill("#pname1", "Grace Hopper")

@@ -296,7 +296,7 @@ func TestConsoleAccount(t *testing.T) {
 func TestConsoleOfAViewer(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Only seen", []object{{"name": "Ada Lovelace", "email": "seen@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
-	b := open(t, look{width: 390, height: 844, touch: true, dark: true})
+	b := open(t, device{width: 390, height: 844, touch: true, dark: true})
 	b.answers("/v1/console/usage", 200, `{"plan": "pro", "periodStart": "2026-11-01", "periodEnd": "2026-11-30", "envelopesUsed": 73, "envelopesLimit": 100, "overageAllowed": true}`)
 	consoleUser(b, "viewer", "viewer")
 	b.visit(svc.base + "/console#/envelopes/" + e.ID)

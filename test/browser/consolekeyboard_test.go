@@ -70,7 +70,7 @@ func TestConsoleHomeByKeyboard(t *testing.T) {
 		svc.createFor(t, workspace, fmt.Sprintf("Keyed %d", i), []object{{"name": "Ada Lovelace", "email": "keyed-ada@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	}
 	svc.createFor(t, workspace+"-other", "Keyed elsewhere", []object{{"name": "Ada Lovelace", "email": "keyed-ada@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
-	b := open(t, look{width: 1280, height: 500})
+	b := open(t, device{width: 1280, height: 500})
 	consoleUser(b, "keyboard-home", "admin")
 	b.until(`[...document.querySelectorAll("select.workspace option")].some((o) => o.value === "by-keyboard")`)
 	b.goes(`document.querySelector("select.workspace")`)
@@ -174,7 +174,7 @@ func TestEnvelopePageByKeyboard(t *testing.T) {
 	e := svc.create(t, "Paged by keyboard", []object{
 		{"name": "Ada Lovelace", "email": "paged-ada@example.com", "authMethod": "none", "routingOrder": 1}, {"name": "Bob Hill", "email": "paged-bob@example.com", "authMethod": "none", "routingOrder": 2},
 	}, []object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 450, "w": 200, "h": 20}, {"signerId": "1", "type": "text", "page": 3, "x": 72, "y": 500, "w": 200, "h": 20}}, threePages())
-	b := open(t, look{width: 1280, height: 600})
+	b := open(t, device{width: 1280, height: 600})
 	consoleUser(b, "keyboard-page", "sender")
 	b.visit(svc.base + "/console#/envelopes/" + e.ID)
 	b.see("Progress")
@@ -234,7 +234,7 @@ func TestSendSheetByKeyboard(t *testing.T) {
 	for i, s := range e.Signers {
 		svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/fields", object{"signerId": s.ID, "type": "signature", "page": 1, "x": 72, "y": 300 + 80*i, "w": 160, "h": 40}, nil)
 	}
-	b := open(t, look{width: 1280, height: 700})
+	b := open(t, device{width: 1280, height: 700})
 	consoleUser(b, "keyboard-sheet", "sender")
 	b.visit(svc.base + "/console#/build/" + e.ID)
 	b.until(`document.querySelector(".bpaint img") !== null`)

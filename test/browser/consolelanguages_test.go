@@ -39,13 +39,13 @@ const cutTexts = `(() => {
 func (b *tab) pageFits(name string) {
 	b.t.Helper()
 	for _, width := range []int64{390, 1280} {
-		b.size(width, b.look.height)
+		b.size(width, b.device.height)
 		b.settled()
 		require.LessOrEqual(b.t, eval[int64](b, `document.documentElement.scrollWidth`), width, "%s at %d pixels", name, width)
 		require.Empty(b.t, eval[[]string](b, cutTexts), "%s at %d pixels", name, width)
 		require.Empty(b.t, eval[[]string](b, `[...document.querySelectorAll("button, .button, select")].filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)`), "%s at %d pixels", name, width)
 	}
-	b.size(b.look.width, b.look.height)
+	b.size(b.device.width, b.device.height)
 }
 
 // TestConsoleInOtherLanguages checks that the console uses the user's language and its text direction on every page
@@ -61,7 +61,7 @@ func TestConsoleInOtherLanguages(t *testing.T) {
 			t.Parallel()
 			texts := textsOf(t, "console.json", language)
 			say := func(key string) string { return texts[key][0] }
-			b := open(t, look{width: 1280, height: 860, language: language + "-XX"})
+			b := open(t, device{width: 1280, height: 860, language: language + "-XX"})
 			b.answers("/v1/console/problems", http.StatusOK, problemsShown)
 			b.answers("/v1/console/webhooks", http.StatusOK, endpointsShown)
 			b.answers("/v1/console/webhook-deliveries", http.StatusOK, deliveriesShown)
@@ -93,7 +93,7 @@ func TestConsoleInOtherLanguages(t *testing.T) {
 				b.visit(svc.base + "/console#/" + page.at)
 				b.see(say(page.title))
 				b.until(`document.querySelector(".spinner") === null`)
-				b.speaks("console.json", language)
+				b.requireTranslated("console.json", language)
 				b.pageFits(page.at)
 				b.checked(fmt.Sprintf("console-%s-%s", language, page.title))
 			}
@@ -101,7 +101,7 @@ func TestConsoleInOtherLanguages(t *testing.T) {
 			for _, dialog := range []string{"addUser"} {
 				b.button(say(dialog))
 				b.until(`document.querySelector("dialog[open]") !== null`)
-				b.speaks("console.json", language)
+				b.requireTranslated("console.json", language)
 				b.checked(fmt.Sprintf("console-%s-%s", language, dialog))
 				b.button(say("cancel"))
 			}
@@ -125,7 +125,7 @@ func TestConsoleLanguageIsChosen(t *testing.T) {
 	require.Equal(t, []string{"ar", "rtl", "Pier One"}, eval[[]string](b, `[document.documentElement.lang, document.documentElement.dir, document.querySelector("#senderName").value]`))
 	b.visit(svc.base + "/console?again#/build/" + e.ID)
 	b.until(`document.querySelector(".bpaint img") !== null && document.documentElement.lang === "ar" && document.documentElement.dir === "rtl"`)
-	b.speaks("builder.json", "ar")
+	b.requireTranslated("builder.json", "ar")
 	b.button(textsOf(t, "builder.json", "ar")["close"][0])
 	b.until(`document.querySelector(".builder") === null && document.documentElement.lang === "ar"`)
 	b.see("Workshop lease")

@@ -158,7 +158,7 @@ func eachStateLanguage(t *testing.T, name string, test func(b *stateTab, console
 	for _, language := range languages {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			b := &stateTab{tab: open(t, look{width: 390, height: 844, touch: true, language: language + "-XX"}), language: language}
+			b := &stateTab{tab: open(t, device{width: 390, height: 844, touch: true, language: language + "-XX"}), language: language}
 			consoleUser(b.tab, name+"-"+language, "admin")
 			test(b, textsOf(t, "console.json", language), textsOf(t, "builder.json", language))
 			b.waitUntilStill()
@@ -183,7 +183,7 @@ func (b *stateTab) fits(name string) {
 	b.size(1280, 860)
 	b.settled()
 	b.axe(`{ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }`)
-	b.size(b.look.width, b.look.height)
+	b.size(b.device.width, b.device.height)
 }
 
 // TestConsoleStates checks every state of the home page, an envelope's page, the problems page and the notifications.

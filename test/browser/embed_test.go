@@ -71,7 +71,7 @@ func (b *tab) accessibleInFrame() {
 		require.NoError(b.t, err)
 		require.Empty(b.t, found)
 	}
-	b.scheme(b.look.dark)
+	b.scheme(b.device.dark)
 }
 
 func embedded(t *testing.T, email string, fields []object) envelope {
@@ -130,7 +130,7 @@ func (b *tab) readInFrame() {
 		require.NoError(b.t, err)
 		return left
 	}, func() bool {
-		ok, err := inFrame[bool](b, leadOn)
+		ok, err := inFrame[bool](b, clickNextPage)
 		return err == nil && ok
 	})
 }
@@ -215,7 +215,7 @@ func TestEmbedLongFile(t *testing.T) {
 	e, s := fieldOnEachPage(t, "embed-long@example.com", 70), newEmbeddingSite(t)
 	s.shows(t, e)
 	s.options = "autoHeight: true,"
-	for _, l := range []look{phone, desktop} {
+	for _, l := range []device{phone, desktop} {
 		b := open(t, l)
 		b.visit(s.allowed)
 		b.awaitEvent(e, "ready")

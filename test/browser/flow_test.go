@@ -241,7 +241,7 @@ func TestSmallBoxes(t *testing.T) {
 		fields = append(fields, object{"signerId": "0", "type": "checkbox", "page": 1, "x": 100 + 22*(i%2), "y": 300 + 16*(i/2), "w": 9, "h": 9})
 	}
 	e := svc.create(t, "Boxes", []object{{"name": "Ada Lovelace", "email": "boxes@example.com", "authMethod": "none"}}, fields, leaseDocument())
-	for _, l := range []look{phone, desktop} {
+	for _, l := range []device{phone, desktop} {
 		b := open(t, l)
 		b.visit(e.Signers[0].SigningURL)
 		if l.touch {
@@ -284,7 +284,7 @@ func TestReadingRule(t *testing.T) {
 	b.click(`document.querySelector(".zoom button:last-child")`)
 	b.readAll()
 	// On a wide screen only the upper half of a page is visible, so the page does not count as read.
-	wide := open(t, look{width: 1280, height: 700})
+	wide := open(t, device{width: 1280, height: 700})
 	wide.visit(e.Signers[0].SigningURL)
 	wide.until(`document.querySelectorAll(".textLayer span").length > 10`)
 	require.True(t, eval[bool](wide, `new Promise((done) => setTimeout(() => done(document.body.innerText.includes("2 pages left to read")), 4000))`))
@@ -297,7 +297,7 @@ func TestReadingRule(t *testing.T) {
 func TestSigningBar_LeavesPagesVisible(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Small screens", []object{{"name": "Ada", "email": "covers@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
-	for _, l := range []look{{width: 320, height: 215}, phone, desktop} {
+	for _, l := range []device{{width: 320, height: 215}, phone, desktop} {
 		b := open(t, l)
 		b.visit(e.Signers[0].SigningURL)
 		b.until(`document.querySelector(".consent button, #next") !== null`)
@@ -331,7 +331,7 @@ func TestInitialsAndLongNames_AreLegible(t *testing.T) {
 	}
 	const long = "Wolfeschlegelsteinhausenbergerdorff von Hohenstaufen-Schwarzenbach zu Guttenberg"
 	e := svc.create(t, "Names", []object{{"name": "لطيفة أحمد", "email": "names-a@example.com", "authMethod": "none"}, {"name": long, "email": "names-b@example.com", "authMethod": "none"}}, fields, leaseDocument())
-	b := open(t, look{width: 390, height: 844, touch: true, language: "ar"})
+	b := open(t, device{width: 390, height: 844, touch: true, language: "ar"})
 	b.visit(e.Signers[0].SigningURL)
 	b.click(`document.querySelector(".card button")`)
 	b.click(`document.querySelector("#next")`)

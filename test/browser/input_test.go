@@ -26,8 +26,8 @@ func (b *tab) click(find string) {
 	}, func() point { return point{} })
 }
 
-// twice clicks the element that an expression returns, and clicks it again before the service responds.
-func (b *tab) twice(find string) {
+// doubleClick clicks the element that an expression returns, and clicks it again before the service responds.
+func (b *tab) doubleClick(find string) {
 	b.t.Helper()
 	b.until("Boolean(" + find + ")")
 	eval[bool](b, `(async () => { const x = `+find+`; x.click(); await new Promise((done) => setTimeout(done)); x.click(); return true; })()`)

@@ -81,7 +81,7 @@ func (p signingPage) opens(find, name string, content []byte) {
 		}
 	}))
 	p.press(find, "\r")
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, waitTimeout)
 	defer cancel()
 	select {
 	case node := <-opened:

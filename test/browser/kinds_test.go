@@ -62,7 +62,7 @@ func (b *tab) replace(text string) {
 // TestEveryKindOfField checks all types of fields in one envelope, on a phone and on a desktop.
 func TestEveryKindOfField(t *testing.T) {
 	t.Parallel()
-	for name, device := range map[string]look{"390": phone, "1280": desktop} {
+	for name, device := range map[string]device{"390": phone, "1280": desktop} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := kindsEnvelope(t, "kinds-"+name+"@example.com")

@@ -11,7 +11,7 @@ import (
 func TestConsoleLabelsAndDuplicates(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "To be filed", []object{{"name": "Ada Lovelace", "email": "filed@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
-	for name, l := range map[string]look{"desktop": desktop, "phone": {width: 390, height: 844, touch: true, dark: true}} {
+	for name, l := range map[string]device{"desktop": desktop, "phone": {width: 390, height: 844, touch: true, dark: true}} {
 		b := open(t, l)
 		consoleUser(b, "labels-"+name, "sender")
 		b.visit(svc.base + "/console#/envelopes/" + e.ID)

@@ -11,7 +11,7 @@ import (
 // signer continues, instead of displaying it at an illegible size.
 func TestTooLongText_IsRejectedWhileTyping(t *testing.T) {
 	t.Parallel()
-	for name, look := range map[string]look{"phone": phone, "desktop": desktop} {
+	for name, look := range map[string]device{"phone": phone, "desktop": desktop} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := svc.create(t, "Small field", []object{

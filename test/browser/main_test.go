@@ -67,7 +67,7 @@ func run(m *testing.M) (int, error) {
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-gpu-watchdog", true),
 		// Frames from other origins run in the process of the page, so that one DevTools connection can access all of them.
 		chromedp.Flag("disable-site-isolation-trials", true), chromedp.Flag("disable-features", "Translate,IsolateOrigins,site-per-process"),
-		chromedp.Env("FONTCONFIG_FILE="+fonts), chromedp.WSURLReadTimeout(2*patience))
+		chromedp.Env("FONTCONFIG_FILE="+fonts), chromedp.WSURLReadTimeout(2*waitTimeout))
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	defer cancel()
 	b, cancel := chromedp.NewContext(allocator)
@@ -166,7 +166,7 @@ func (s *service) login(demo string) error {
 		_ = res.Body.Close()
 		return res.StatusCode == http.StatusOK
 	}
-	for deadline := time.Now().Add(2 * patience); !ready(); {
+	for deadline := time.Now().Add(2 * waitTimeout); !ready(); {
 		if time.Now().After(deadline) {
 			return errors.New("the service did not become ready")
 		}

@@ -72,7 +72,7 @@ func TestNotificationsOfASender(t *testing.T) {
 
 	for _, language := range []string{"de", "ar"} {
 		texts := textsOf(t, "pages.json", language)
-		other := open(t, look{width: 1280, height: 860, language: language})
+		other := open(t, device{width: 1280, height: 860, language: language})
 		other.visit(link)
 		other.see(texts["unsubscribeTitle"][0])
 		require.Equal(t, locales.RightToLeft(language), eval[string](other, "document.documentElement.dir") == "rtl")

@@ -25,7 +25,7 @@ func TestEnvelopePageOrder(t *testing.T) {
 	for language, rightToLeft := range map[string]bool{"en": false, "ar": true} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			b := open(t, look{width: 390, height: 844, touch: true, language: language + "-XX"})
+			b := open(t, device{width: 390, height: 844, touch: true, language: language + "-XX"})
 			consoleUser(b, "in-order-"+language, "sender")
 			b.visit(svc.base + "/console#/envelopes/" + e.ID)
 			order := func(want ...string) {

@@ -74,7 +74,7 @@ func TestBrandedDownload(t *testing.T) {
 	at := slices.IndexFunc(links, func(l string) bool { return strings.Contains(l, "/download/") })
 	require.GreaterOrEqual(t, at, 0)
 	const colour = "rgb(122, 31, 61)"
-	for _, l := range []look{handset, {width: 1280, height: 800, dark: true}} {
+	for _, l := range []device{handset, {width: 1280, height: 800, dark: true}} {
 		b := open(t, l)
 		b.visit(links[at])
 		b.see("Your sealed document")
@@ -112,7 +112,7 @@ func TestDownload(t *testing.T) {
 	eval[bool](b, `(scrollTo(0, 0), true)`)
 	b.checked("download")
 	require.True(t, strings.HasSuffix(eval[string](b, `document.querySelector("a.button").href`), "/document"))
-	d := open(t, look{width: 1280, height: 800, dark: true})
+	d := open(t, device{width: 1280, height: 800, dark: true})
 	d.visit(link)
 	d.see("Your sealed document")
 	d.accessible()

@@ -283,6 +283,6 @@ func (s *service) laterCode(t *testing.T, email string) (code string) {
 		}
 		code = codes[0]
 		return true
-	}, patience, 100*time.Millisecond)
+	}, waitTimeout, 100*time.Millisecond)
 	return code
 }

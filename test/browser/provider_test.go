@@ -132,7 +132,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 				window.fetch = (...asked) => { if (String(asked[0]).includes("provider/begin")) sessionStorage.begun = (sessionStorage.begun ?? "") + "x"; return real(...asked); };
 				return true;
 			})()`)
-			b.twice(buttonOf("Sign in with Staff login"))
+			b.doubleClick(buttonOf("Sign in with Staff login"))
 			b.atProvider(login)
 			b.see(told)
 			b.clean("")

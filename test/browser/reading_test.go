@@ -18,11 +18,11 @@ const nextPage = `(async () => {
 // longer on a busy machine. The test fails when the number of unread pages no longer decreases.
 func (b *tab) reading(left func() string, lead func() bool) {
 	b.t.Helper()
-	last, deadline := "", time.Now().Add(patience)
+	last, deadline := "", time.Now().Add(waitTimeout)
 	for !lead() {
 		now := left()
 		if now != last {
-			last, deadline = now, time.Now().Add(patience)
+			last, deadline = now, time.Now().Add(waitTimeout)
 		}
 		if time.Now().After(deadline) {
 			b.shot("failure")
@@ -36,11 +36,11 @@ func (b *tab) read() {
 	b.t.Helper()
 	b.reading(func() string { return eval[string](b, nextPage) }, func() bool {
 		// Run a single script, because the page may count as read at any time.
-		return eval[bool](b, leadOn)
+		return eval[bool](b, clickNextPage)
 	})
 }
 
-const leadOn = `(() => {
+const clickNextPage = `(() => {
 	const next = document.querySelector("#next");
 	if (next.textContent === "Next page") next.click();
 	return ["Review and sign", "Review and approve", "Confirm as read"].includes(next.textContent);

@@ -11,7 +11,7 @@ import (
 )
 
 // handset is the window of a phone, which is narrow and supports touch.
-var handset = look{width: 390, height: 844, touch: true}
+var handset = device{width: 390, height: 844, touch: true}
 
 // TestPagesOfEveryRecipient checks the page of each kind of recipient: approvers can only approve, viewers can only
 // read, a host first hands the device over to the signer, and a witness sees whose signature to confirm.

@@ -14,7 +14,7 @@ import (
 // security policy.
 func TestReference(t *testing.T) {
 	t.Parallel()
-	for _, l := range []look{desktop, {width: 390, height: 844, touch: true, dark: true}} {
+	for _, l := range []device{desktop, {width: 390, height: 844, touch: true, dark: true}} {
 		t.Run(fmt.Sprint(l.width), func(t *testing.T) {
 			t.Parallel()
 			b := open(t, l)

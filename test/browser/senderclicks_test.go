@@ -120,7 +120,7 @@ func (b *tab) tapsInto(selector, text string) {
 func TestFirstTimeSender_InGermanByTouch(t *testing.T) {
 	t.Parallel()
 	console, builder := textsOf(t, "console.json", "de"), textsOf(t, "builder.json", "de")
-	b := open(t, look{width: 390, height: 844, touch: true, language: "de-DE"})
+	b := open(t, device{width: 390, height: 844, touch: true, language: "de-DE"})
 	consoleUser(b, "erstmals", "sender")
 	b.see(console["newEnvelope"][0])
 	b.countsClicks()

@@ -190,7 +190,7 @@ func TestReloadKeepsEverything(t *testing.T) {
 			}
 		}
 		return viewed >= 1
-	}, patience, 200*time.Millisecond, "page views are recorded")
+	}, waitTimeout, 200*time.Millisecond, "page views are recorded")
 }
 
 // TestWrongCode checks that three wrong codes invalidate the code, and that the page explains why.

@@ -20,7 +20,7 @@ func TestConsentOnAPhone(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Workshop lease, 14 Quay Street", []object{{"name": "Ada", "email": "consent@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	for _, size := range [][2]int64{{390, 844}, {360, 640}} {
-		b := open(t, look{width: size[0], height: size[1], touch: true})
+		b := open(t, device{width: size[0], height: size[1], touch: true})
 		b.visit(e.Signers[0].SigningURL)
 		b.see("Sign electronically")
 		b.until(inWindow(`document.querySelector("h1")`) + "&&" + inWindow(buttonOf("I agree")) + `&& document.querySelector(".legal p").getBoundingClientRect().top < document.querySelector(".ending").getBoundingClientRect().top - 20`)
@@ -182,7 +182,7 @@ func TestRemovedContentIsNamed(t *testing.T) {
 	script := pdfOf(leaf{title: "Sheet 1", extra: "/AA<</O<</S/JavaScript/JS(app.alert\\(1\\))>>>>"})
 	for language, sentence := range map[string]string{"en-GB": "Removed from this file when it was uploaded:", "de": "Beim Hochladen aus dieser Datei entfernt:"} {
 		e := svc.create(t, "Scripted", []object{{"name": "Ada", "email": "scripted@example.com", "authMethod": "none"}}, leaseFields()[:1], script)
-		b := open(t, look{width: 390, height: 844, touch: true, language: language})
+		b := open(t, device{width: 390, height: 844, touch: true, language: language})
 		b.visit(e.Signers[0].SigningURL)
 		b.see(sentence)
 		b.click(`document.querySelector(".consent button")`)

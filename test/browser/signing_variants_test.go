@@ -246,7 +246,7 @@ func TestDigitsOfTheKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "أرقام", []object{{"name": "Ada Lovelace", "email": "digits@example.com"}},
 		[]object{{"signerId": "0", "type": "number", "name": "rent", "label": "rent", "format": "2", "page": 1, "x": 72, "y": 300, "w": 120, "h": 20}}, leaseDocument())
-	b := open(t, look{width: 390, height: 844, touch: true, language: "ar"})
+	b := open(t, device{width: 390, height: 844, touch: true, language: "ar"})
 	b.visit(e.Signers[0].SigningURL)
 	b.click(`document.querySelector(".card button")`)
 	text, _ := svc.mail(t, "digits@example.com", "code")

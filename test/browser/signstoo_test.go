@@ -13,7 +13,7 @@ import (
 func TestSenderSignsTooByKeyboard(t *testing.T) {
 	t.Parallel()
 	const me = "keyboard-signs@staff.example"
-	b := open(t, look{width: 1280, height: 700})
+	b := open(t, device{width: 1280, height: 700})
 	consoleUser(b, "keyboard-signs", "sender")
 	b.presses(sectionButton("button", "New envelope"))
 	b.signing().opens(`document.querySelector("#newfiles")`, "order.pdf", leaseDocument())

@@ -37,7 +37,7 @@ func TestLanguages(t *testing.T) {
 			consent = strings.FieldsFunc(consent, func(r rune) bool { return r == '.' || r == '。' })[0]
 			dialect := map[string]string{"en": "en-GB", "de": "de-AT", "pt": "pt-BR"}[language]
 			e := svc.create(t, "Aufbauvertrag für Łódź 東京", []object{{"name": "Ada Lovelace", "email": language + "@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
-			b := open(t, look{width: 320, height: 640, touch: true, dark: i%2 == 1, language: cmp.Or(dialect, language)})
+			b := open(t, device{width: 320, height: 640, touch: true, dark: i%2 == 1, language: cmp.Or(dialect, language)})
 			b.visit(e.Signers[0].SigningURL)
 			b.see(consent)
 			require.Equal(t, locales.RightToLeft(language), eval[string](b, "document.documentElement.dir") == "rtl")
@@ -112,7 +112,7 @@ func TestInvalidLinks_ExplainTheReason(t *testing.T) {
 		return svc.create(t, "Ends", []object{{"name": "Ada", "email": email, "authMethod": "none"}, {"name": "Bob", "email": "b-" + email, "authMethod": "none"}},
 			[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 100, "h": 20}, {"signerId": "1", "type": "text", "page": 1, "x": 72, "y": 600, "w": 100, "h": 20}}, leaseDocument())
 	}
-	b := open(t, look{width: 320, height: 700, touch: true, dark: true})
+	b := open(t, device{width: 320, height: 700, touch: true, dark: true})
 	b.visit(svc.base + "/sign/nonsense")
 	b.see("This link doesn't work")
 	b.checked("invalid")
@@ -176,7 +176,7 @@ func TestRareEndings_ExplainTheReason(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b := open(t, look{width: 320, height: 700, touch: true})
+			b := open(t, device{width: 320, height: 700, touch: true})
 			b.answers(c.call, c.status, c.body)
 			b.visit(svc.base + c.page)
 			b.see(c.see)
@@ -237,11 +237,11 @@ func TestPage_ShowsOutcomeOfAnotherTab(t *testing.T) {
 		return svc.create(t, "Answered", []object{{"name": "Ada", "email": email, "authMethod": "none", "allowDelegation": true}, {"name": "Bob", "email": "b-" + email, "authMethod": "none"}},
 			[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 100, "h": 20}}, leaseDocument())
 	}
-	b := open(t, look{width: 390, height: 844, touch: true, language: "de"})
+	b := open(t, device{width: 390, height: 844, touch: true, language: "de"})
 	e := one("decline-lost@example.com")
 	b.visit(e.Signers[0].SigningURL)
 	b.button("Ablehnen")
-	b.losesAnAnswer("/decline")
+	b.dropResponse("/decline")
 	b.button("Ablehnen")
 	b.until(`document.querySelector("dialog[open] .notice.bad:not(:empty)") !== null`)
 	b.button("Ablehnen")

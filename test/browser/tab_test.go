@@ -19,9 +19,9 @@ import (
 
 // tab is one browser tab with an empty profile.
 type tab struct {
-	t    *testing.T
-	ctx  context.Context
-	look look
+	t      *testing.T
+	ctx    context.Context
+	device device
 
 	mu             sync.Mutex
 	onConsoleError []string // errors and warnings on the page
@@ -29,21 +29,21 @@ type tab struct {
 	frame          string   // script context of the newest frame that contains one of the service's pages
 }
 
-// patience is the time limit for each operation on a busy machine.
-const patience = 60 * time.Second
+// waitTimeout is the time limit for each operation on a busy machine.
+const waitTimeout = 60 * time.Second
 
-type look struct {
+type device struct {
 	width, height int64
 	dark, touch   bool
 	language      string
 }
 
 var (
-	desktop = look{width: 1280, height: 860}
-	phone   = look{width: 390, height: 844, touch: true}
+	desktop = device{width: 1280, height: 860}
+	phone   = device{width: 390, height: 844, touch: true}
 )
 
-func open(t *testing.T, l look) *tab {
+func open(t *testing.T, l device) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
@@ -52,7 +52,7 @@ func open(t *testing.T, l look) *tab {
 	require.NoError(t, chromedp.Listen(ctx, b.listen))
 	b.ctx, cancel = context.WithTimeout(ctx, 9*time.Minute)
 	t.Cleanup(cancel)
-	b.look = l
+	b.device = l
 	if l.language == "" {
 		l.language = "en-GB"
 	}
@@ -145,7 +145,7 @@ func (b *tab) titled(want string) { b.t.Helper(); b.until(fmt.Sprintf("document.
 // until waits until a JavaScript expression is true.
 func (b *tab) until(expression string) {
 	b.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(50 * time.Millisecond) {
 		ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
 		if err == nil && ok {
 			return
@@ -181,10 +181,10 @@ func eval[T any](b *tab, expression string) T {
 func (b *tab) size(width, height int64) {
 	b.t.Helper()
 	density := 1.0
-	if b.look.touch {
+	if b.device.touch {
 		density = 2
 	}
-	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: density, Mobile: b.look.touch})
+	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: density, Mobile: b.device.touch})
 }
 
 func (b *tab) scheme(dark bool) {
@@ -214,7 +214,7 @@ func (b *tab) framed(text string) {
 
 func (b *tab) eventually(what string, ok func() bool) {
 	b.t.Helper()
-	b.within(patience, what, ok)
+	b.within(waitTimeout, what, ok)
 }
 
 func (b *tab) within(limit time.Duration, what string, ok func() bool) {

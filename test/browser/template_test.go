@@ -102,7 +102,7 @@ func TestBuilderOfATemplate(t *testing.T) {
 	b.button("Save")
 	b.see("Somebody else changed this template in the meantime.")
 	b.see("version 3 was saved")
-	b.forgetRejections()
+	b.ignoreConflictErrors()
 	b.button("Keep mine")
 	b.button("Save")
 	b.saved()

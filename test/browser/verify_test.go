@@ -143,7 +143,7 @@ func TestVerifyPage_DescribesEachKindOfRecipient(t *testing.T) {
 func TestVerifyAltered(t *testing.T) {
 	t.Parallel()
 	_, sealed := svc.signedByAPI(t, "altered@example.com")
-	b := open(t, look{width: 390, height: 844, touch: true, dark: true})
+	b := open(t, device{width: 390, height: 844, touch: true, dark: true})
 	b.visit(svc.base + "/verify")
 	b.see("Verify a document")
 	b.choose("#file", "lease.pdf", annotated(t, sealed))
@@ -165,7 +165,7 @@ func TestVerifyForeign(t *testing.T) {
 	require.NoError(t, err)
 	defer other.stop()
 	_, foreign := other.signedByAPI(t, "foreign@example.com")
-	p := open(t, look{width: 390, height: 844, touch: true, dark: true})
+	p := open(t, device{width: 390, height: 844, touch: true, dark: true})
 	p.visit(svc.base + "/verify")
 	p.see("Verify a document")
 	p.choose("#file", "foreign.pdf", foreign)
@@ -183,7 +183,7 @@ func TestVerifyInEveryLanguage(t *testing.T) {
 		[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 200, "h": 20}}, leaseDocument())
 	svc.signs(t, signingPath(e.Signers[0].SigningURL)) // without page images
 	sealed := svc.completed(t, e.ID)
-	b := open(t, look{width: 390, height: 844, touch: true})
+	b := open(t, device{width: 390, height: 844, touch: true})
 	b.visit(svc.base + "/verify")
 	b.see("Verify a document")
 	b.choose("#file", "lease.pdf", sealed)

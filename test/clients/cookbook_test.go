@@ -106,8 +106,8 @@ func runRecipe(t *testing.T, cmd *exec.Cmd, want *regexp.Regexp, state fixture) 
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	defer func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }() // including its child processes
-	if state.meanwhile != nil {
-		state.meanwhile(t)
+	if state.whileRunning != nil {
+		state.whileRunning(t)
 	}
 	deadline := time.After(time.Minute)
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -120,7 +120,7 @@ func runRecipe(t *testing.T, cmd *exec.Cmd, want *regexp.Regexp, state fixture) 
 		case <-deadline:
 			require.FailNow(t, "the program did not exit", "%s%s", out.String(), said.String())
 		case <-tick.C:
-			if state.meanwhile != nil && want.MatchString(out.String()) {
+			if state.whileRunning != nil && want.MatchString(out.String()) {
 				return out.String()
 			}
 		}
@@ -226,8 +226,8 @@ const tasks: Record<string, () => Promise<void>> = {
 type fixture struct {
 	env   []string
 	files map[string][]byte
-	// meanwhile runs while the example is running. The example is stopped once it has printed the expected output.
-	meanwhile func(t *testing.T)
+	// whileRunning runs while the example is running. The example is stopped once it has printed the expected output.
+	whileRunning func(t *testing.T)
 }
 
 func contextFor(t *testing.T) context.Context {

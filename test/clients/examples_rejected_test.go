@@ -146,8 +146,8 @@ func (r *recorder) rejections(completed, voided, used string) {
 	r.rejected("idempotency_key_reused", post, "/v1/envelopes", member{"tenantId": "acme", "subject": "Lease for flat 8", "signers": ada}, "Idempotency-Key", key)
 }
 
-// withoutRejection lists the shared responses without an example, with the reason.
-var withoutRejection = map[string][]string{
+// responsesWithoutExample lists the shared responses without an example, with the reason.
+var responsesWithoutExample = map[string][]string{
 	"needs an identity provider, and an account of one": {
 		"CompleteProviderSignInConflict", "CompleteProviderSignInForbidden", "ConnectProviderConflict", "UpdateConsoleUserConflict", "UpdatePasswordConflict",
 	},
@@ -170,7 +170,7 @@ var withoutRejection = map[string][]string{
 func TestSharedRejectionsHaveExamples(t *testing.T) {
 	t.Parallel()
 	without := make(map[string]string)
-	for reason, names := range withoutRejection {
+	for reason, names := range responsesWithoutExample {
 		for _, name := range names {
 			without[name] = reason
 		}

@@ -143,7 +143,7 @@ func (f *fixtures) delivery(t *testing.T, language string) fixture {
 		address := kit.FreeAddress(t)
 		_, port, err := net.SplitHostPort(address)
 		require.NoError(t, err)
-		return fixture{env: append(env, "PORT="+port), meanwhile: func(t *testing.T) {
+		return fixture{env: append(env, "PORT="+port), whileRunning: func(t *testing.T) {
 			t.Helper()
 			require.Eventually(t, func() bool {
 				conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
@@ -193,7 +193,7 @@ func (f *fixtures) stream(t *testing.T, _ string) fixture {
 	f.draft(t)
 	last := f.lastEvent(t)
 	e := f.sent(t)
-	return fixture{env: []string{"LAST=" + last.String()}, meanwhile: func(t *testing.T) {
+	return fixture{env: []string{"LAST=" + last.String()}, whileRunning: func(t *testing.T) {
 		t.Helper()
 		f.void(t, e.ID)
 	}}

@@ -146,7 +146,7 @@ func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 			require.NoError(t, f.FromFieldRequest(countersign.NewField("text", "0", 1, 72, 100, 180, 20)))
 			_, err := app.API.CreateFieldWithResponse(t.Context(), id, &api.CreateFieldParams{}, f)
 			require.NoError(t, err)
-			return saysYes(r)
+			return acceptConfirmation(r)
 		})
 		require.Contains(t, a.rejected(t, "send_envelope", arg(id)), "changed after the confirmation request")
 		require.EqualValues(t, "draft", statusOf(t, s, id))
@@ -158,17 +158,17 @@ func TestMCPConfirmation_IsBoundToTheRequest(t *testing.T) {
 	a := newAgent(t, s, protocols[0], func(r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		_, err := app.API.ReplaceSignerWithResponse(t.Context(), open.ID, open.Signers[0].ID, nil, api.ReplaceSignerJSONRequestBody{Name: "Mallory", Email: "mallory@example.com"})
 		require.NoError(t, err)
-		return saysYes(r)
+		return acceptConfirmation(r)
 	})
 	require.Contains(t, a.rejected(t, "remind_signers", arg(open.ID)), "changed after the confirmation request")
-	a = newAgent(t, s, protocols[0], saysYes)
+	a = newAgent(t, s, protocols[0], acceptConfirmation)
 	a.must(t, "remind_signers", arg(open.ID))
 	require.Contains(t, a.questions()[0], "mallory@example.com")
 	// A client sends confirmations that were not requested.
 	id, other := draft(t, s, "Bound"), draft(t, s, "Other")
 	user := &cli{home: t.TempDir(), env: s.env()}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return saysYes(nil) },
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return acceptConfirmation(nil) },
 		MultiRoundTrip:     &mcp.MultiRoundTripOptions{Disabled: true},
 	}).Connect(t.Context(), &mcp.CommandTransport{Command: user.command(context.WithoutCancel(t.Context()), t, "mcp")}, nil)
 	require.NoError(t, err)

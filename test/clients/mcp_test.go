@@ -38,7 +38,7 @@ type agent struct {
 // person responds to a confirmation request.
 type person func(*mcp.ElicitRequest) (*mcp.ElicitResult, error)
 
-func saysYes(*mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+func acceptConfirmation(*mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}, nil
 }
 
@@ -162,7 +162,7 @@ func TestMCPFromDraftToSeal(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, protocol := range protocols {
-		a := newAgent(t, s, protocol, saysYes)
+		a := newAgent(t, s, protocol, acceptConfirmation)
 		require.NoError(t, os.WriteFile(filepath.Join(a.folder, "lease.pdf"), kit.OnePage(), 0o600))
 		made := a.must(t, "create_draft", map[string]any{
 			"subject": "Lease " + protocol, "files": []string{"lease.pdf"},
@@ -240,7 +240,7 @@ func TestMCPReadOnly(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	id := draft(t, s, "Read")
-	a := newAgent(t, s, protocols[1], saysYes, "--read-only")
+	a := newAgent(t, s, protocols[1], acceptConfirmation, "--read-only")
 	tools := a.tools(t)
 	require.Len(t, tools, 7)
 	for name, tool := range tools {
@@ -251,7 +251,7 @@ func TestMCPReadOnly(t *testing.T) {
 	}
 	require.Empty(t, a.questions())
 	require.Equal(t, "draft", a.must(t, "get_envelope", arg(id))["status"])
-	require.Len(t, newAgent(t, s, protocols[1], saysYes).tools(t), 13)
+	require.Len(t, newAgent(t, s, protocols[1], acceptConfirmation).tools(t), 13)
 }
 
 // TestMCPTemplates checks that templates can be found by name and read, and that the result describes the input needed
@@ -288,7 +288,7 @@ func TestMCPTemplates(t *testing.T) {
 func TestMCP_FilesOutsideTheFolder_AreRejected(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	a := newAgent(t, s, protocols[1], saysYes)
+	a := newAgent(t, s, protocols[1], acceptConfirmation)
 	outside := t.TempDir()
 	secret := filepath.Join(outside, "secret.pdf")
 	require.NoError(t, os.WriteFile(secret, kit.OnePage(), 0o600))

@@ -170,18 +170,18 @@ var requests = map[string]func() any{
 
 func is[T any]() any { return new(T) }
 
-// requireSaid checks that the Go client's types can represent the body that was sent.
-func requireSaid(t *testing.T, operation string, body []byte) {
+// requireRepresentable checks that the Go client's types can represent the body that was sent.
+func requireRepresentable(t *testing.T, operation string, body []byte) {
 	t.Helper()
 	require.Contains(t, requests, operation, "the table must contain all requests of the Go client: add this one")
 	typed := requests[operation]()
 	require.NoError(t, json.Unmarshal(body, typed), "%s: %s", operation, body)
 	again, err := json.Marshal(typed)
 	require.NoError(t, err)
-	var sent, said any
+	var sent, represented any
 	require.NoError(t, json.Unmarshal(body, &sent))
-	require.NoError(t, json.Unmarshal(again, &said))
-	for _, name := range lost(operation, sent, said) {
+	require.NoError(t, json.Unmarshal(again, &represented))
+	for _, name := range lostMembers(operation, sent, represented) {
 		// No type has such a field, because the service ignores the member.
 		require.Equal(t, "createSigningSession.theme.other: true became <nil>", name, "values that the Go client's types cannot represent")
 	}
@@ -202,32 +202,32 @@ func requireRead(t *testing.T, operation string, a *answer) {
 	require.True(t, body.IsValid() && !body.IsNil(), "%s: the Go client has no type for the response %d", operation, a.status)
 	again, err := json.Marshal(body.Interface())
 	require.NoError(t, err)
-	var said, read any
-	require.NoError(t, json.Unmarshal(a.raw, &said))
+	var original, read any
+	require.NoError(t, json.Unmarshal(a.raw, &original))
 	require.NoError(t, json.Unmarshal(again, &read))
-	require.Empty(t, lost(operation, said, read), "values that the Go client's types lose")
+	require.Empty(t, lostMembers(operation, original, read), "values that the Go client's types lose")
 }
 
-// lost returns the members of a JSON value that are missing after decoding.
-func lost(at string, said, read any) (names []string) {
-	switch said := said.(type) {
+// lostMembers returns the members of a JSON value that are missing after decoding.
+func lostMembers(at string, original, read any) (names []string) {
+	switch original := original.(type) {
 	case nil: // absent and null are equivalent in Go
 	case map[string]any:
 		members, _ := read.(map[string]any)
-		for name, v := range said {
-			names = append(names, lost(at+"."+name, v, members[name])...)
+		for name, v := range original {
+			names = append(names, lostMembers(at+"."+name, v, members[name])...)
 		}
 	case []any:
 		items, _ := read.([]any)
-		if len(items) != len(said) {
+		if len(items) != len(original) {
 			return []string{at}
 		}
-		for i, v := range said {
-			names = append(names, lost(fmt.Sprintf("%s[%d]", at, i), v, items[i])...)
+		for i, v := range original {
+			names = append(names, lostMembers(fmt.Sprintf("%s[%d]", at, i), v, items[i])...)
 		}
 	default:
-		if !reflect.DeepEqual(said, read) && !sameTime(said, read) {
-			names = append(names, fmt.Sprintf("%s: %v became %v", at, said, read))
+		if !reflect.DeepEqual(original, read) && !sameTime(original, read) {
+			names = append(names, fmt.Sprintf("%s: %v became %v", at, original, read))
 		}
 	}
 	return names
@@ -242,17 +242,17 @@ func sameTime(a, b any) bool {
 	return err1 == nil && err2 == nil && at.Equal(other)
 }
 
-func TestLost(t *testing.T) {
+func TestLostMembers(t *testing.T) {
 	t.Parallel()
 	decode := func(text string) (v any) {
 		require.NoError(t, json.Unmarshal([]byte(text), &v))
 		return v
 	}
-	said := decode(`{"a": 1, "b": [{"c": "x"}], "at": "2026-11-22T10:00:00.500Z", "none": null}`)
-	require.Empty(t, lost("it", said, said))
-	require.Empty(t, lost("it", said, decode(`{"a": 1, "b": [{"c": "x", "more": 2}], "at": "2026-11-22T10:00:00.5Z"}`)))
-	require.Equal(t, []string{"it.a: 1 became <nil>"}, lost("it", decode(`{"a": 1}`), decode(`{}`)))
-	require.Equal(t, []string{"it.b"}, lost("it", decode(`{"b": [1, 2]}`), decode(`{"b": [1]}`)))
-	require.Equal(t, []string{"it.b[0].c: x became y"}, lost("it", decode(`{"b": [{"c": "x"}]}`), decode(`{"b": [{"c": "y"}]}`)))
-	require.Equal(t, []string{"it: 2026-11-22T10:00:00Z became 2026-11-22T11:00:00Z"}, lost("it", "2026-11-22T10:00:00Z", "2026-11-22T11:00:00Z"))
+	original := decode(`{"a": 1, "b": [{"c": "x"}], "at": "2026-11-22T10:00:00.500Z", "none": null}`)
+	require.Empty(t, lostMembers("it", original, original))
+	require.Empty(t, lostMembers("it", original, decode(`{"a": 1, "b": [{"c": "x", "more": 2}], "at": "2026-11-22T10:00:00.5Z"}`)))
+	require.Equal(t, []string{"it.a: 1 became <nil>"}, lostMembers("it", decode(`{"a": 1}`), decode(`{}`)))
+	require.Equal(t, []string{"it.b"}, lostMembers("it", decode(`{"b": [1, 2]}`), decode(`{"b": [1]}`)))
+	require.Equal(t, []string{"it.b[0].c: x became y"}, lostMembers("it", decode(`{"b": [{"c": "x"}]}`), decode(`{"b": [{"c": "y"}]}`)))
+	require.Equal(t, []string{"it: 2026-11-22T10:00:00Z became 2026-11-22T11:00:00Z"}, lostMembers("it", "2026-11-22T10:00:00Z", "2026-11-22T11:00:00Z"))
 }

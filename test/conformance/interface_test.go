@@ -92,7 +92,7 @@ func (s *target) signs(t *testing.T, token string) (finished string) {
 	return page.header.Get("X-Appearance-SHA256")
 }
 
-const patience = time.Minute
+const waitTimeout = time.Minute
 
 // completed waits until the envelope is completed, and returns it.
 func (s *target) completed(t *testing.T, id string) *answer {
@@ -101,7 +101,7 @@ func (s *target) completed(t *testing.T, id string) *answer {
 	require.Eventually(t, func() bool {
 		e = s.app().get(t, "/v1/envelopes/"+id)
 		return e.str("status") == "completed"
-	}, patience, 100*time.Millisecond)
+	}, waitTimeout, 100*time.Millisecond)
 	return e
 }
 
@@ -315,7 +315,7 @@ func checkCodes(t *testing.T, s *target) {
 			}
 		}
 		return false
-	}, patience, 50*time.Millisecond)
+	}, waitTimeout, 50*time.Millisecond)
 	wrong := "000000"
 	if code == wrong {
 		wrong = "111111"
@@ -404,7 +404,7 @@ func checkWebhooks(t *testing.T, s *target) {
 	e, links := s.sent(t, s.contract())
 	(&client{s: s}).get(t, "/v1/signing/"+links[0]).want(t, 200)
 	c.post(t, "/v1/envelopes/"+e.str("id")+"/void", nil).want(t, 200)
-	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(got) >= len(events) }, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(got) >= len(events) }, waitTimeout, 50*time.Millisecond)
 	seen := map[string]object{}
 	mu.Lock()
 	for _, p := range got {
@@ -434,14 +434,14 @@ func checkWebhooks(t *testing.T, s *target) {
 		}
 		delivered = list.item("data", 0)
 		return true
-	}, patience, 100*time.Millisecond)
+	}, waitTimeout, 100*time.Millisecond)
 	one := c.get(t, "/v1/console/webhook-deliveries/"+delivered["id"].(string)).want(t, 200)
 	require.EqualValues(t, 200, one.item("attemptLog", 0)["status"])
 	again := c.post(t, "/v1/console/webhook-deliveries/"+delivered["id"].(string)+"/resend", nil).want(t, 202)
 	require.Equal(t, one.str("eventId"), again.str("eventId"))
 	require.Eventually(t, func() bool {
 		return len(c.get(t, "/v1/console/webhook-deliveries/"+delivered["id"].(string)).body["attemptLog"].([]any)) == 2
-	}, patience, 100*time.Millisecond)
+	}, waitTimeout, 100*time.Millisecond)
 	require.Contains(t, string(c.get(t, "/v1/webhooks").want(t, 200).raw), id)
 	at := "/v1/console/webhooks/" + id
 	require.Equal(t, false, c.post(t, at+"/pause", nil).want(t, 200).body["active"])
@@ -474,7 +474,7 @@ func checkConsole(t *testing.T, s *target) {
 	require.Eventually(t, func() bool {
 		progress := c.get(t, "/v1/envelopes/"+e.str("id")+"/progress")
 		return progress.str("step") == "waiting" && progress.str("answeredBy") == "workflow"
-	}, patience, 100*time.Millisecond)
+	}, waitTimeout, 100*time.Millisecond)
 	c.get(t, at).want(t, 200)
 	c.get(t, "/v1/console/home?tenantId="+url.QueryEscape(s.tenant)).want(t, 200)
 	require.NotContains(t, string(c.get(t, "/v1/console/problems").want(t, 200).raw), e.str("id"), "no delivery has failed")
@@ -740,6 +740,6 @@ func (s *target) mailedLink(t *testing.T, to, kind string) string {
 			}
 		}
 		return false
-	}, patience, 50*time.Millisecond)
+	}, waitTimeout, 50*time.Millisecond)
 	return token
 }

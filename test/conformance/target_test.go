@@ -274,7 +274,7 @@ func (s *target) check(t *testing.T, a *answer, byApp bool) {
 	if byApp && res.StatusCode < http.StatusMultipleChoices && len(*route.Operation.Security) > 0 {
 		requireRead(t, route.Operation.OperationID, a)
 		if req.Header.Get("Content-Type") == "application/json" {
-			requireSaid(t, route.Operation.OperationID, a.sent)
+			requireRepresentable(t, route.Operation.OperationID, a.sent)
 		}
 		s.mu.Lock()
 		s.byApps[name] = true
@@ -302,7 +302,7 @@ func (s *target) complete() (missing []string) {
 					missing = append(missing, method+" "+path+" "+status)
 				}
 			}
-			if takesTheAppsToken(op) && !s.byApps[method+" "+path] {
+			if acceptsAppToken(op) && !s.byApps[method+" "+path] {
 				missing = append(missing, method+" "+path+" by the Go client")
 			}
 		}
@@ -311,7 +311,7 @@ func (s *target) complete() (missing []string) {
 	return missing
 }
 
-func takesTheAppsToken(op *openapi3.Operation) bool {
+func acceptsAppToken(op *openapi3.Operation) bool {
 	for _, r := range *op.Security {
 		if _, ok := r["bearer"]; ok {
 			return true

@@ -55,7 +55,7 @@ func shows(t *testing.T, url string, want ...string) {
 			missing = want[i]
 		}
 		return i < 0
-	}, patience, 100*time.Millisecond)
+	}, waitTimeout, 100*time.Millisecond)
 	if t.Failed() {
 		t.Fatalf("%s does not show %s", url, missing)
 	}

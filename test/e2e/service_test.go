@@ -105,12 +105,12 @@ func run(t *testing.T, env []string, args ...string) (string, error) {
 	return p.out.String(), err
 }
 
-const patience = 60 * time.Second
+const waitTimeout = 60 * time.Second
 
 // eventually polls until the function check returns true.
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
-	require.Eventually(t, check, patience, 50*time.Millisecond, what)
+	require.Eventually(t, check, waitTimeout, 50*time.Millisecond, what)
 }
 
 // dev starts all parts of the service in one process, with SQLite.

@@ -72,7 +72,7 @@ func TestGracefulShutdown(t *testing.T) {
 	req.Header.Set("Expect", "100-continue")
 	answer := make(chan *http.Response, 1)
 	go func() {
-		res, err := (&http.Client{Transport: &http.Transport{ExpectContinueTimeout: patience}}).Do(req)
+		res, err := (&http.Client{Transport: &http.Transport{ExpectContinueTimeout: waitTimeout}}).Do(req)
 		assert.NoError(t, err)
 		answer <- res
 	}()
@@ -117,7 +117,7 @@ func within[T any](t *testing.T, what string, from <-chan T) (got T) {
 	t.Helper()
 	select {
 	case got = <-from:
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Fatalf("%s has not arrived", what)
 	}
 	return got

@@ -97,7 +97,7 @@ func (c *client) do(method, path, contentType string, body []byte) (answer, erro
 }
 
 func (c *client) keyed(key, method, path, contentType string, body []byte) (answer, error) {
-	ctx, cancel := context.WithTimeout(c.w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(c.w.t.Context(), waitTimeout)
 	defer cancel()
 	h := http.Header{}
 	if method == http.MethodPost {

@@ -296,7 +296,7 @@ func (e *envelope) extendOnce(deadline string) (corrected, error) {
 	e.w.mu.Lock()
 	base := e.w.apis[len(e.w.apis)-1]
 	e.w.mu.Unlock()
-	ctx, cancel := context.WithTimeout(e.w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(e.w.t.Context(), waitTimeout)
 	defer cancel()
 	h := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + e.w.client.token}}
 	status, _, err := e.w.client.once(ctx, http.MethodPatch, base+"/v1/envelopes/"+e.id, h, []byte(fmt.Sprintf(`{"expiresAt": %q}`, deadline)))

@@ -90,13 +90,13 @@ func row(t *testing.T, round func(t *testing.T, rnd *rand.Rand)) {
 	}
 }
 
-// patience limits every wait for the service to catch up.
-const patience = 3 * time.Minute
+// waitTimeout limits every wait for the service to catch up.
+const waitTimeout = 3 * time.Minute
 
 // eventually polls until check returns true, in the goroutine of the test.
 func eventually(t *testing.T, check func() bool, what string, args ...any) {
 	t.Helper()
-	within(t, patience, check, what, args...)
+	within(t, waitTimeout, check, what, args...)
 }
 
 func within(t *testing.T, limit time.Duration, check func() bool, what string, args ...any) {

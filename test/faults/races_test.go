@@ -182,7 +182,7 @@ func TestPurgeDownload(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				gone := false
-				for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+				for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline); {
 					a, err := w.client.do(http.MethodGet, "/v1/download/"+link+"/document", "", nil)
 					if !noError(t, err) {
 						return

@@ -245,7 +245,7 @@ func (p *process) waitDead() {
 	p.w.t.Helper()
 	select {
 	case <-p.ended:
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		require.Fail(p.w.t, "the process is still running", "%v", p.args)
 	}
 }

@@ -96,7 +96,7 @@ func TestKillWhileDelivering(t *testing.T) {
 		twice := 0
 		w.hooks.mu.Lock()
 		defer w.hooks.mu.Unlock()
-		for _, all := range w.hooks.taken["/all"] {
+		for _, all := range w.hooks.received["/all"] {
 			if len(all) > 1 {
 				twice++
 			}

@@ -113,7 +113,7 @@ func (s *temporalServer) start() {
 	s.t.Helper()
 	path, err := filepath.Abs("../../bin/" + bundled.Binary)
 	require.NoError(s.t, err)
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), waitTimeout)
 	defer cancel()
 	for { // while the server was down, another process may briefly have used its port
 		running, err := bundled.Start(ctx, path, s.flags...)
@@ -235,7 +235,7 @@ func TestCodes_MailServerUnavailable_AreNotSentLater(t *testing.T) {
 		}
 
 		w.smtp.stop()
-		status, err := request(patience)
+		status, err := request(waitTimeout)
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusServiceUnavailable, status)
 		w.smtp.start()
@@ -246,7 +246,7 @@ func TestCodes_MailServerUnavailable_AreNotSentLater(t *testing.T) {
 		eventually(t, func() bool { return w.times("one-time code not sent") == 2 }, "the API does not notice")
 		release()
 
-		status, err = request(patience)
+		status, err = request(waitTimeout)
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusOK, status)
 		assert.Len(t, w.mails(), 1, "only the code that was requested last is sent")

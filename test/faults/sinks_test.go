@@ -19,7 +19,7 @@ type webhookSink struct {
 	url string
 
 	mu       sync.Mutex
-	taken    map[string]map[string][]delivery // deliveries by path and event ID
+	received map[string]map[string][]delivery // deliveries by path and event ID
 	handlers map[string]http.HandlerFunc
 }
 
@@ -30,24 +30,24 @@ type delivery struct {
 
 func newWebhookSink(t *testing.T) *webhookSink {
 	t.Helper()
-	s := &webhookSink{taken: map[string]map[string][]delivery{}, handlers: map[string]http.HandlerFunc{}}
-	server := httptest.NewServer(http.HandlerFunc(s.take))
+	s := &webhookSink{received: map[string]map[string][]delivery{}, handlers: map[string]http.HandlerFunc{}}
+	server := httptest.NewServer(http.HandlerFunc(s.receive))
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections) // closes hanging connections
 	s.url = server.URL
 	return s
 }
 
-func (s *webhookSink) take(w http.ResponseWriter, r *http.Request) {
+func (s *webhookSink) receive(w http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // interrupted, so not accepted
 	}
 	s.mu.Lock()
-	byID := s.taken[r.URL.Path]
+	byID := s.received[r.URL.Path]
 	if byID == nil {
 		byID = map[string][]delivery{}
-		s.taken[r.URL.Path] = byID
+		s.received[r.URL.Path] = byID
 	}
 	id := r.Header.Get("webhook-id")
 	byID[id] = append(byID[id], delivery{string(b), time.Now()})
@@ -68,7 +68,7 @@ func (s *webhookSink) on(path string, h http.HandlerFunc) {
 func (s *webhookSink) of(path, event string) []delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]delivery(nil), s.taken[path][event]...)
+	return append([]delivery(nil), s.received[path][event]...)
 }
 
 // smtpRelay forwards the service's SMTP connections to the inbox unless the relay is stopped.

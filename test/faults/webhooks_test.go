@@ -78,7 +78,7 @@ func TestBadEndpoints(t *testing.T) {
 			if e.slow && !long() {
 				continue // each delivery takes five times 10 s, and two are made at a time
 			}
-			within(t, 4*patience, func() bool { return w.deliveries(path, "pending") == 0 }, "deliveries to %s are not given up", path)
+			within(t, 4*waitTimeout, func() bool { return w.deliveries(path, "pending") == 0 }, "deliveries to %s are not given up", path)
 			assert.Equal(t, n, w.deliveries(path, "failed"), path)
 			w.checkAttempts(t, path)
 		}

@@ -99,7 +99,7 @@ func measure(ctx context.Context, few, many *bench) error {
 	if err := many.sizes(ctx, many.n); err != nil {
 		return err
 	}
-	if err := errors.Join(many.plans(ctx), many.besideFloor(ctx)); err != nil {
+	if err := errors.Join(many.plans(ctx), many.compareWithBareHandler(ctx)); err != nil {
 		return err
 	}
 	if len(over) > 0 {
@@ -319,30 +319,30 @@ func (b *bench) bare(w http.ResponseWriter, r *http.Request) {
 }
 
 const (
-	clients = 4
-	turn    = 2 * time.Second
-	turns   = 4
+	clients         = 4
+	measureInterval = 2 * time.Second
+	measureRepeats  = 4
 )
 
-// besideFloor measures requests to the service and to the bare handler alternately.
-func (b *bench) besideFloor(ctx context.Context) error {
+// compareWithBareHandler measures requests to the service and to the bare handler alternately.
+func (b *bench) compareWithBareHandler(ctx context.Context) error {
 	var err error
 	if b.answer, err = b.bytesOf(ctx, strings.ReplaceAll(getPath, "{id}", b.ids[0])); err != nil {
 		return err
 	}
 	var served, bare int
-	for range turns {
-		n, err := b.hammer(ctx, getPath)
+	for range measureRepeats {
+		n, err := b.sendConcurrently(ctx, getPath)
 		if err != nil {
 			return err
 		}
-		m, err := b.hammer(ctx, "/bare/"+b.app.String()+"/{id}")
+		m, err := b.sendConcurrently(ctx, "/bare/"+b.app.String()+"/{id}")
 		if err != nil {
 			return err
 		}
 		served, bare = served+n, bare+m
 	}
-	seconds := (turn * turns).Seconds()
+	seconds := (measureInterval * measureRepeats).Seconds()
 	ratio := float64(served) / float64(bare)
 	say("\nget, %d clients: %.0f requests/s; a bare handler with the same SQL: %.0f; %.2f×", clients, float64(served)/seconds, float64(bare)/seconds, ratio)
 	if ratio < floor {
@@ -351,8 +351,8 @@ func (b *bench) besideFloor(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) hammer(ctx context.Context, path string) (int, error) {
-	end := now().Add(turn)
+func (b *bench) sendConcurrently(ctx context.Context, path string) (int, error) {
+	end := now().Add(measureInterval)
 	counts, errs := make([]int, clients), make([]error, clients)
 	var wg sync.WaitGroup
 	for k := range clients {
