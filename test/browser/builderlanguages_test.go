@@ -99,7 +99,7 @@ func TestBuilderInOtherLanguages(t *testing.T) {
 			b.requireTranslated("builder.json", language)
 			b.fits()
 			b.checked("builder-" + language)
-			for _, dialog := range [][2]string{{"preview", "backToFields"}, {"sendMore", "goBack"}, {"add", "goBack"}} {
+			for _, dialog := range [][2]string{{"preview", "backToFields"}, {"sendMore", "cancel"}, {"add", "cancel"}} {
 				b.button(say(dialog[0]))
 				b.until(`document.querySelector("dialog[open]") !== null`)
 				b.requireTranslated("builder.json", language)

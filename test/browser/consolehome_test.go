@@ -65,6 +65,8 @@ func TestConsole_AnswersWithinTwoClicks(t *testing.T) {
 	svc.signByAPI(t, svc.invited(t, "bob-Done@morning.example"), "Agreed")
 	svc.completed(t, done.ID)
 
+	svc.createFor(t, workspace+"-other", "Elsewhere", two("else"), fields(), leaseDocument()) // the header shows a choice only of several
+
 	b := open(t, desktop)
 	consoleUser(b, "morning", "sender")
 	b.until(`[...document.querySelectorAll("select.workspace option")].some((o) => o.value === "morning")`)

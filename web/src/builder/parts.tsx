@@ -38,7 +38,7 @@ export function FormDialog({ title, label, work, onClose, other, children }: For
         <h2>{title}</h2>
         {children}
         <ErrorText text={problem} />
-        <div class="row end">{other && <button type="button" class="bare bad-text" aria-disabled={busy} onClick={() => run(other.work)}>{other.label}</button>}<button type="button" class="bare" onClick={onClose}>{t("goBack")}</button><button aria-disabled={busy}>{label}</button></div>
+        <div class="row end">{other && <button type="button" class="bare bad-text" aria-disabled={busy} onClick={() => run(other.work)}>{other.label}</button>}<button type="button" class="bare" onClick={onClose}>{t("cancel")}</button><button aria-disabled={busy}>{label}</button></div>
       </form>
     </Dialog>
   );
