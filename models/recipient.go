@@ -177,7 +177,7 @@ func (in SignerInput) checkRecipient(p Problems, path string) {
 		p.Add(path+"kind", "must be %s", RecipientKindNames)
 		return
 	}
-	if in.Language != "" && !HasLanguage(in.Language) {
+	if in.Language != "" && !hasLanguage(in.Language) {
 		p.Add(path+"language", "must be a language tag (BCP 47) of one of %s", strings.Join(SupportedLanguages, ", "))
 	}
 	if in.AuthMethod == AuthEmailOTP && !rules.mailsCodes {
@@ -209,8 +209,8 @@ func (in SignerInput) checkRecipient(p Problems, path string) {
 	}
 }
 
-// HasLanguage reports whether texts are available in the language of a BCP 47 tag.
-func HasLanguage(tag string) bool {
+// hasLanguage reports whether texts are available in the language of a BCP 47 tag.
+func hasLanguage(tag string) bool {
 	if !languageTag.MatchString(tag) {
 		return false
 	}

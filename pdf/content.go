@@ -17,20 +17,20 @@ type Content struct {
 	Size int64
 }
 
-// MaxContent is the maximum size of the decoded content read for one page, in bytes.
-const MaxContent = 16 << 20
+// maxContent is the maximum size of the decoded content read for one page, in bytes.
+const maxContent = 16 << 20
 
 // ReadContent reads and interprets a page's content streams.
 func (f *File) ReadContent(contents []Value, resourceDict Value, boxes []Box) (Content, error) {
-	data, whole, err := f.contentData(contents, MaxContent)
+	data, whole, err := f.contentData(contents, maxContent)
 	if err != nil {
 		return Content{}, err
 	}
 	c := Content{Dark: make([]bool, len(boxes)), Size: int64(len(data))}
-	if c.Size > MaxContent {
+	if c.Size > maxContent {
 		return c, nil
 	}
-	r := &contentReader{f: f, work: maxContentWork, data: MaxContent, points: make([]point, 0, len(boxes)*pointsPerBox), foot: boxes[len(boxes)-1], unknown: !whole}
+	r := &contentReader{f: f, work: maxContentWork, data: maxContent, points: make([]point, 0, len(boxes)*pointsPerBox), foot: boxes[len(boxes)-1], unknown: !whole}
 	for _, b := range boxes {
 		r.addPoints(b)
 	}
@@ -38,7 +38,7 @@ func (f *File) ReadContent(contents []Value, resourceDict Value, boxes []Box) (C
 	if err := r.run(data, &resources{f: f, value: resourceDict}, begin, 0); err != nil {
 		return c, err
 	}
-	c.Free, c.Size = !r.unknown && !r.taken && r.work > 0, c.Size+MaxContent-r.data
+	c.Free, c.Size = !r.unknown && !r.taken && r.work > 0, c.Size+maxContent-r.data
 	for i := range boxes {
 		dark := 0
 		for _, p := range r.points[i*pointsPerBox : (i+1)*pointsPerBox] {

@@ -198,7 +198,7 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE // one run each day
 		return d.start(ctx, opts, WorkflowDigest, DigestInput{AppID: row.Refs.AppID, UserID: row.Key, Until: row.CreatedAt})
 	case models.OutboxDeletion:
-		opts := options(row, DeletionWorkflowID(row.Key, row.Refs.Days), fmt.Sprintf("%d day(s) until the files are deleted", row.Refs.Days))
+		opts := options(row, deletionWorkflowID(row.Key, row.Refs.Days), fmt.Sprintf("%d day(s) until the files are deleted", row.Refs.Days))
 		return d.start(ctx, opts, WorkflowDeletion, DeletionInput{EnvelopeInput: envelopeInput(row), Days: row.Refs.Days})
 	case models.OutboxTimestamp:
 		return d.start(ctx, options(row, TimestampWorkflowID(row.Key), "Time-stamps of envelope "+row.Key.String()), WorkflowTimestamp, envelopeInput(row))
@@ -244,9 +244,9 @@ func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptio
 	if row.Refs.Restart {
 		reuse = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	}
-	attributes := []sdktemporal.SearchAttributeUpdate{AttrAppID.ValueSet(row.Refs.AppID.String())}
+	attributes := []sdktemporal.SearchAttributeUpdate{attrAppID.ValueSet(row.Refs.AppID.String())}
 	if row.Refs.TenantID != "" {
-		attributes = append(attributes, AttrTenantID.ValueSet(row.Refs.TenantID))
+		attributes = append(attributes, attrTenantID.ValueSet(row.Refs.TenantID))
 	}
 	switch row.Kind { //nolint:exhaustive // an envelope's own workflow has the envelope ID in its workflow ID
 	case models.OutboxDeliver:

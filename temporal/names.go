@@ -63,8 +63,8 @@ const (
 
 // Search attributes of the workflows.
 var (
-	AttrAppID    = sdktemporal.NewSearchAttributeKeyKeyword("AppId")
-	AttrTenantID = sdktemporal.NewSearchAttributeKeyKeyword("TenantId")
+	attrAppID    = sdktemporal.NewSearchAttributeKeyKeyword("AppId")
+	attrTenantID = sdktemporal.NewSearchAttributeKeyKeyword("TenantId")
 	// AttrEnvelopeID contains the ID of the envelope that a delivery or another workflow belongs to. An envelope's own
 	// workflow lacks this attribute, because its workflow ID already contains the envelope ID.
 	AttrEnvelopeID = sdktemporal.NewSearchAttributeKeyKeyword("EnvelopeId")
@@ -75,7 +75,7 @@ var (
 )
 
 // searchAttributes lists the search attributes that the namespace must have.
-var searchAttributes = []sdktemporal.SearchAttributeKeyKeyword{AttrAppID, AttrTenantID, AttrEnvelopeID, AttrEnvelopeStatus, AttrStuck}
+var searchAttributes = []sdktemporal.SearchAttributeKeyKeyword{attrAppID, attrTenantID, AttrEnvelopeID, AttrEnvelopeStatus, AttrStuck}
 
 // EnvelopeWorkflowID returns the ID of an envelope's workflow.
 func EnvelopeWorkflowID(envelope uuid.UUID) string { return "envelope/" + envelope.String() }
@@ -102,9 +102,9 @@ func NotificationWorkflowID(event uuid.UUID) string { return "notification/" + e
 // such workflow at a time.
 func DigestWorkflowID(user uuid.UUID) string { return "digest/" + user.String() }
 
-// DeletionWorkflowID returns the ID of the workflow that reminds the recipients of an envelope that its files will be
+// deletionWorkflowID returns the ID of the workflow that reminds the recipients of an envelope that its files will be
 // deleted in the given number of days.
-func DeletionWorkflowID(envelope uuid.UUID, days int) string {
+func deletionWorkflowID(envelope uuid.UUID, days int) string {
 	return "deletion-reminder/" + envelope.String() + "/" + strconv.Itoa(days)
 }
 

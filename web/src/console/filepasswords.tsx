@@ -5,7 +5,7 @@ import { t } from "./texts";
 interface Problem { file: File; is: PasswordProblem; /** Counts the rejections, each of which moves the focus to the field. */ count: number }
 
 /** The passwords of encrypted PDFs in a form: the files that need one, and a function that uploads a file. */
-export interface FilePasswords {
+interface FilePasswords {
   problems: readonly Problem[];
   upload: <T>(file: File, send: (headers: Record<string, string>) => Promise<T>) => Promise<T>;
 }

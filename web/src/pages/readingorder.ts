@@ -6,10 +6,10 @@ import type { Line } from "./textlayer";
 export interface Box { x: number; y: number; w: number; h: number }
 
 /** A position in the text of a page: after a word of a line, or before the first word (-1) of the first line. */
-export interface Position { line: number; word: number }
+interface Position { line: number; word: number }
 
 /** A box with its index in the given boxes. */
-export interface Ordered { box: number; after: Position }
+interface Ordered { box: number; after: Position }
 
 /** A box in the direction of a line: its extent along the direction, from start to end, and across it. */
 interface Extent { start: number; end: number; top: number; bottom: number }

@@ -16,7 +16,7 @@ export interface Word {
 export interface PageText { page: number; width: number; height: number; words: readonly Word[]; headings?: readonly Heading[]; truncated?: boolean }
 
 /** A heading of a tagged PDF, by its lines. */
-export interface Heading { level: number; line: number; lastLine: number }
+interface Heading { level: number; line: number; lastLine: number }
 
 /**
  * A word within its line: its start along the writing direction, its length, and its position across the writing
