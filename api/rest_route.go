@@ -98,20 +98,20 @@ func forApp(method, path string, h func(*gin.Context, caller) error) route {
 	return route{method: method, path: path, access: bearer, app: h}
 }
 
-// forConsole returns a route that the app itself, and console users with at least the given role, can use.
-func forConsole(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
+// forAppOrRole returns a route that the app itself, and console users with at least the given role, can use.
+func forAppOrRole(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 	return route{method: method, path: path, access: console, role: role, app: h}
 }
 
-// forUser returns a route that only console users with at least the given role can use. Users without a required second
+// forRole returns a route that only console users with at least the given role can use. Users without a required second
 // factor are rejected.
-func forUser(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
+func forRole(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 	return route{method: method, path: path, access: consoleUser, role: role, app: h}
 }
 
-// forOwn returns a route for operations on a console user's own account.
-func forOwn(method, path string, h func(*gin.Context, caller) error) route {
-	return withoutFactor(forUser(viewer, method, path, h))
+// forOwnAccount returns a route for operations on a console user's own account.
+func forOwnAccount(method, path string, h func(*gin.Context, caller) error) route {
+	return withoutFactor(forRole(viewer, method, path, h))
 }
 
 // forSigner returns a route that requires a signer token in the path.

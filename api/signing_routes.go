@@ -4,8 +4,8 @@ import "countersign/models"
 
 func (s *signingHandler) routes() []route {
 	return []route{
-		forConsole(viewer, get, "/v1/envelopes/:id/attachments/:aid", s.envelopes.withCallerEnvelope(s.getAttachment)),
-		forConsole(viewer, get, "/v1/console/envelopes/:id/signers/:signerId/preview", s.envelopes.withCallerEnvelope(s.preview)),
+		forAppOrRole(viewer, get, "/v1/envelopes/:id/attachments/:aid", s.envelopes.withCallerEnvelope(s.getAttachment)),
+		forAppOrRole(viewer, get, "/v1/console/envelopes/:id/signers/:signerId/preview", s.envelopes.withCallerEnvelope(s.preview)),
 		forSigner(get, "/v1/signing/:token", s.signingContext),
 		forSigner(post, "/v1/signing/:token/otp/request", s.requestCode),
 		forSigner(post, "/v1/signing/:token/otp/verify", withBody(s.verifyCode)),
