@@ -159,7 +159,7 @@ func (s *signInHandler) beginPasskey(c *gin.Context, app caller, o *object) erro
 	}
 	options, session, err := s.relyingParty.BeginRegistration(user, webauthn.WithExclusions(webauthn.Credentials(user.credentials).CredentialDescriptors()))
 	if err != nil {
-		return fmt.Errorf("begin passkey: %w", err)
+		return fmt.Errorf("start passkey request: %w", err)
 	}
 	return s.challenge(c, registrationChallenge(app.session), app.user.ID, session, options.Response)
 }

@@ -62,7 +62,7 @@ func (s *KeyRepository) Keys(ctx context.Context, purpose models.KeyPurpose) ([]
 		}
 		ec, ok := k.(*ecdsa.PrivateKey)
 		if !ok {
-			return nil, fmt.Errorf("read key %s: is not an EC key", r.ID)
+			return nil, fmt.Errorf("read key %s: not an EC key", r.ID)
 		}
 		keys = append(keys, Key{ID: r.ID, Private: ec, Retired: r.RetiredAt != nil, Revoked: revoked[r.ID]})
 	}

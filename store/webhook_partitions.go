@@ -90,11 +90,11 @@ func (s *WebhookRepository) partitions(db *gorm.DB, t partitionedTable) ([]parti
 		p := partition{name: r.Name}
 		if bounds[2] != "" {
 			if p.from, err = uuid.Parse(bounds[2]); err != nil {
-				return nil, fmt.Errorf("bounds of %s: %w", r.Name, err)
+				return nil, fmt.Errorf("read the bounds of partition %s: %w", r.Name, err)
 			}
 		}
 		if p.to, err = uuid.Parse(bounds[3]); err != nil {
-			return nil, fmt.Errorf("bounds of %s: %w", r.Name, err)
+			return nil, fmt.Errorf("read the bounds of partition %s: %w", r.Name, err)
 		}
 		out = append(out, p)
 	}

@@ -331,7 +331,7 @@ func TestSeal_FailsAndThenSucceeds(t *testing.T) {
 	fails := 10 // the test environment stops unlimited retries after ten attempts
 	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
 		if fails--; fails > 0 {
-			return activities.Sealed{}, errors.New("time-stamp authority does not answer")
+			return activities.Sealed{}, errors.New("time-stamp authority does not respond")
 		}
 		env.note("seal")
 		return activities.Sealed{Status: models.StatusCompleted}, nil

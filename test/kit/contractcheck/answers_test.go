@@ -69,7 +69,7 @@ func TestAnswersThatDiffer(t *testing.T) {
 		"header's type":   {status: 200, total: "many", kind: "application/json", body: `{"data":[]}`, problem: "X-Total"},
 		"header's length": {status: 200, total: "1", next: "abcd", kind: "application/json", body: `{"data":[]}`, problem: "X-Next"},
 		"content type":    {status: 200, total: "1", kind: "text/html", body: `{"data":[]}`, problem: "text/html"},
-		"no JSON":         {status: 200, total: "1", kind: "application/json", body: `{"data":`, problem: "no JSON"},
+		"no JSON":         {status: 200, total: "1", kind: "application/json", body: `{"data":`, problem: "not valid JSON"},
 		"member missing":  {status: 200, total: "1", kind: "application/json", body: `{}`, problem: "'data'"},
 		"member unknown":  {status: 200, total: "1", kind: "application/json", body: `{"data":[{"id":"` + id + `","x":1}]}`, problem: "'x'"},
 		"deep":            {status: 200, total: "1", kind: "application/json", body: `{"data":[{"id":"` + id + `","of":{"id":7}}]}`, problem: "/data/0/of/id"},
