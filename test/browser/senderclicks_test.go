@@ -98,7 +98,8 @@ func TestFirstTimeSender(t *testing.T) {
 	require.ElementsMatch(t, []int{6, 5}, []int{people[svc.envelope(t, id).Signers[0].ID], people[svc.envelope(t, id).Signers[1].ID]})
 	b.checked("console-sent")
 
-	// Next time, entering the name is sufficient.
+	// Next time, entering the name is sufficient, because the workspace of the last envelope is the default.
+	require.True(t, eval[bool](b, fmt.Sprintf(`Object.entries(localStorage).some(([k, v]) => k.startsWith("countersign:workspace:") && v.split("\n")[1] === %q)`, svc.read(t, "/v1/envelopes/"+id)["tenantId"])))
 	b.visit(svc.base + "/console#/envelopes")
 	b.button("New envelope")
 	b.fill("#newname", "Bob H")

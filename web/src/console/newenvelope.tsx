@@ -6,7 +6,7 @@ import { recipientsOf, type Client, type Identity } from "./api";
 import { PasswordFields, useFilePasswords } from "./filepasswords";
 import { FormDialog } from "./parts";
 import { rich, t } from "./texts";
-import { useWorkspace, WorkspaceField } from "./workspace";
+import { useWorkspace, useWorkspaces, WorkspaceField } from "./workspace";
 
 interface Person { id: number; name: string; email: string; phone: string | null }
 
@@ -21,6 +21,7 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
   // The added recipient moves the checkbox down, perhaps out of the window.
   useEffect(() => { if (document.activeElement?.id === "newme") document.activeElement.scrollIntoView({ block: "center" }); }, [signing]);
   const [workspace, setWorkspace] = useWorkspace();
+  const { used } = useWorkspaces();
   const [chosen, setChosen] = useState(0); // number of times that files were selected
   const { problems, upload } = useFilePasswords();
   const contacts = (search: string) => recipientsOf(client)(search, workspace);
@@ -46,6 +47,7 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
       const { documentId } = await upload(file, (headers) => client.call<{ documentId: string }>(`/v1/envelopes/${draft.id}/document`, { body: file, key: `${key}-${i}`, headers }));
       await client.call(`/v1/envelopes/${draft.id}/documents/${documentId}`, { method: "PATCH", body: { name: file.name } });
     }
+    used(workspace);
     location.hash = `#/build/${draft.id}`;
   };
   const several = people.length > 1 || signing;

@@ -12,9 +12,11 @@ interface Workspaces {
   /** The default workspace for new envelopes. */
   own: string;
   choose: (workspace: string) => void;
+  /** Makes a workspace the default for new envelopes, because the user has just created one there. */
+  used: (workspace: string) => void;
 }
 
-const Context = createContext<Workspaces>({ list: [], chosen: "", own: "main", choose: () => undefined });
+const Context = createContext<Workspaces>({ list: [], chosen: "", own: "main", choose: () => undefined, used: () => undefined });
 
 export const useWorkspaces = (): Workspaces => useContext(Context);
 
@@ -40,13 +42,14 @@ export function WorkspaceProvider({ client, who, children }: { client: Client; w
   }, []);
   const value = useMemo<Workspaces>(() => {
     const list = chosen && !found.includes(chosen) ? [...found, chosen].sort() : found;
+    const keep = (next: { chosen: string; own: string }) => {
+      setChosen(next);
+      localStorage.setItem(kept(who), `${next.chosen}\n${next.own}`);
+    };
     return {
       list, chosen, own: chosen || own || (list[0] ?? "main"),
-      choose: (workspace) => {
-        const next = { chosen: workspace, own: workspace || own };
-        setChosen(next);
-        localStorage.setItem(kept(who), `${next.chosen}\n${next.own}`);
-      },
+      choose: (workspace) => keep({ chosen: workspace, own: workspace || own }),
+      used: (workspace) => keep({ chosen, own: workspace }),
     };
   }, [found, chosen, own]);
   return <Context.Provider value={value}>{children}</Context.Provider>;
