@@ -90,7 +90,7 @@ func TestTwoPeopleOnAnEnvelope(t *testing.T) {
 	one.see("Ada Lovelace's email was updated.")
 	two.fill("#cmail", "both-other@example.com")
 	two.click(in(dialog, "Save"))
-	two.until(`document.querySelector("dialog[open] [role=alert]")?.textContent.includes("is now Ada Lovelace, both-right@example.com")`)
+	two.until(`document.querySelector("dialog[open] [role=alert]")?.textContent.includes("changed in the meantime to Ada Lovelace, both-right@example.com")`)
 	two.checked("console-recipient-changed")
 	two.fill("#cmail", "Both-Right@example.com")
 	two.click(in(dialog, "Save"))
