@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"hash/crc32"
+	"image"
 	"io"
 	"log/slog"
 	"maps"
@@ -268,6 +269,29 @@ func TestUpload_OfPictures_BecomesADocument(t *testing.T) {
 			again := c.send(http.MethodPost, "/v1/envelopes/"+draft.str("id")+"/document", kind, png).want(200)
 			require.Equal(t, first["sha256"], again.str("sha256"), "the same image must become the same document")
 		}
+		// Further photographed pages become further documents, in the order of the uploads.
+		for i, kind := range []string{"image/jpeg", "image/png"} {
+			file := photo(t, 1)
+			if kind == "image/png" {
+				file = png
+			}
+			added := c.send(http.MethodPost, at+"/document", kind, file).want(200)
+			all := c.get(at).want(200)
+			require.Len(t, all.body["documents"], i+2)
+			require.Equal(t, added.str("documentId"), all.document(i + 1)["id"])
+			require.EqualValues(t, 1, all.document(i + 1)["pageCount"])
+			require.Equal(t, added.str("sha256"), all.document(i + 1)["sha256"])
+			shown := c.get(at + "/documents/" + added.str("documentId") + "/pages/1?level=1").want(200)
+			page, _, err := image.Decode(bytes.NewReader(shown.raw))
+			require.NoError(t, err)
+			require.NotContains(t, string(c.get(at+"/document?documentId="+added.str("documentId")).want(200).raw), "GPS 48.2N")
+			if kind == "image/jpeg" { // landscape, and red on the left
+				require.Greater(t, page.Bounds().Dx(), page.Bounds().Dy())
+				r, g, b, _ := page.At(page.Bounds().Dx()/4, page.Bounds().Dy()/4).RGBA()
+				require.True(t, r > 0xE000 && g < 0x2000 && b < 0x2000, "%x %x %x", r, g, b)
+			}
+		}
+
 		draft := "/v1/envelopes/" + c.draft(data).str("id") + "/document"
 		c.send(http.MethodPost, draft, "image/png", png[:len(png)-9]).rejected(400, "picture_invalid")
 		c.send(http.MethodPost, draft, "image/gif", []byte("GIF89a")).rejected(400, "content_type")
