@@ -290,6 +290,7 @@ func (c *client) call(method, path string, body any) *response {
 }
 
 func (c *client) get(path string) *response { c.t.Helper(); return c.call(http.MethodGet, path, nil) }
+
 func (c *client) post(path string, body any) *response {
 	c.t.Helper()
 	return c.call(http.MethodPost, path, body)

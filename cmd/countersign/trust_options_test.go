@@ -74,7 +74,7 @@ func TestTrustOptions(t *testing.T) {
 		"--trust: " + cert + ": the certificate of Countersign (Acme) does not belong to an authority": {Trust: []string{cert}},
 		"--trust: " + text + ": it contains no PEM block":                                              {Trust: []string{text}},
 		"--trust: " + filepath.Join(dir, "gone") + ": no such file":                                    {Trust: []string{filepath.Join(dir, "gone")}},
-		"--sealer: " + ca + ": the file contains only CA certificates":                           {Sealer: []string{ca}},
+		"--sealer: " + ca + ": the file contains only CA certificates":                                 {Sealer: []string{ca}},
 		"--sealer: " + private + ": it contains a private key; only certificates":                      {Sealer: []string{private}},
 		"--sealer: " + empty + ": it contains no PEM block":                                            {Sealer: []string{empty}},
 		`--sealer: "O=" must contain an organization`:                                                  {Trust: []string{ca}, Sealer: []string{"O="}},
