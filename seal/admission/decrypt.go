@@ -15,7 +15,6 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 
 	"countersign/seal"
-	"countersign/seal/budget"
 	"countersign/seal/rejection"
 	"countersign/seal/sandbox"
 	"countersign/seal/verify"
@@ -91,10 +90,8 @@ func decryptTask(ctx context.Context, r io.ReaderAt, size int64, bounds sandbox.
 
 func decryptHere(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (a decrypted) {
 	var err error
-	if a.PDF, err = decryptWithPDFCPU(ctx, r, size, lim); errors.Is(err, budget.ErrSpent) {
-		err = rejection.TooLong()
-	}
-	a.Set(err)
+	a.PDF, err = decryptWithPDFCPU(ctx, r, size, lim)
+	a.Set(RejectionOf(err))
 	return a
 }
 

@@ -57,6 +57,31 @@ func TestAdmitEncryptedIsolated(t *testing.T) {
 	}
 }
 
+// TestAdmitEncrypted_DamagedDictionary_IsRejected checks that a file whose encryption dictionary cannot be parsed is
+// rejected as damaged, in a separate process and in this one.
+func TestAdmitEncrypted_DamagedDictionary_IsRejected(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in, locked := filepath.Join(dir, "in.pdf"), filepath.Join(dir, "locked.pdf")
+	require.NoError(t, os.WriteFile(in, file("", ""), 0o600))
+	out, err := exec.CommandContext(t.Context(), "qpdf", "--encrypt", "", "owner", "256", "--", in, locked).CombinedOutput()
+	require.NoError(t, err, string(out))
+	b, err := os.ReadFile(locked)
+	require.NoError(t, err)
+	damaged := bytes.Replace(b, []byte("/StmF /StdCF"), []byte(">> >> >> >> "), 1)
+	require.NotEqual(t, b, damaged)
+	isolated := admission.DefaultLimits()
+	isolated.Validators = sandbox.New(os.Args[0], "validate-pdf")
+	t.Cleanup(isolated.Validators.Close)
+	for name, lim := range map[string]admission.Limits{"isolated": isolated, "in this process": admission.DefaultLimits()} {
+		u := admission.Upload{File: bytes.NewReader(damaged), Size: int64(len(damaged)), SHA256: sha256.Sum256(damaged)}
+		_, _, err := admission.AdmitUpload(t.Context(), u, lim, prepare.Options{})
+		var r *rejection.Error
+		require.ErrorAs(t, err, &r, name)
+		require.Equal(t, rejection.PDFNeedsRepair, r.Code, name)
+	}
+}
+
 // TestAdmitEncrypted checks, for each encryption method in use, that the correct password opens a file, and that the
 // decrypted file is examined and prepared. Without a password or with a wrong one, the file is rejected.
 func TestAdmitEncrypted(t *testing.T) {
