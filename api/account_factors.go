@@ -129,7 +129,7 @@ func (s *signInHandler) changeFactor(c *gin.Context, app caller, o *object) erro
 }
 
 // resetFactor removes a user's lost second factors, and ends the user's sessions. The administrator must first verify
-// the identity of the person who requests it.
+// the identity of the person who requests the reset.
 func (s *userHandler) resetFactor(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
 	if err != nil {

@@ -105,7 +105,7 @@ type notificationStore interface {
 type signInHandler struct {
 	subject[signInStore]
 
-	provider     *ProviderConfig    // nil if sign-in at a provider is not configured
+	provider     *ProviderConfig    // nil if sign-in through a provider is not configured
 	relyingParty *webauthn.WebAuthn // for passkeys; nil if passkeys are not supported
 }
 

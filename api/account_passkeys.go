@@ -216,7 +216,8 @@ func (s *signInHandler) createPasskey(c *gin.Context, app caller, o *object) err
 	return respond(c, http.StatusCreated, gin.H{"passkey": viewPasskey(row), "recoveryCodes": append([]string{}, recovery...)})
 }
 
-// rejectPasskey logs the reason for a rejected passkey response, and returns an error for the member that contains it.
+// rejectPasskey logs the reason for a rejected passkey response, and returns an error for the member that contains the
+// response.
 func (s *signInHandler) rejectPasskey(c *gin.Context, user uuid.UUID, err error) error {
 	kind := ""
 	if p, ok := errors.AsType[*protocol.Error](err); ok {

@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// providerLifetime is the time within which a sign-in at the provider must be completed.
+	// providerLifetime is the time within which a sign-in through the provider must be completed.
 	providerLifetime = 10 * time.Minute
-	// reauthenticationLifetime is the period after a sign-in at the provider during which the user can change the
+	// reauthenticationLifetime is the period after a sign-in through the provider during which the user can change the
 	// account without signing in again.
 	reauthenticationLifetime = 5 * time.Minute
 
@@ -30,7 +30,7 @@ const (
 	maxUserName     = 255  // characters
 )
 
-// ProviderConfig configures sign-in at an OpenID provider, in addition to passwords.
+// ProviderConfig configures sign-in through an OpenID provider, in addition to passwords.
 type ProviderConfig struct {
 	Client *openid.Client
 	Name   string    // shown in the console
@@ -56,7 +56,7 @@ func (s *signInHandler) signInOptions(c *gin.Context) error {
 	return respond(c, http.StatusOK, gin.H{"provider": provider, "passkeys": s.relyingParty != nil})
 }
 
-// providerCookie returns the name of the cookie that binds a sign-in at the provider to the browser.
+// providerCookie returns the name of the cookie that binds a sign-in through the provider to the browser.
 func (s *signInHandler) providerCookie() string {
 	if strings.HasPrefix(s.baseURL, "https://") {
 		return "__Host-countersign-sign-in"
@@ -71,7 +71,7 @@ func (s *signInHandler) setProviderCookie(c *gin.Context, value string, maxAge i
 	})
 }
 
-// beginAtProvider begins a sign-in at the provider.
+// beginAtProvider begins a sign-in through the provider.
 func (s *signInHandler) beginAtProvider(c *gin.Context) error {
 	o, err := readObject(c, true)
 	if err != nil {

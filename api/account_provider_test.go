@@ -168,7 +168,7 @@ func (p *fakeProvider) authorize(address string) object {
 	return object{"code": code, "state": q.Get("state")}
 }
 
-// withProvider starts a service that supports sign-in at a provider.
+// withProvider starts a service that supports sign-in through a provider.
 func withProvider(t *testing.T, db string, also ...func(*api.Config)) (*service, *fakeProvider, *kit.Buffer) {
 	t.Helper()
 	var p *fakeProvider
@@ -517,7 +517,7 @@ func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 	secret := object{"password": "-"}
 	ada.post("/v1/console/client-secrets", secret).rejected(403, "sign_in_again")
 
-	// The provider must authenticate the user again and confirm the time at which it did.
+	// The provider must authenticate the user again, and confirm the time of the authentication.
 	browser, address := s.begin(t, object{"again": true})
 	u, err := url.Parse(address)
 	require.NoError(t, err)
@@ -536,7 +536,7 @@ func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 	s.clock.advance(5*time.Minute + time.Second)
 	fresh.post("/v1/console/client-secrets", secret).rejected(403, "sign_in_again")
 
-	// A provider's clock that is ahead does not extend the period.
+	// The period is not extended if the provider's clock is ahead.
 	p.set("auth_time", s.clock.now().Add(time.Hour).Unix())
 	ahead := s.withToken(t, s.atProvider(t, p))
 	ahead.post("/v1/console/sessions/end", secret).want(204)
@@ -544,8 +544,8 @@ func TestProviderSignIn_NeedsNoSecondFactor(t *testing.T) {
 	ahead.post("/v1/console/sessions/end", secret).rejected(403, "sign_in_again")
 }
 
-// TestProviderSignIn_ChoosesAnotherAccount checks that a user can choose another account at the provider after the one
-// selected automatically was rejected.
+// TestProviderSignIn_ChoosesAnotherAccount checks that a user can choose another account at the provider after the
+// automatically selected one was rejected.
 func TestProviderSignIn_ChoosesAnotherAccount(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

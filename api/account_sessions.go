@@ -75,7 +75,7 @@ func readSecondFactor(o *object) secondFactor {
 }
 
 // startSession starts a session for an authenticated user and responds with its token. provedAt is the time of the
-// user's last sign-in at the provider, or nil if there was none or it is unknown.
+// user's last sign-in through the provider, or nil if the user never did so or the time is unknown.
 func (s *signInHandler) startSession(c *gin.Context, user *models.ConsoleUser, provedAt *time.Time, factor bool) error {
 	ctx := c.Request.Context()
 	app, err := s.store.App(ctx, user.AppID)
@@ -135,7 +135,7 @@ func (s *signInHandler) consumeSecondFactor(c *gin.Context, user *models.Console
 }
 
 // reauthenticate verifies the credentials in a request to change the user's own account: the password, and a code if a
-// second factor is enrolled. A user of the provider must instead have signed in there recently.
+// second factor is enrolled. A user of the provider must instead have signed in through the provider recently.
 func (s *signInHandler) reauthenticate(c *gin.Context, app caller, o *object) error {
 	password, second := o.str("password"), readSecondFactor(o)
 	if app.user.AtProvider() {

@@ -89,7 +89,7 @@ func newBulkTable(body io.ReadSeeker, faults *bulkFaults) (*bulkTable, error) {
 	}
 	source := &allowance{r: body}
 	t := &bulkTable{csv: csv.NewReader(source), source: source}
-	t.csv.FieldsPerRecord = -1 // the method next checks the number of fields
+	t.csv.FieldsPerRecord = -1 // bulkTable.next checks the number of fields
 	names, err := t.read()
 	switch {
 	case errors.Is(err, errAllowance) || len(names) > maxColumns:
@@ -319,7 +319,8 @@ func (f *bulkFaults) add(row int, column, message string) {
 	}
 }
 
-// addProblems adds the problems of a row. The function column converts a JSON path to a column name.
+// addProblems adds the problems of a row. The parameter column is a function that converts a JSON path to a column
+// name.
 func (f *bulkFaults) addProblems(row int, problems models.Problems, column func(path string) string) {
 	for _, path := range slices.Sorted(maps.Keys(problems)) {
 		for _, text := range problems[path] {

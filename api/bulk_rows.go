@@ -19,7 +19,7 @@ const (
 
 // bulkRows is an iterator over the rows in a request. It returns each row as a JSON object.
 type bulkRows interface {
-	// next returns the next row, or io.EOF after the last one. The parameter row is its number.
+	// next returns the next row, or io.EOF after the last one. The result row is the row's number.
 	next(row int, faults *bulkFaults) (map[string]any, error)
 	// column returns the name of the column for a fault at the given JSON path in the row.
 	column(path string, m map[string]any) string
@@ -94,8 +94,8 @@ func (b *bulkBody) more() bool {
 	return b.dec.More()
 }
 
-// value reads a value of at most maxBulkRow bytes into b.raw. If the value is larger, the error names the member in
-// what.
+// value reads a value of at most maxBulkRow bytes into b.raw. If the value is larger, it returns an error for the
+// member whose path is the parameter what.
 func (b *bulkBody) value(what string) error {
 	b.source.left = rowAllowance
 	b.raw = b.raw[:0]
@@ -156,7 +156,7 @@ func readBulkObject(body io.ReadSeeker) (*object, *jsonRows, error) {
 	return o, rows, nil
 }
 
-// find records the number of rows and the offset of the first one.
+// find determines the number of rows and the offset of the first one. It also checks the size of each row.
 func (r *jsonRows) find(b *bulkBody, o *object) error {
 	t, err := b.token()
 	if err != nil {

@@ -102,8 +102,8 @@ func TestEmbeddedSessions(t *testing.T) {
 	})
 }
 
-// TestEmbeddedSession_OutlivesTheLink checks that the signer can sign until the session ends, even after the signing
-// link would have expired.
+// TestEmbeddedSession_OutlivesTheLink checks that the signer can sign until the session ends, even if the signing link
+// would have expired earlier.
 func TestEmbeddedSession_OutlivesTheLink(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

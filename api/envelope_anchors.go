@@ -102,9 +102,9 @@ func (s *uploads) addDraftFields(c *gin.Context, e *models.Envelope, act models.
 }
 
 // placeAnchors finds the anchor texts of fields in a document, and returns the fields with their positions. A field
-// whose anchor matches several occurrences becomes several fields. An optional field without any match is omitted. For
-// each returned field, the result at contains the index of the original field in the request. The function path
-// converts such an index to the JSON path in a problem.
+// whose anchor matches several occurrences becomes several fields. An optional field without any match is omitted. The
+// result at lists the index in the request of each returned field. The parameter path is a function that converts such
+// an index to the JSON path in a problem.
 func (s *uploads) placeAnchors(ctx context.Context, fields []models.FieldInput, r io.ReaderAt, size int64, path func(int) string) (placed []models.FieldInput, at []int, err error) {
 	var anchored []prepare.AnchoredField
 	for _, in := range fields {

@@ -10,9 +10,9 @@ import (
 	"countersign/store"
 )
 
-// change applies a change to the caller's envelope, and sends the response that view returns for its result. An error
-// in the request body is passed as invalid. It is returned only after the caller's access and the expected version of
-// the envelope were checked.
+// change applies a change to the caller's envelope, and sends a response. The parameter do is the change, and the
+// function view converts its result to the response. The parameter invalid is an error in the request body. It is
+// returned only after the caller's access and the expected version of the envelope were checked.
 func change[T any](s *envelopeHandler, c *gin.Context, app caller, invalid error,
 	do func(*models.Envelope, models.ActionContext) (T, error), view func(T) (*store.StoredResponse, error),
 ) error {
@@ -70,7 +70,8 @@ func (s *envelopeHandler) envelopeResponse(status int, e *models.Envelope, log [
 	return withETag(r, e), err
 }
 
-// checkedChange wraps do in a function that first checks the caller's access to the envelope, and then the request.
+// checkedChange returns a function that calls do, but first checks the caller's access to the envelope, and then the
+// request.
 func (s *envelopeHandler) checkedChange(c *gin.Context, app caller, invalid error, do func(*models.Envelope, models.ActionContext) error) func(*models.Envelope) error {
 	return func(e *models.Envelope) error {
 		if app.CheckTenant(e.TenantID) != nil {

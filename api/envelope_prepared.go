@@ -81,7 +81,7 @@ const (
 	maxPassword = 127
 )
 
-// optionsOf reads the preparation options. It calls get for the text of each option.
+// optionsOf reads the preparation options. It calls the function get to obtain the text of each option.
 func optionsOf(get func(name string) (string, bool)) (preparationOptions, error) {
 	o := &object{m: make(map[string]any), p: models.Problems{}}
 	for _, name := range optionNames {
@@ -222,7 +222,8 @@ func viewChanges(d *models.Document) (out []changeView) {
 	return out
 }
 
-// presented returns the file of an admitted upload that is presented to recipients.
+// presented returns the file that is presented to recipients: the prepared file, if there is one, or else the uploaded
+// file.
 func (u *upload) presented() (io.ReaderAt, int64) {
 	if u.prepared != nil {
 		return u.prepared, u.PreparedSize

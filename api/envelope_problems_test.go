@@ -26,7 +26,7 @@ func (w *lostWorkflows) Running(_ context.Context, envelope uuid.UUID) (bool, er
 	return w.running[envelope.String()], w.fail
 }
 
-// problems returns one list of problems as a map. The member named by id contains the keys.
+// problems returns one list of problems as a map. The parameter id is the name of the member that contains the keys.
 func problems(c *client, kind, id string) map[string]object {
 	c.t.Helper()
 	out := map[string]object{}

@@ -347,7 +347,8 @@ func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 	})
 }
 
-// adopts makes the service save a signature image for a signer, who signs an envelope with it.
+// adopts signs an envelope as the person with the given address. The service then saves the signature image for that
+// person.
 func (s *service) adopts(t *testing.T, c *client, email string) {
 	t.Helper()
 	data := contract()

@@ -23,7 +23,7 @@ import (
 	"countersign/test/kit"
 )
 
-// named returns the item in a list whose member has the given value.
+// named returns the item of a list in which the given member has the given value.
 func named(t *testing.T, items []any, member string, value any) object {
 	t.Helper()
 	for _, v := range items {

@@ -15,7 +15,7 @@ import (
 const (
 	maxWrongPerAccount      = 20 // per account, from all other addresses together
 	maxWrongPerAddress      = 60 // per address, across all accounts
-	maxWrongPerKnownAddress = 20 // per account, from an address known for it
+	maxWrongPerKnownAddress = 20 // per account, from an address known for that account
 	// knownAddressLifetime is the period for which an address remains known for an account after a successful attempt.
 	knownAddressLifetime = 30 * 24 * time.Hour
 )
@@ -43,7 +43,7 @@ func (a attempts) count(c *gin.Context, message string) error {
 	return a.shared.tooMany(a.start.Add(a.window), message)
 }
 
-// release removes an attempt that succeeded from the count.
+// release subtracts a successful attempt from the count.
 func (a attempts) release(c *gin.Context) error {
 	_, _, err := a.shared.requests.ReserveQuota(c.Request.Context(), a.key, a.start, a.window, -1, a.limit)
 	return err
@@ -60,7 +60,7 @@ const tooManyAttempts = "Too many attempts; please wait."
 
 // withAttemptLimit calls the function try, which checks a credential of an account, or returns an error if there were
 // too many failed attempts. It counts the attempt before the call, so that concurrent attempts cannot exceed the limit.
-// It removes the attempt from the count if it succeeds.
+// It subtracts successful attempts from the count.
 func withAttemptLimit[T any](c *gin.Context, s *shared, what, account string, try func() (T, error)) (T, error) {
 	var none T
 	ctx := c.Request.Context()

@@ -24,7 +24,7 @@ type caller struct {
 	session uuid.UUID           // the user's session
 	factor  bool                // whether the user has a second factor
 
-	provedAt *time.Time // time of the user's last sign-in at the provider, or nil if it is unknown or the user signed in with a password
+	provedAt *time.Time // time of the user's last sign-in through the provider, or nil if it is unknown or the user signed in with a password
 
 	builder *models.BuilderSession // the builder session that restricts the caller, or nil
 }
@@ -198,8 +198,8 @@ func (s *shared) authenticateSigner(c *gin.Context, ended bool) (signerLink, err
 	return l, session.Live(s.now())
 }
 
-// mustEnroll reports whether a user lacks a required second factor. If the user signs in at the provider, the provider
-// is responsible for the second factor.
+// mustEnroll reports whether a user lacks a required second factor. If the user signs in through the provider, the
+// provider is responsible for the second factor.
 func (s *shared) mustEnroll(user *models.ConsoleUser, factor bool) bool {
 	return !factor && !user.AtProvider() && s.consoleTOTP.Requires(user.Role)
 }

@@ -77,8 +77,8 @@ func (s *shared) authenticateBuilder(c *gin.Context, token string, needs models.
 	}
 	if err := s.checkBuilt(c, session); models.IsRejection(err) {
 		over, _ := errors.AsType[*models.Error](err)
-		// The page may have sent the envelope without receiving the response. The details then inform it that the
-		// envelope was sent.
+		// The page may have sent the envelope without receiving the response. The details of the error inform the page that
+		// the envelope was sent.
 		return caller{}, withDetails(models.ErrSessionInvalid, over.Details)
 	} else if err != nil {
 		return caller{}, err

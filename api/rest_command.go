@@ -15,8 +15,8 @@ import (
 // A client that retries must get the response even if the process dies before it responds. A command therefore computes
 // its response inside its transaction and stores it there with the idempotency key.
 
-// command runs fn in one transaction and sends the response that view returns for the result. It calls view before the
-// commit, with the complete result.
+// command runs the function fn in one transaction, and sends a response. Before the commit, it calls the function view
+// to convert the result of fn to the response.
 func command[S, T any](s subject[S], c *gin.Context, fn func(S) (T, error), view func(T) (*store.StoredResponse, error)) error {
 	_, err := execute(s, c, fn, view)
 	return err

@@ -60,7 +60,7 @@ func cursorChecksum(place []byte, app caller, list string) []byte {
 }
 
 // cutPage returns one page of a list, and the cursor of the next page, or nil for the last page. The list's query must
-// request one row more than the page size, so that rows exceeds size if another page follows.
+// request one row more than the page size, so that len(rows) exceeds size if another page follows.
 func cutPage[T any](rows []T, size int, app caller, list string, place func(T) listPosition) (_ []T, next *string) {
 	if len(rows) <= size {
 		return rows, nil

@@ -21,7 +21,7 @@ import (
 	"countersign/test/kit"
 )
 
-// waitTimeout is the time limit for operations that other clients must not delay.
+// waitTimeout is the time limit for operations that must not be delayed by other clients.
 const waitTimeout = 20 * time.Second
 
 // serveWithSmallBuffers serves the API with small socket buffers, so that writes block when the client does not read.

@@ -21,7 +21,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// limits records the remaining time when a request calls another service or the renderer.
+// limits contains the remaining time at each call from a request to another service or to the renderer.
 type limits struct {
 	mu   sync.Mutex
 	left map[string][]time.Duration

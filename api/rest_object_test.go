@@ -430,7 +430,7 @@ func asJSON(v any) any {
 	return out
 }
 
-// edited returns the JSON of the body, with the value at keys replaced or removed.
+// edited returns the JSON of the body, with the value at the path keys replaced by v or removed.
 func edited(o object, keys []any, v any, remove bool) []byte {
 	var at any = o
 	for _, k := range keys[:len(keys)-1] {

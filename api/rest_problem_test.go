@@ -46,8 +46,8 @@ func TestDatabaseFailure_HasNoDetails(t *testing.T) {
 	})
 }
 
-// TestUnresponsiveDatabase_Is503 checks that operations that need the database respond with 503 and Retry-After while
-// it does not respond.
+// TestUnresponsiveDatabase_Is503 checks that operations that need the database return 503 and Retry-After while the
+// database does not respond.
 func TestUnresponsiveDatabase_Is503(t *testing.T) {
 	t.Parallel()
 	address, cut := proxied(t, kit.MigratedURL(t, "postgres"))

@@ -221,7 +221,7 @@ func (r *counted) Read(b []byte) (int, error) {
 }
 
 // formOf converts a JSON request to flat form fields. A form contains only strings, so it is not always equivalent to
-// the request. The result same reports whether it is.
+// the request. The result same reports whether the form is equivalent.
 func formOf(body []byte) (parts map[string]string, same bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {

@@ -73,9 +73,9 @@ func (l *limiter) reservation(key string) (*reservation, time.Time) {
 	return a, l.start
 }
 
-// acquire counts one request for the given key. It returns the remaining quota, which is negative if the request exceeds
-// it, and the end of the window. If the database does not respond, the process counts independently, because a request
-// that needs the database then fails anyway.
+// consume counts one request for the given key. It returns the remaining quota, which is negative if the request
+// exceeds it, and the end of the window. If the database does not respond, the process counts independently, because
+// requests that need the database then fail anyway.
 func (l *limiter) consume(ctx context.Context, key string) (left int, reset time.Time) {
 	a, start := l.reservation(key)
 	a.mu.Lock()

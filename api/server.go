@@ -50,7 +50,7 @@ type Config struct {
 	ReminderInterval  time.Duration
 	ConsoleIdle       time.Duration       // time after which an idle console session ends; 0 means 30 minutes
 	ConsoleTOTP       models.SecondFactor // which users must have a second factor; if empty, it is optional
-	Provider          *ProviderConfig     // additional sign-in for console users at a provider; nil disables it
+	Provider          *ProviderConfig     // sign-in through a provider, as an alternative to passwords for console users; nil disables it
 	AllowPrivateHooks bool
 	// DeclineNeedsCode requires clients to confirm the signer's code before they can decline.
 	DeclineNeedsCode bool

@@ -325,8 +325,8 @@ func TestRemoveAttachment_WhileSigning(t *testing.T) {
 	c.post(at+"/sign", object{"fields": []object{again}}).want(200)
 }
 
-// whileLocked changes a row in a transaction, and commits the transaction as soon as a statement of the request waits
-// for it. The function requires PostgreSQL.
+// whileLocked changes a row in a transaction, and commits the transaction as soon as one of the request's SQL
+// statements blocks on the row's lock. The function requires PostgreSQL.
 func (s *service) whileLocked(t *testing.T, change, id, waiting string, request func()) {
 	t.Helper()
 	ctx := t.Context()

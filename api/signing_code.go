@@ -75,7 +75,7 @@ func (s *signingHandler) sendCode(ctx context.Context, e *models.Envelope, signe
 		Request: templates.Request(e.OwnAction(signer)), Code: code, ValidFor: models.OTPLifetime,
 	}
 	if signer.AuthMethod.ByPhone() {
-		if s.sms == nil { // it was configured when the envelope was sent
+		if s.sms == nil { // SMS was configured when the envelope was sent
 			return errors.New("no SMS service is configured")
 		}
 		return s.sms.Send(ctx, *signer.Phone, msg.SMS())

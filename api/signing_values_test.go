@@ -46,7 +46,7 @@ func (s *service) link(t *testing.T, envelope *response, i int) string {
 	return "/v1/signing/" + token
 }
 
-// code requests a one-time code and returns it from the email.
+// code requests a one-time code, and returns the code that the email contains.
 func (c *client) code(at string) string {
 	c.t.Helper()
 	c.post(at+"/otp/request", nil).want(200)

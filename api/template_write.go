@@ -283,7 +283,7 @@ func (s *templateHandler) examine(c *gin.Context, app caller, d *templateDraft) 
 	return s.uploads.storeUpload(c, d.file)
 }
 
-// afterExamining deletes the file of a version that was not stored, or that uses the file of the previous version
+// afterExamining deletes the uploaded file if the version was not stored, or if it uses the previous version's file
 // instead.
 func (s *templateHandler) afterExamining(c *gin.Context, d *templateDraft, err error) error {
 	if d == nil || d.file == nil || d.file.BlobKey == "" || err != nil && !models.IsRejection(err) {

@@ -123,8 +123,8 @@ func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 	return nil
 }
 
-// follow sends page and all later events until the client disconnects, the process stops, or the stream reaches its
-// maximum duration.
+// follow sends the given page and all later events until the client disconnects, the process stops, or the stream
+// reaches its maximum duration.
 func (s *webhookHandler) follow(ctx context.Context, out *eventStream, q store.EventQuery, page *store.EventPage) error {
 	defer func() { _ = out.SetWriteDeadline(time.Time{}) }() // the connection may be used for other requests
 	end := time.NewTimer(s.streamLimit)

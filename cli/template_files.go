@@ -133,8 +133,8 @@ func plainDates(v any) any {
 	return v
 }
 
-// templateYAML returns a template in the format that push accepts. The parameter answer is the service's raw response,
-// and document is the name of the PDF.
+// templateYAML returns a template in the format that `template push` accepts. The parameter answer is the service's raw
+// response, and document is the name of the PDF.
 func templateYAML(t *api.Template, answer []byte, document string) ([]byte, error) {
 	b, err := json.Marshal(t)
 	if err != nil {

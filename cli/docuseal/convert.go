@@ -38,7 +38,7 @@ type Result struct {
 // 0.
 type PageSize func(document, page int) (w, h float64, ok bool)
 
-// Convert converts a template. The function size returns the sizes of the pages in its documents.
+// Convert converts a template. The parameter size returns the sizes of the pages in the template's documents.
 func (t *Template) Convert(size PageSize) *Result {
 	c := &conversion{template: t, size: size, names: make(map[string]string), taken: make(map[string]bool)}
 	for i, s := range t.Submitters {

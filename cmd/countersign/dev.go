@@ -110,8 +110,8 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	return cmp.Or(failedPart(ctx), err)
 }
 
-// prepare locks the data directory, listens on the address of the API, and loads the settings. The function release
-// unlocks the directory and closes the listener.
+// prepare locks the data directory, listens on the address of the API, and loads the settings. The returned function
+// release unlocks the directory and closes the listener.
 func (d devCommand) prepare(ctx context.Context) (l net.Listener, cfg config.Config, release func(), err error) {
 	if err := prepareDataDir(d.DataDir); err != nil {
 		return nil, cfg, nil, err
@@ -142,7 +142,7 @@ type devService struct {
 	*app
 
 	activities *activities.Activities
-	workers    worker.Workers // nil until work is called
+	workers    worker.Workers // nil until startWorking is called
 }
 
 // newDevService creates all parts of the service except for the API listener and the parts that need Temporal. The

@@ -64,8 +64,8 @@ func (x *doctor) overdueWork(ctx context.Context, cfg config.Config, s *store.St
 	}
 }
 
-// schedules reports schedules that are missing or paused. Without them, no data is cleaned up and no lost workflow is
-// found.
+// schedules reports schedules that are missing or paused. If the schedules do not run, no data is cleaned up and no
+// lost workflow is found.
 func (x *doctor) schedules(ctx context.Context, c client.Client) {
 	var missing, paused []string
 	for _, id := range []string{temporal.ScheduleCleanup, temporal.ScheduleReconcile} {

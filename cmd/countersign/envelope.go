@@ -131,7 +131,7 @@ func (v envelopeArchive) Run(ctx context.Context) error {
 type envelopeRestore struct{ storedEnvelope }
 
 // Run restores the envelope from its archive. It can run while the service is running. The service archives the
-// envelope again when that is due.
+// envelope again when archiving is due.
 func (v envelopeRestore) Run(ctx context.Context) error {
 	return v.withFiles(ctx, func(s *store.Store, _ *blob.Encrypted) error {
 		if _, err := s.FindEnvelope(ctx, v.ID); err != nil {

@@ -147,7 +147,7 @@ func (a *app) close() error {
 	return err
 }
 
-// newHandler creates the HTTP handler. Event streams end with ctx.
+// newHandler creates the HTTP handler. Event streams end when ctx ends.
 func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 	limits := admission.DefaultLimits()
 	limits.MaxBytes = a.cfg.UploadLimit

@@ -20,7 +20,7 @@ import (
 
 // Authority is a time-stamp authority (RFC 3161).
 type Authority interface {
-	// Stamp returns a time-stamp token for a SHA-256 digest. It has verified that the token applies to this digest.
+	// Stamp returns a time-stamp token for a SHA-256 digest. Stamp verifies that the token applies to this digest.
 	Stamp(ctx context.Context, digest []byte) ([]byte, error)
 }
 

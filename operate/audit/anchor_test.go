@@ -69,7 +69,7 @@ func (a *anchorFixture) anchor(entries int64) {
 	a.made = append(a.made, made)
 }
 
-// consent records the consent of a signer of the open envelope.
+// consent makes a signer of the open envelope consent.
 func (a *anchorFixture) consent() {
 	a.t.Helper()
 	_, err := a.Store.Change(a.t.Context(), a.app, a.open, func(e *models.Envelope) error {

@@ -58,8 +58,8 @@ func (r *Report) add(format string, args ...any) {
 const pageSize = 500
 
 // All verifies every anchor and every envelope, and checks that no files remain from envelopes that are missing from
-// the database. It emits one report for each of them. Files of a missing envelope are reported under that envelope's
-// ID.
+// the database. It emits one report for each anchor and each envelope. Files of a missing envelope are reported under
+// that envelope's ID.
 func (v Verifier) All(ctx context.Context, emit func(*Report) error) error {
 	keys, err := v.keys(ctx)
 	if err != nil {

@@ -54,7 +54,7 @@ func onBoth(t *testing.T, change func(*seal.Config), test func(*fakeEnv)) {
 	})
 }
 
-// newFakeEnv returns an environment that uses the real time, as the time-stamps do.
+// newFakeEnv returns an environment that uses the real clock, as the time-stamp authority does.
 func newFakeEnv(t *testing.T, s *store.Store, change func(*seal.Config)) *fakeEnv {
 	t.Helper()
 	env := &fakeEnv{t: t, tsa: kit.NewTSA(t)}
