@@ -12,7 +12,7 @@ import (
 )
 
 // sessionInput reads the members that both kinds of embedded sessions have in common. The parameter most is the maximum
-// lifetime of a session in minutes. If allTenants is set, a null tenantId means all tenants.
+// lifetime of a session in minutes. If the parameter allTenants is set, a null tenantId means all tenants.
 func (s *embeddedHandler) sessionInput(app caller, o *object, most int, allTenants bool) models.PageSession {
 	in := models.PageSession{
 		AppID: app.ID, AllowedOrigin: s.origin(o, "allowedOrigin"), ReturnURL: s.returnURL(o), CreatedAt: s.now().UTC().Truncate(time.Microsecond),

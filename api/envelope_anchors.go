@@ -68,8 +68,8 @@ func prepareAnchor(a models.Anchor) (prepare.Anchor, error) {
 	return out, out.Match.UnmarshalJSON(match)
 }
 
-// addDraftFields adds fields to a new draft. It places a field with an anchor at the anchor's text in file, or in the
-// first document if file is nil.
+// addDraftFields adds fields to a new draft. It places a field with an anchor at the anchor's text in the given file,
+// or in the first document if the parameter file is nil.
 func (s *uploads) addDraftFields(c *gin.Context, e *models.Envelope, act models.ActionContext, fields []models.FieldInput, path func(int) string, file *upload) error {
 	if i := firstAnchor(fields); i >= 0 {
 		var content io.ReaderAt
@@ -188,8 +188,8 @@ func anchorProblem(err error, fields []models.FieldInput, path func(int) string)
 }
 
 // placeOnDocuments is like placeAnchors, but the fields may be on several documents of a draft. The default is the
-// first document. If listed is set, the request contains a list of fields, each of which can become several fields or
-// none.
+// first document. If the parameter listed is set, the request contains a list of fields, each of which can become
+// several fields or none.
 func (s *uploads) placeOnDocuments(ctx context.Context, e *models.Envelope, ins []models.FieldInput, listed bool, path func(int) string) (placed []models.FieldInput, at []int, err error) {
 	of := make(map[uuid.UUID][]int) // indices of fields with an anchor, by document ID
 	var documents []*models.Document

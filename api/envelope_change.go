@@ -42,8 +42,8 @@ func withETag(r *store.StoredResponse, e *models.Envelope) *store.StoredResponse
 	return r
 }
 
-// changeAndReturnEnvelope is like change, but responds with the complete envelope. If links is set, the response
-// contains the links of awaited signers.
+// changeAndReturnEnvelope is like change, but responds with the complete envelope. If the parameter links is set, the
+// response contains the links of awaited signers.
 func (s *envelopeHandler) changeAndReturnEnvelope(c *gin.Context, app caller, links bool, do func(*models.Envelope, models.ActionContext) error) error {
 	return command(s.subject, c, func(st envelopeStore) (*store.EnvelopeWithEvents, error) {
 		return st.ChangeWithEvents(c.Request.Context(), app.ID, checkedID(c, "id"), s.checkedChange(c, app, nil, do))
@@ -56,8 +56,8 @@ func (s *envelopeHandler) changeAndReturnEnvelope(c *gin.Context, app caller, li
 	})
 }
 
-// envelopeResponse returns a response that contains an envelope. If links is set, it contains the links of awaited
-// signers.
+// envelopeResponse returns a response that contains an envelope. If the parameter links is set, it contains the links
+// of awaited signers.
 func (s *envelopeHandler) envelopeResponse(status int, e *models.Envelope, log []models.Event, links bool) (*store.StoredResponse, error) {
 	v := viewEnvelope(e, log)
 	showFieldWarnings(&v, e, nil) // files must not be read in a transaction

@@ -183,8 +183,8 @@ type fieldView struct {
 	fieldExtras
 }
 
-// viewField returns the view of a field. If extended is set, it includes the members that are not part of the original
-// API.
+// viewField returns the view of a field. If the parameter extended is set, the view includes the members that are not
+// part of the original API.
 func viewField(f *models.Field, extended bool) fieldView {
 	v := fieldView{
 		ID: f.ID, DocumentID: f.DocumentID, SignerID: f.SignerID, Type: f.Type, positionView: viewPosition(f), Required: f.Required, Origin: f.Origin,

@@ -170,7 +170,7 @@ func (a *appCache) get(ctx context.Context, id uuid.UUID, now time.Time, load fu
 type signerLink = credential.SigningLink
 
 // authenticateSigner returns the signing link that the path identifies, either by a token or by the short form used in
-// text messages. If ended is set, it also accepts an expired link.
+// text messages. If the parameter ended is set, it also accepts an expired link.
 func (s *shared) authenticateSigner(c *gin.Context, ended bool) (signerLink, error) {
 	token := c.Param("token")
 	if len(token) == store.ShortLinkLength {

@@ -131,8 +131,8 @@ type receivedPart struct {
 	body io.ReadSeeker
 }
 
-// readParts reads a multipart body as a stream. Its file may have at most limit bytes. The caller must discard the
-// file.
+// readParts reads a multipart body as a stream. The parameter limit is the maximum size of its file, in bytes. The
+// caller must discard the file.
 func (s *shared) readParts(c *gin.Context, limit int64) (*parts, error) {
 	limitBody(c, limit+multipartOverhead)
 	t, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))

@@ -22,8 +22,8 @@ func command[S, T any](s subject[S], c *gin.Context, fn func(S) (T, error), view
 	return err
 }
 
-// execute is like command, but also returns the result to the handler. If view is nil, no response is stored with the
-// change, and the handler must respond itself.
+// execute is like command, but also returns the result to the handler. If the function view is nil, no response is
+// stored with the change, and the handler must respond itself.
 func execute[S, T any](s subject[S], c *gin.Context, fn func(S) (T, error), view func(T) (*store.StoredResponse, error)) (T, error) {
 	var made, none T
 	key := keyOf(c)

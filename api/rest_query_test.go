@@ -59,7 +59,8 @@ func pathReplacer(t *testing.T, s *service) *strings.Replacer {
 	)
 }
 
-// eachOperation calls test for every operation in the contract, with a client that has suitable credentials.
+// eachOperation calls the function test for every operation in the contract, with a client that has suitable
+// credentials.
 func eachOperation(t *testing.T, s *service, test func(c *client, method, path string, op *openapi3.Operation)) {
 	t.Helper()
 	doc, err := contractDocument()

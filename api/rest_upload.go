@@ -69,8 +69,8 @@ func (u *upload) replace(b []byte) error {
 	return nil
 }
 
-// receiveUpload copies a file of at most limit bytes from r into a temporary file and hashes it. The caller must
-// discard the file.
+// receiveUpload copies a file from r into a temporary file and hashes it. The parameter limit is the maximum size of
+// the file, in bytes. The caller must discard the file.
 func (s *shared) receiveUpload(r io.Reader, name string, limit int64) (_ *upload, err error) {
 	f, err := s.blobs.Temp()
 	if err != nil {

@@ -18,8 +18,8 @@ func (s *signingHandler) readableEnvelope(c *gin.Context, l signerLink) (*models
 	return e, err
 }
 
-// readEnvelope returns the envelope of a link if the client may read its documents. If entries is set, the client must
-// be confirmed, because the response will contain values of signers.
+// readEnvelope returns the envelope of a link if the client may read its documents. If the parameter entries is set,
+// the client must be confirmed, because the response will contain values of signers.
 func (s *signingHandler) readEnvelope(c *gin.Context, l signerLink, entries bool) (*models.Envelope, error) {
 	if entries || s.codeBeforeReading {
 		return s.confirmedReading(c, l)

@@ -48,8 +48,8 @@ func TestNamedTestsExist(t *testing.T) {
 	assert.True(t, found["docs/learn/security.md"])
 }
 
-// beginsOne reports whether a name begins with prefix, which is an argument of -run. It returns false for an empty
-// prefix.
+// beginsOne reports whether a name begins with the given prefix, which is an argument of -run. It returns false for an
+// empty prefix.
 func beginsOne(names map[string]bool, prefix string) bool {
 	for name := range names {
 		if prefix != "" && strings.HasPrefix(name, prefix) {

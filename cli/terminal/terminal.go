@@ -31,7 +31,8 @@ func PrintJSON(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
 // Is reports whether f is a terminal.
 func Is(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// Prompt prompts the user and reads a line from standard input. If secret is set, a terminal does not echo it.
+// Prompt prompts the user and reads a line from standard input. If the parameter secret is set, a terminal does not
+// echo it.
 func Prompt(in *bufio.Reader, prompt string, secret bool) (string, error) {
 	if Is(os.Stdin) {
 		_, _ = fmt.Fprint(os.Stderr, prompt) // continue even if the prompt cannot be displayed

@@ -41,8 +41,8 @@ func demoUser(ctx context.Context, s *store.Store, app uuid.UUID, before devdir.
 	return login, err
 }
 
-// listenOnSamePort listens on address. If address does not specify a port, it uses the port of the previous run,
-// provided that the port is free.
+// listenOnSamePort listens on the given address. If the address does not specify a port, it uses the port of the
+// previous run, provided that the port is free.
 func listenOnSamePort(ctx context.Context, address, before string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if old, oldPort, err2 := net.SplitHostPort(before); err == nil && err2 == nil && port == "0" && old == host {

@@ -75,8 +75,8 @@ func ignoreStop(ctx context.Context, err *error) {
 const callLimit = 10 * time.Second
 
 // startWorkers waits until Temporal responds, because Temporal may start later than this process and be slow at first.
-// It then starts the Temporal workers and creates the schedules. If a worker fails later, it calls cancel. The process
-// then ends, so that it is restarted or the operator notices.
+// It then starts the Temporal workers and creates the schedules. If a worker fails later, it calls the function cancel.
+// The process then ends, so that it is restarted or the operator notices.
 func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, cancel context.CancelCauseFunc) (worker.Workers, error) {
 	var ws worker.Workers
 	deployment := worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}

@@ -58,8 +58,9 @@ func (r Rewrapper) Run(ctx context.Context) (Result, error) {
 	return out, nil
 }
 
-// file re-encrypts one file, unless the file was deleted after it was listed. If mark is set and the file is encrypted,
-// it also updates the record of the file's document. An earlier run may have been interrupted before this update.
+// file re-encrypts one file, unless the file was deleted after it was listed. If the parameter mark is set and the file
+// is encrypted, it also updates the record of the file's document. An earlier run may have been interrupted before this
+// update.
 func (r Rewrapper) file(ctx context.Context, key string, mark bool) (there, changed bool, err error) {
 	changed, encrypted, err := r.Blobs.Rewrap(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {

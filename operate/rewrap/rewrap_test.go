@@ -42,8 +42,8 @@ func readFile(t *testing.T, b blob.Store, key string) (string, error) {
 	return string(content), err
 }
 
-// draft stores an envelope with one document. It returns the key of the document's file, which is recorded as
-// encrypted if encrypted is set.
+// draft stores an envelope with one document. It returns the key of the document's file, which is recorded as encrypted
+// if the parameter encrypted is set.
 func draft(t *testing.T, s *store.Store, clock *kit.Clock, app uuid.UUID, encrypted bool) (e *models.Envelope, key string) {
 	t.Helper()
 	act := models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
