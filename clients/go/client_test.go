@@ -454,7 +454,7 @@ func TestRedirect_DoesNotForwardCredentials(t *testing.T) {
 	require.Empty(t, reached)
 }
 
-// fakeList lists the sent envelopes like the service, either by page or after a cursor.
+// fakeList lists the sent envelopes as the service does, either by page or after a cursor.
 type fakeList struct {
 	mu   sync.Mutex
 	sent []int

@@ -119,7 +119,7 @@ func uploadBody(r io.Reader) (io.Reader, api.RequestEditorFn, error) {
 	}
 	start, err := source.Seek(0, io.SeekCurrent)
 	if err != nil { // such as a pipe that implements io.Seeker
-		return io.NopCloser(r), func(context.Context, *http.Request) error { return nil }, nil //nolint:nilerr // it can be read all the same
+		return io.NopCloser(r), func(context.Context, *http.Request) error { return nil }, nil //nolint:nilerr // the content can still be read
 	}
 	end, err := source.Seek(0, io.SeekEnd)
 	if err != nil {

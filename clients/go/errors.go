@@ -21,12 +21,12 @@ type Error struct {
 	Message    string              // for display, in English
 	Fields     map[string][]string // the problems with each member, by JSON path
 	Details    map[string]any
-	RetryAfter time.Duration // 0 if the service specified no time
+	RetryAfter time.Duration // 0 if the service specified no delay
 	RequestID  string        // identifies the request in the service's log
 }
 
-// Error returns the message and the problems with each member. It does not repeat problems with which the message
-// begins.
+// Error returns the message and the problems with each member. It omits a problem if the message already begins with
+// it.
 func (e *Error) Error() string {
 	text := strings.TrimSuffix(e.Message, ".")
 	for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
@@ -78,7 +78,7 @@ func responseError(res *http.Response, now time.Time) *Error {
 	return e
 }
 
-// retryAfter parses the Retry-After header, which is in seconds or a time.
+// retryAfter parses the Retry-After header, which contains a number of seconds or a time.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := h.Get("Retry-After")
 	if secs, err := strconv.Atoi(v); err == nil {

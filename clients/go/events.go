@@ -179,8 +179,8 @@ func (c *Client) followOnce(ctx context.Context, o *EventOptions, take func(Even
 // maxStreamLine is the maximum length of a line in a stream, in bytes.
 const maxStreamLine = 4 << 20
 
-// readStream reads server-sent events. It passes the last ID and the data of each block to the function take. The data
-// is empty for a comment, or for an ID without data.
+// readStream reads server-sent events. For each block, it calls the function take with the last ID and the data. The
+// data is empty for a comment, or for an ID without data.
 func readStream(r io.Reader, take func(id string, data []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxStreamLine)

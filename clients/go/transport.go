@@ -49,7 +49,7 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 	if t.retries > 0 && req.Method == http.MethodPost && req.Header.Get(keyHeader) == "" {
 		req.Header.Set(keyHeader, rand.Text())
 	}
-	renewed, lost := false, false // lost: the service may have processed an attempt without a usable response
+	renewed, lost := false, false // lost: the service may have processed an attempt whose response was lost or unusable
 	for attempt := 0; ; attempt++ {
 		token, err := t.accessToken(req.Context())
 		if err != nil {

@@ -15,7 +15,7 @@ const (
 	bulkLimit      = 20 * time.Minute
 	maxSingles     = 2000 // maximum number of single sends for the comparison
 	bulkProbes     = 60   // number of envelopes of each app, both when idle and during a bulk send
-	bulkSample     = 20   // number of rows of the bulk send whose stages are read
+	bulkSample     = 20   // number of bulk send rows whose stages are read
 	probeInterval  = 300 * time.Millisecond
 	bulkLook       = 100 * time.Millisecond
 	bulkSendsRatio = 0.8
@@ -88,8 +88,8 @@ func (w *benchEnv) bulkRate(ctx context.Context, template string) error {
 	return nil
 }
 
-// untilInvited calls do, which sends n envelopes to two signers each. It returns the time until all of their emails
-// have arrived.
+// untilInvited calls the function do, which sends n envelopes to two signers each. It returns the time until all of
+// their emails have arrived.
 func (w *benchEnv) untilInvited(ctx context.Context, n int, do func(context.Context) error) (time.Duration, error) {
 	before, start := w.mails.count(), now()
 	if err := do(ctx); err != nil {

@@ -18,8 +18,8 @@ import (
 	"countersign/test/kit"
 )
 
-// client is an application that uses the Go client. It also makes the requests of its envelopes' signers, without the
-// Go client.
+// client is an application that uses the Go client. It also sends the requests of its envelopes' signers, but not
+// through the Go client.
 type client struct {
 	*countersign.Client
 

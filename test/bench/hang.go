@@ -29,7 +29,7 @@ const (
 	modes
 )
 
-// effect is an operation that hanging emails and deliveries must not delay.
+// effect is an operation that must not be delayed by emails and deliveries that hang.
 type effect struct {
 	name  string
 	probe func(context.Context, *client, int) (time.Duration, error)
@@ -122,8 +122,8 @@ func (w *benchEnv) expireSoon(ctx context.Context) error {
 	return err
 }
 
-// hang sends envelopes to addresses whose emails can hang, and events to an endpoint, which hangs if hangs is true. It
-// returns when Temporal has received all of them.
+// hang sends envelopes to addresses whose emails can hang, and events to an endpoint. If hangs is set, the endpoint
+// does not respond within the time limit of the measurement. The method returns when Temporal has received all of them.
 func (w *benchEnv) hang(ctx context.Context, c *client, turn int, hangs bool) error {
 	var after time.Duration
 	if hangs {

@@ -83,7 +83,7 @@ func steps() []step {
 	}
 }
 
-// run runs the selected measurements. If only is empty, it runs all measurements except the loads.
+// run runs the selected measurements. If none are selected, it runs all measurements except the loads.
 func run(ctx context.Context, o options, only []string) error {
 	if o.rows < minRows || o.rows > models.MaxBulkRows {
 		return fmt.Errorf("-rows must be between %[2]d and %[3]d; got %[1]d", o.rows, minRows, models.MaxBulkRows)

@@ -21,7 +21,7 @@ func row(text string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("tbody tr")].find((r) => r.textContent.includes(%q))`, text)
 }
 
-// in returns an expression for the button with the given label inside the element that find returns.
+// in returns an expression for the button with the given label inside the element that the expression find returns.
 func in(find, label string) string {
 	return fmt.Sprintf(`[...(%s).querySelectorAll("button")].find((x) => x.textContent === %q && !x.disabled && x.ariaDisabled !== "true")`, find, label)
 }

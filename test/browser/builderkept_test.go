@@ -111,8 +111,8 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderWithoutStorage checks that the page warns that changes exist only on the page if the browser stores no
-// data for frames from another site.
+// TestBuilderWithoutStorage checks that, if the browser stores no data for frames from another site, the page warns
+// that changes exist only on the page.
 func TestBuilderWithoutStorage(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Without storage", twoPeople(), leaseDocument())
@@ -199,7 +199,8 @@ func TestBuilderInTwoTabs(t *testing.T) {
 	require.Len(t, svc.fields(t, e.ID), 2)
 }
 
-// delays holds calls with a method to URLs whose path has the given suffix, until the page calls release.
+// delays intercepts requests with the given method to URLs with the given path suffix. They are sent when the function
+// release is called on the page.
 func (b *tab) delays(method, end string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; window.held = 0;

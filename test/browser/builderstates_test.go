@@ -19,7 +19,7 @@ func TestBuilderSnaps(t *testing.T) {
 	b := open(t, desktop)
 	b.builds(e, nil)
 	b.until(`document.querySelectorAll(".bsuggestion").length > 0`)
-	// The lines of the box for the family name are 1.5 points outside of the suggestion.
+	// The lines of the box for the family name are 1.5 points outside the suggestion.
 	box := eval[rect](b, `(() => { const s = document.querySelector('.bsuggestion[title$="Family name"]'), k = document.querySelector(".bpage").getBoundingClientRect().width / 595;
 		const at = (name) => parseFloat(s.style[name]) / k; return { X: at("left") - 1.5, Y: at("top") - 1.5, W: at("width") + 3, H: at("height") + 3 }; })()`)
 	b.button("Text")

@@ -32,7 +32,7 @@ console.log(cases.length + " cases agree");`
 	require.Contains(t, string(out), "cases agree")
 }
 
-// TestConditionOnTheDateOfSigning covers a field that is displayed only if the signer's signing date is filled. The
+// TestConditionOnTheDateOfSigning covers a field that is displayed only if the signer's signing date is filled in. The
 // field must be displayed, required, and part of the signature.
 func TestConditionOnTheDateOfSigning(t *testing.T) {
 	t.Parallel()

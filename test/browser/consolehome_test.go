@@ -65,7 +65,7 @@ func TestConsole_AnswersWithinTwoClicks(t *testing.T) {
 	svc.signByAPI(t, svc.invited(t, "bob-Done@morning.example"), "Agreed")
 	svc.completed(t, done.ID)
 
-	svc.createFor(t, workspace+"-other", "Elsewhere", two("else"), fields(), leaseDocument()) // the header shows a choice only of several
+	svc.createFor(t, workspace+"-other", "Elsewhere", two("else"), fields(), leaseDocument()) // the header offers a choice only between several workspaces
 
 	b := open(t, desktop)
 	consoleUser(b, "morning", "sender")

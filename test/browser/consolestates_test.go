@@ -166,7 +166,7 @@ func eachStateLanguage(t *testing.T, name string, test func(b *stateTab, console
 	}
 }
 
-// loads opens a console page as a new document, so that responses replaced with the method answers apply to it.
+// loads opens a console page as a new document, so that responses configured with b.answers apply to it.
 func (b *stateTab) loads(at string) {
 	b.t.Helper()
 	b.visits++
@@ -228,7 +228,7 @@ func TestConsoleStates(t *testing.T) {
 			if name == "completed" {
 				b.see(say("copyWasSent"))
 			}
-			if slices.Contains([]string{"declined", "voided", "expired"}, name) { // nobody's turn comes any more
+			if slices.Contains([]string{"declined", "voided", "expired"}, name) { // no further recipient is invited
 				b.see(say("copyNever"))
 				b.see(say("personNotInvited"))
 				require.NotContains(b.t, b.text(), say("copyAtEnd"))

@@ -95,7 +95,7 @@ func TestDelegateByKeyboard(t *testing.T) {
 }
 
 // TestDelegateWhileReading delegates by touch on the page with the documents. If codes are sent by text message, the
-// signer must enter a phone number.
+// signer must enter the new signer's phone number.
 func TestDelegateWhileReading(t *testing.T) {
 	t.Parallel()
 	const number, next = "+447400123460", "+447400123461"

@@ -154,8 +154,8 @@ func TestEmbedDecline(t *testing.T) {
 	b.until(grown)
 }
 
-// TestEmbedHandOver checks that the application is notified of a delegation, and when the device is handed over for
-// in-person signing.
+// TestEmbedHandOver checks that the application is notified when the device is handed over for in-person signing, and
+// when the signer delegates.
 func TestEmbedHandOver(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Embedded lease", []object{{
@@ -260,7 +260,7 @@ func TestEmbedOnAForeignOrigin(t *testing.T) {
 	b := open(t, desktop)
 	b.visit(s.foreign)
 	b.until(`document.querySelector("iframe") !== null`)
-	// The browser has replaced the frame with its own error page, so no page of this service is executed.
+	// The browser has replaced the frame with its own error page, so no page of this service runs in it.
 	b.eventually("the frame is refused", func() bool {
 		tree := call(b, page.GetFrameTree, cdp.Empty{}).FrameTree
 		return len(tree.ChildFrames) == 1 && tree.ChildFrames[0].Frame.URL == "chrome-error://chromewebdata/"
@@ -275,7 +275,7 @@ func TestEmbedOnAForeignOrigin(t *testing.T) {
 	a.visit(s.allowed)
 	a.awaitEvent(e, "ready")
 	require.Zero(t, eval[int](b, "told.length"))
-	// The session also does not open outside of a frame if the referrer is foreign.
+	// Outside a frame, the address of a nonexistent session displays an error page.
 	b.visit(svc.base + "/embed/nonsense")
 	b.see("Invalid link")
 }

@@ -53,8 +53,8 @@ func TestFigures(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestFiguresOnSlowNetworks checks that, on a slow network, the first page is loaded while the signer reads the
-// disclosure. The lowest level is loaded first.
+// TestFiguresOnSlowNetworks checks that, on a slow network, the data of the first page is loaded while the signer reads
+// the disclosure, and that no fonts are loaded.
 func TestFiguresOnSlowNetworks(t *testing.T) {
 	t.Parallel()
 	for _, n := range []struct {
@@ -109,7 +109,7 @@ func (b *tab) slow(latency, kbit, processor float64) {
 // countFetched counts the requests for the first page's text and for its image at the lowest level.
 const countFetched = `performance.getEntriesByType("resource").filter((r) => /\/pages\/1(\?level=1|\/text)$/.test(r.name)).length`
 
-// fetched returns an expression that reports whether a resource whose URL contains name has been loaded.
+// fetched returns an expression that reports whether a resource whose URL contains the given string has been loaded.
 func fetched(name string) string {
 	return `performance.getEntriesByType("resource").some((r) => r.name.includes("` + name + `") && r.responseEnd > 0)`
 }

@@ -72,7 +72,7 @@ func TestEncryptedPDFs_AreUploadedWithTheirPasswords(t *testing.T) {
 	b.until(`document.querySelectorAll(".bdocuments > li").length === 3`)
 	b.saved()
 
-	// Templates.
+	// Create a template, and add a file in its builder.
 	b.visit(svc.base + "/console#/templates")
 	b.button("New template")
 	b.choose("#newfiles", "form.pdf", locked)

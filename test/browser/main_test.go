@@ -82,8 +82,8 @@ func run(m *testing.M) (int, error) {
 // service is a development instance of the program in its own directory.
 type service struct {
 	root, base, inbox, secret, client, bearer, log, data string
-	// provider is the address of the OpenID provider with which console users can sign in instead of using a password.
-	// A test starts the provider.
+	// provider is the address of the OpenID provider through which console users can sign in instead of using a
+	// password. A test starts the provider.
 	provider string
 
 	cmd *exec.Cmd

@@ -49,7 +49,7 @@ func TestEnvelopePageOrder(t *testing.T) {
 			require.Less(t, top(pages), top(files))
 			require.Less(t, top(files), top(history))
 			b.until("Boolean(" + remind + ")")
-			for range 60 { // from the title, Tab reaches the person's actions before the pages
+			for range 60 { // from the title, Tab reaches the recipient's actions before the pages
 				if eval[bool](b, hasFocus(remind)) {
 					break
 				}

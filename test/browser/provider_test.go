@@ -59,8 +59,8 @@ func (b *tab) clean(hash string) {
 	require.Equal(b.t, svc.base+"/console"+hash, eval[string](b, `location.href`))
 }
 
-// TestConsoleSignInAtTheProvider signs in at a standard-compliant provider, from the console's page to the provider's
-// page and back.
+// TestConsoleSignInAtTheProvider signs in through a standards-compliant provider, from the console's page to the
+// provider's page and back.
 func TestConsoleSignInAtTheProvider(t *testing.T) {
 	t.Parallel()
 	down := open(t, desktop)
@@ -94,7 +94,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.see("at the provider")
 		b.checked("console-users-provider")
 
-		// Changes for which other users enter a password require a new sign-in at the provider.
+		// Changes for which other users enter a password require a new sign-in through the provider.
 		b.visit(svc.base + "/console#/application")
 		b.button("Create new secret")
 		require.False(t, eval[bool](b, `document.querySelector("dialog #proof") !== null`))

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// spoken returns what a screen reader reads on the page, in order: the role of each node other than text, and its name.
+// spoken returns what a screen reader announces on the page, in order: the name of each node, preceded by its role
+// unless the node is text.
 func (b *tab) spoken() []string {
 	b.t.Helper()
 	tree := call(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})

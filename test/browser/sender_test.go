@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConsole_WorkOfASender performs the work of a user with the role sender in the console only. One envelope is
-// created from a file, prepared, sent, tracked, corrected, signed and downloaded. Another one is created from a
-// template and voided, and a bulk send is created from a table. The signers use the links in their emails.
+// TestConsole_WorkOfASender performs all of a sender's work in the console. One envelope is created from a file,
+// prepared, sent, tracked, corrected, signed and downloaded. Another one is created from a template and voided, and a
+// bulk send is created from a table. The signers use the links in their emails.
 func TestConsole_WorkOfASender(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

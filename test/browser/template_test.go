@@ -133,7 +133,7 @@ func (s *service) people(t *testing.T, id string) people {
 }
 
 // TestBuilder_UndoesRecipientChanges checks that undo restores a removed recipient together with the recipient's
-// fields, and also reverts a move, a change to witness and a new name.
+// fields, and also reverts the move of a recipient and the addition of a witness.
 func TestBuilder_UndoesRecipientChanges(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Back again", twoPeople(), leaseDocument())
@@ -165,7 +165,7 @@ func TestBuilder_UndoesRecipientChanges(t *testing.T) {
 	b.until(`document.querySelectorAll(".bfield").length === 1`)
 	b.saved()
 
-	// With the keyboard, both recipients are moved into the same step, and one of them becomes the other's witness.
+	// With the keyboard, one recipient is moved into the other's step. Later, a witness is added.
 	b.enterOn(`document.querySelector('[aria-label="Move Grace Hopper earlier"]')`)
 	b.until(`document.querySelectorAll(".bstepbox").length === 1`)
 	for _, s := range svc.people(t, e.ID).Signers {

@@ -206,7 +206,7 @@ func (r *recorder) bulkSends(template string) {
 	r.json(post, at+"/cancel", nil)
 }
 
-// account records the calls with which a console user signs in and manages their own account.
+// account records the calls that a console user makes to sign in and to manage their own account.
 func (r *recorder) account() {
 	const password, fresh = "correct horse battery", "staple of another battery"
 	email := "ada-" + uuid.NewString() + "@example.com"

@@ -177,8 +177,8 @@ func (f *fixtures) delivery(t *testing.T, language string) fixture {
 	}
 }
 
-// events returns the environment for an example that reads events. They belong to an envelope that is created, sent and
-// voided after the event in LAST.
+// events returns the environment for an example that reads events. The events belong to an envelope that is created,
+// sent and voided after the event in LAST.
 func (f *fixtures) events(t *testing.T, _ string) fixture {
 	t.Helper()
 	f.draft(t)

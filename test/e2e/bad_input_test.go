@@ -18,8 +18,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestBadInput checks that these endpoints return every error in the contract with the common error body, and that a rejected request
-// changes nothing.
+// TestBadInput checks that the API returns the errors in the contract with the common error body, and that a rejected
+// request changes nothing.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	s, _ := dev(t, t.TempDir(), "COUNTERSIGN_RATE_LIMIT=100000")
@@ -119,7 +119,7 @@ func badCreates(t *testing.T, c *client) {
 	}
 }
 
-// list0 returns the first object of the named list, in an object that a test created.
+// list0 returns the first object of the list in the named member. It supports only objects that a test created.
 func (o object) list0(name string) object { return o[name].([]object)[0] }
 
 func badFiles(t *testing.T, c *client) {

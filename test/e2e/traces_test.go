@@ -53,8 +53,8 @@ func (c *collector) settings() []string {
 	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.server.URL, "OTEL_BSP_SCHEDULE_DELAY=100", "COUNTERSIGN_LOG_LEVEL=debug"}
 }
 
-// trace reports whether some trace contains spans with all of the given names, and the parent of each of its spans
-// except the first.
+// trace reports whether a single trace contains spans with all of the given names. Unless a span has the first of these
+// names, it counts only if its parent is also in the trace.
 func (c *collector) trace(names ...string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

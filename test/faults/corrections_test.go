@@ -233,7 +233,7 @@ func (w *scenario) sendDelegable(n int) (*envelope, error) {
 	return e, w.sendDraft(e)
 }
 
-// correct makes a call of the model. It uses the client's current link, and stores the new link there if there is one.
+// correct makes a call of the model. It uses the client's current link, and replaces it if the call returns a new link.
 func (e *envelope) correct(in correction, link *string) (corrected, error) {
 	switch in.what {
 	case "get":
@@ -343,8 +343,8 @@ func TestCorrectedModelRejects(t *testing.T) {
 	}, time.Minute))
 }
 
-// TestExtendExpire changes deadlines at the moment at which they pass. It checks that either the envelope expires and
-// the change is rejected, or the envelope stays open and can be signed.
+// TestExtendExpire changes deadlines at the moment they pass. It checks that either the envelope expires and the change
+// is rejected, or the envelope stays open and can be signed.
 func TestExtendExpire(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

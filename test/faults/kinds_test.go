@@ -20,8 +20,8 @@ import (
 	"countersign/test/kit"
 )
 
-// partCaller makes a call of the model. It uses the client's current link, and stores the new link there if there is
-// one.
+// partCaller makes a call of the model. It uses the client's current link, and replaces it if the call returns a new
+// link.
 type partCaller func(in partCall, link *string) (partSeen, error)
 
 // racesOfParts runs clients that make random calls for one envelope, and returns their calls and responses.
@@ -188,8 +188,8 @@ func (e *envelope) callPart(in partCall, link *string, document string) (partSee
 	return partSeen{code: code, link: newLink}, err
 }
 
-// TestLinearizableKindsInTheStore is like TestLinearizableKinds, but runs the changes of the handlers concurrently
-// without the API, on both databases.
+// TestLinearizableKindsInTheStore is like TestLinearizableKinds, but makes the API handlers' changes directly in the
+// store, concurrently and on both databases.
 func TestLinearizableKindsInTheStore(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

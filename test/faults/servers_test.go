@@ -80,7 +80,7 @@ func TestPostgresStops(t *testing.T) {
 		for range map[bool]int{true: 3, false: 1}[long()] {
 			pause(rnd, 700*time.Millisecond)
 			require.NoError(t, server.Crash(t.Context()))
-			w.cutOff += 8 // emails that were being sent while they could not be recorded
+			w.cutOff += 8 // emails that may have been sent without being recorded
 			pause(rnd, 500*time.Millisecond)
 			require.NoError(t, server.Restart(t.Context()))
 		}

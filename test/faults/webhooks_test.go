@@ -89,7 +89,7 @@ func TestBadEndpoints(t *testing.T) {
 	})
 }
 
-// deliveries counts the deliveries to a path with a status.
+// deliveries counts the deliveries with the given status to a path.
 func (w *scenario) deliveries(path, status string) int {
 	return w.count(`SELECT count(*) FROM webhook_deliveries d JOIN webhooks h ON h.id = d.webhook_id WHERE h.url = $1 AND d.status = $2`, w.hooks.url+path, status)
 }

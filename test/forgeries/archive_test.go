@@ -49,7 +49,8 @@ func (g *genuine) rearchived(change func(inc *increment), stamp ...func(*token))
 	return g.rewritten(change, func(b []byte, _ int) []byte { return b }, stamp...)
 }
 
-// rewritten is like rearchived, but also edits the bytes of the increment, which begin at an offset.
+// rewritten is like rearchived, but also calls edit with the bytes of the file and the offset at which the increment
+// begins.
 func (g *genuine) rewritten(change func(inc *increment), edit func(b []byte, from int) []byte, stamp ...func(*token)) []byte {
 	g = g.withArchive()
 	later := g.later()
@@ -92,8 +93,8 @@ func archiveForgeries() []forgery {
 		}
 		return inc.number(objCatalog)
 	}
-	// unlisted adds an object to the increment that its section does not list, and damages the section so that
-	// programs rebuild it.
+	// unlisted adds to the increment an object that its section does not list, and damages the section so that programs
+	// rebuild it.
 	unlisted := func(name string, spoil func(b []byte, from int) []byte) forgery {
 		return forgery{name: "archive-unlisted-" + name, class: "stamped by a trusted authority", want: altered, shows: either(forgedText), make: func(g *genuine) []byte {
 			return g.rewritten(func(inc *increment) {

@@ -145,7 +145,7 @@ func signatures(want string) effect {
 	return contains("pdfsig", func(dir, file string) string { return run(dir, "pdfsig", "-nocert", file) }, want)
 }
 
-// nothing represents an effect that is not visible on the pages. The argument why describes it.
+// nothing represents an effect that is not visible on the pages. Its parameter describes that effect.
 func nothing(why string) effect {
 	return effect{"none: " + why, func(string, *genuine, []byte) error { return nil }}
 }

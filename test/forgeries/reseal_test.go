@@ -24,7 +24,7 @@ type part struct {
 	body               string
 }
 
-// takeApart parses the increment that consists of b from the given offset to its end. The increment must end with a
+// takeApart parses the increment that begins at the given offset of b and extends to the end of b. It must end with a
 // cross-reference table.
 func takeApart(b []byte, from int) *increment {
 	at := lastXRef(b)

@@ -41,7 +41,7 @@ type guarded struct {
 }
 
 // startGuarded starts a program in dir with the given credential. The program's output is written to the file "log".
-// The signal stop, for example "QUIT", stops it immediately.
+// The signal in stop, for example "QUIT", must stop the program immediately.
 func startGuarded(ctx context.Context, dir string, credential *syscall.Credential, stop string, command ...string) (*guarded, error) {
 	// The command does not use ctx, because the server must keep running after the start. It stops when its standard
 	// input is closed.

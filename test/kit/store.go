@@ -22,10 +22,10 @@ type Clock struct {
 	at time.Time
 }
 
-// NewClock returns a clock that starts at the current time, in microseconds, so that it is consistent with code that
-// uses the real time.
+// NewClock returns a clock that starts at the current time, truncated to microseconds, so that it is consistent with
+// code that uses the real clock.
 func NewClock() *Clock {
-	return &Clock{at: time.Now().UTC().Truncate(time.Microsecond)} //nolint:forbidigo // the only use of the real time in tests
+	return &Clock{at: time.Now().UTC().Truncate(time.Microsecond)} //nolint:forbidigo // the only use of the real clock in tests
 }
 
 // Now returns the clock's time.

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// TaggedPages returns a document with a script and the given number of pages of text. The first page of every n pages,
-// where n is the argument every, has a text tag and a form field.
+// TaggedPages returns a document with a script and the given number of pages of text. The first page in each group of n
+// pages, where n is the argument every, has a text tag and a form field.
 func TaggedPages(pages, every int) []byte {
 	var kids, fields strings.Builder
 	objects := []string{"", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"}

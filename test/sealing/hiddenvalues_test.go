@@ -39,7 +39,7 @@ func stampPNG(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// visibleValues returns a value of each kind that is drawn differently. The page must be at least 300 points wide and
+// visibleValues returns one value for each way in which values are drawn. The page must be at least 300 points wide and
 // 240 points high.
 func visibleValues(t testing.TB) []seal.Value {
 	t.Helper()

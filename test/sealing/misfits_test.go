@@ -16,8 +16,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestSeals_ThatDoNotMatch_AreRejected covers signature dictionaries, and content around them, that do not match a
-// seal, with one case for each reason for rejection.
+// TestSeals_ThatDoNotMatch_AreRejected has one case for each reason why a signature dictionary, or the content around
+// it, is not accepted as a seal.
 func TestSeals_ThatDoNotMatch_AreRejected(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

@@ -338,8 +338,8 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	require.Contains(t, rejected.Message, "object 1000 occurs twice")
 	require.Less(t, sixty, once*3/2)
 
-	// Forty trailers refer to the same hidden section of 100,000 entries. In another file, the references to one
-	// section differ in the preceding white space.
+	// Forty trailers refer to the same hidden section of 100,000 entries, at different positions in the white space
+	// before it. In another file, each table also refers to itself in this way.
 	once, err = work(t, repeatedSections(1, false))
 	require.NoError(t, err)
 	forty, err := work(t, repeatedSections(40, false))
@@ -350,8 +350,8 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	require.Contains(t, rejected.Message, "cycle")
 }
 
-// repeatedSections returns a file with n tables. Each table refers to the same stream of 100,000 entries or, if blanks
-// is set, to itself.
+// repeatedSections returns a file with n tables. Each table refers to the same stream of 100,000 entries. If blanks is
+// set, each table also refers to itself.
 func repeatedSections(n int, blanks bool) []byte {
 	b := sealkit.SimplePDF(1)
 	data := make([]byte, 3*100_000)

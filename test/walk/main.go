@@ -296,7 +296,7 @@ func (s *service) call(ctx context.Context, method, path, contentType string, bo
 	return json.Unmarshal(answer, out)
 }
 
-// await polls until the function holds returns true.
+// await polls the function holds until it returns true.
 func await(ctx context.Context, holds func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -111,7 +111,7 @@ export class Countersign {
     const { tags, form, formRole, activeContent, repair, password, ...call } = options;
     const query = Object.fromEntries(Object.entries({ tags, form, formRole, activeContent, repair }).filter(([, value]) => value != null));
     const headers: Record<string, string> = { "Content-Type": "application/octet-stream" };
-    // Header values are bytes, here of UTF-8.
+    // A header value consists of bytes. This one is encoded in UTF-8.
     if (password != null) headers["X-Document-Password"] = String.fromCharCode(...new TextEncoder().encode(password));
     const res = await this.send("post", "/v1/envelopes/{id}/document", { ...call, path: { id }, query }, headers, pdf as Body);
     return json<Document>(res, call.signal);

@@ -66,7 +66,7 @@ export class Transport {
     const headers = new Headers(request.headers);
     if (this.retries > 0 && request.method === "POST" && !headers.has("Idempotency-Key")) headers.set("Idempotency-Key", crypto.randomUUID());
     const streams = request.body instanceof ReadableStream; // a stream can be read, and therefore sent, only once
-    let renewed = false, lost = false; // lost: the service may have processed an attempt without a usable response
+    let renewed = false, lost = false; // lost: the service may have processed an attempt whose response was lost or unusable
     for (let attempt = 0; ; attempt++) {
       headers.set("Authorization", `Bearer ${await this.accessToken(request.signal)}`);
       let failure: unknown;

@@ -20,7 +20,7 @@ const startSeconds, secondsApart = 1_700_000_000, 3
 // createdAt is the SQL expression for the creation time of row g.
 var createdAt = fmt.Sprintf("to_timestamp(%d + g * %d)", startSeconds, secondsApart)
 
-// uuidOf returns the SQL expression for a version 7 UUID of row g that is derived from its creation time. The digit
+// uuidOf returns the SQL expression for a version 7 UUID that is derived from the creation time of row g. The digit
 // identifies the table.
 func uuidOf(digit string) string {
 	return fmt.Sprintf("(lpad(to_hex(%d + g * %d), 12, '0') || '7%[3]s00800000000000000%[3]s')::uuid", startSeconds*1000, secondsApart*1000, digit)

@@ -1,7 +1,7 @@
 // Command scale measures whether the service remains fast as its database grows from 1,000 envelopes to 1,000,000 or
 // more on PostgreSQL. It compares each read with a bare handler that runs the same SQL. With -archive, it also measures
 // the savings and costs of archiving ended envelopes. It starts its own PostgreSQL server unless -server specifies one.
-// On a specified server, its databases are retained for the next run.
+// On a specified server, the databases are retained for the next run.
 package main
 
 import (
@@ -75,7 +75,7 @@ type bench struct {
 	answer []byte              // the service's response for one of these envelopes
 }
 
-func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // measurements need the real time
+func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // measurements need the real clock
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
