@@ -70,8 +70,8 @@ func (w *blockReader) read(off, n int64) ([]byte, error) {
 	return append(out, next[:int(n)-len(out)]...), nil
 }
 
-// readAhead returns n bytes at off that are probably far from everything read before, such as the pages of a document.
-// It does not cache a block for them. If successive requests are close to each other, it reads more bytes than
+// readAhead returns n bytes at off without caching a block. It is for bytes that are probably far from everything read
+// before, such as the pages of a document. If successive requests are close to each other, it reads more bytes than
 // requested.
 func (w *blockReader) readAhead(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off+n > w.size {

@@ -11,7 +11,8 @@ import (
 	"countersign/pdf"
 )
 
-// opened opens a file with the given objects, numbered from 1, within limits. The first object is the catalog.
+// opened opens a file that consists of the given objects, numbered from 1. The first object is the catalog. The
+// argument lim contains the limits for reading the file.
 func opened(t *testing.T, lim pdf.Limits, objects ...string) *pdf.File {
 	t.Helper()
 	b := []byte("%PDF-1.7\n")

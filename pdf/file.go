@@ -21,8 +21,8 @@ func DefaultLimits() Limits {
 	return Limits{MaxObjects: 1_000_000, MaxPages: 10_000, MaxObject: 4 << 20, MaxStream: 16 << 20, MaxParsed: 2 << 30}
 }
 
-// ErrDamaged is wrapped by every error about a file that violates the standard, so that other programs could read it
-// only by guessing.
+// ErrDamaged is wrapped by every error about a file that violates the standard in a way that forces other programs to
+// guess.
 var ErrDamaged = errors.New("pdf: file is damaged")
 
 // ErrLimit is wrapped by every error about a file that exceeds the limits.

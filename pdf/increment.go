@@ -72,7 +72,7 @@ func (w *Increment) DefineUndefined(m ReferenceSummary) error {
 	return nil
 }
 
-// lastNewObject is the maximum number of the first new object. It leaves enough numbers for further objects.
+// lastNewObject is the highest number that the first new object can have. It leaves enough numbers for further objects.
 const lastNewObject = maxObjectNum - 1_000_000
 
 // NewDocument starts a new document.
@@ -329,8 +329,8 @@ func AppendHex(b, s []byte) []byte {
 	return fmt.Appendf(b, "<%X>", s)
 }
 
-// StructureWords contains keywords that a program that scans a file could mistake for the file's structure, and the
-// beginning of the seal's mark. Entered text is written so that it contains none of them.
+// StructureWords contains the beginning of the seal's mark, and keywords that a program that scans a file could mistake
+// for the file's structure. Entered text is written so that it contains none of them.
 var StructureWords = []string{" obj", "endobj", "endstream", "xref", "trailer", "%%EOF", "%PDF-", "_Seal<<"}
 
 func containsStructureWord(s string) bool {

@@ -125,7 +125,7 @@ func (s *OpenState) stream(ctx context.Context, v, resources Value, level int) (
 	return out, err
 }
 
-// eachAppearance calls do with each appearance stream, for every state of the annotation (12.5.5).
+// eachAppearance calls the function do with each appearance stream, for every state of the annotation (12.5.5).
 func (s *OpenState) eachAppearance(ctx context.Context, appearances []Value, do func(Value) error) error {
 	for _, v := range appearances {
 		if err := ctx.Err(); err != nil {
@@ -165,7 +165,7 @@ func (s *OpenState) spend(n int) error {
 func (s *OpenState) content(ctx context.Context, data []byte, whole bool, own Value, level int, all *streamState) error {
 	res := &resources{f: s.f, value: own}
 	plain, open, depth := whole, 0, 0
-	shifted, lost, selected := false, false, false // graphics state or font may differ between programs; a font was selected
+	shifted, lost, selected := false, false, false // graphics state may differ between programs; font may differ; a font was selected
 	var last Value
 	var failed error
 	err := tokens(ctx, data, func(v Value) {
@@ -248,7 +248,7 @@ func (s *OpenState) mostOfForms(ctx context.Context, res *resources, level int) 
 	return most, err
 }
 
-// each calls do with each resource of the given type.
+// each calls the function do with every resource of the given type.
 func (s *OpenState) each(own Value, kind string, do func(v Value) error) error {
 	lookup := &Lookup{File: s.f}
 	own = lookup.Value(own)

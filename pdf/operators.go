@@ -29,11 +29,11 @@ func isOperator(word string) bool {
 // afterTokens is appended to a content stream to distinguish a complete last token from a truncated one.
 const afterTokens = " endobj "
 
-// tokens splits a content stream (7.8.2) into operands and operators. It stops when the function operator returns
-// false, and calls the function broken where programs may continue differently. It writes into the spare capacity of b.
-// An object that is still open at the end extends to the end of the content. If an array or dictionary cannot be
-// parsed, tokens continues inside it. It examines each byte only a few times. It returns no error other than the
-// context's.
+// tokens splits a content stream (7.8.2) into operands and operators. The arguments operator and broken are functions.
+// The first is called for each operator and returns false to stop. The second is called where programs may continue
+// differently. The function tokens writes into the spare capacity of b. An object that is still open at the end extends
+// to the end of the content. If an array or dictionary cannot be parsed, tokens continues inside it. It examines each
+// byte only a few times. It returns no error other than the context's.
 func tokens(ctx context.Context, b []byte, operand func(Value), operator func(string) bool, inlineImage, broken func()) error {
 	end := len(b)
 	b = append(b, afterTokens...)
@@ -297,7 +297,7 @@ func (s *stream) resource(kind string) Value {
 	return v
 }
 
-// reads counts n bytes of dictionaries that were read, or an equivalent amount of work.
+// reads reduces the remaining work by the cost of reading n bytes of dictionaries.
 func (r *contentReader) reads(n int) { r.work -= n / bytesPerWork }
 
 const (
@@ -346,7 +346,7 @@ func (s *stream) picture() {
 	s.path, s.g.light = s.path[:0], light
 }
 
-// do paints an XObject (8.8).
+// do executes the operator Do, which paints an XObject (8.8).
 func (s *stream) do() {
 	ref, ok := s.resource("XObject").Ref()
 	if !ok {

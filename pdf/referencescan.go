@@ -97,7 +97,7 @@ type ReferenceSummary struct {
 	Highest   int   // highest object number that occurs anywhere
 }
 
-// Fits reports whether m can be correct for the file, according to its cross-reference tables.
+// Fits reports whether m is consistent with the cross-reference tables of the file.
 func (f *File) Fits(m ReferenceSummary) bool {
 	if m.Highest < 0 || m.Highest > maxObjectNum || len(m.Undefined) > maxUndefined {
 		return false

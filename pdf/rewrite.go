@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// Rewrite writes the newest version of every object to a new document with a single revision. The function edit returns
-// the new value of an object, without the data of a stream, and reports whether to keep the object. The argument id
-// becomes both parts of the file identifier.
+// Rewrite writes the newest version of every object to a new document with a single revision. The argument edit is a
+// function that returns the new value of an object, without the data of a stream, and reports whether to keep the
+// object. The argument id becomes both parts of the file identifier.
 func Rewrite(f *File, id []byte, edit func(o Object) (Value, bool, error)) ([]byte, error) {
 	w := NewDocument()
 	err := f.Objects(func(o Object) error {

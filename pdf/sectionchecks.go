@@ -228,7 +228,8 @@ func (f *File) firstNumber() (int, error) {
 	return num, nil
 }
 
-// hybridProblem checks the stream to which a table refers in XRefStm. Some programs follow a Prev entry in that stream.
+// hybridProblem checks the stream to which the XRefStm entry of a table refers. Some programs follow a Prev entry in
+// that stream.
 func hybridProblem(s *section) string {
 	at := s.hybrid.at
 	if _, ok := s.trailer.Get("XRefStm").Int(); !ok || !s.hybrid.isStream {

@@ -11,8 +11,8 @@ import (
 	"countersign/pdf"
 )
 
-// TestHiddenSection_WithAnotherPrev_IsRejected checks that the Prev entry of a hidden section must be absent or equal
-// the Prev entry of its table.
+// TestHiddenSection_WithAnotherPrev_IsRejected checks that a hidden section is rejected unless its Prev entry is absent
+// or equals the Prev entry of its table.
 func TestHiddenSection_WithAnotherPrev_IsRejected(t *testing.T) {
 	t.Parallel()
 	for skip, want := range map[int]string{-1: "", 1: "", 2: "refers to a different section than its table", 3: "refers to a different section than its table"} {

@@ -16,8 +16,8 @@ func (v Value) Names(visit func(name string)) error {
 	}, 0)
 }
 
-// walk calls the function dict for every dictionary in v, and the function other for every value that is neither a
-// dictionary nor an array.
+// walk calls one of two functions for each value in v: the argument dict for a dictionary, and the argument other for a
+// value that is neither a dictionary nor an array.
 func (v Value) walk(dict func(d Dict, repeated string) error, other func(Value), depth int) error {
 	switch {
 	case depth > MaxDepth:

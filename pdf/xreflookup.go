@@ -108,8 +108,8 @@ func (s *section) sortRanges() error {
 	return nil
 }
 
-// parseEntry parses "nnnnnnnnnn ggggg n". Only the header can be at offset 0, so it treats an object in use at that
-// offset as free, as all programs do.
+// parseEntry parses "nnnnnnnnnn ggggg n". Only the header of the file can be at offset 0. Like all programs, parseEntry
+// therefore treats an object in use at that offset as free.
 func parseEntry(b []byte) (entry, bool) {
 	offset, i, ok1 := scanUint(b, 0)
 	gen, j, ok2 := scanUint(b, min(i+1, len(b)))

@@ -16,7 +16,7 @@ import (
 )
 
 // BenchmarkLarge measures how long it takes to find tags on 4,000 pages, and to find a text that occurs on each page.
-// It reports the CPU time of both and of pdftotext, and the memory obtained from the operating system.
+// It reports the CPU time of both searches and of pdftotext, and the memory obtained from the operating system.
 func BenchmarkLarge(b *testing.B) {
 	file := kit.TaggedPages(4000, 10)
 	name := filepath.Join(b.TempDir(), "large.pdf")

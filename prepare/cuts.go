@@ -12,8 +12,8 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// errFormUses reports that an appearance that contains part of a tag is also used by another annotation, with
-// different content.
+// errFormUses reports that a tag cannot be removed from the appearance of an annotation, because the appearance, or a
+// form that it paints, is also used elsewhere.
 var errFormUses = errors.New("several annotations share an appearance that contains part of the tag")
 
 // useKey identifies the content of a page, or one use of a form XObject on a page.

@@ -10,8 +10,8 @@ import (
 	"countersign/prepare/revision1"
 )
 
-// TestCutsOfUses checks that a form stays unchanged and is cloned if its uses remove different glyphs. Uses that
-// remove the same glyphs share a clone.
+// TestCutsOfUses checks that a form stays unchanged and is cloned if different glyphs are removed from its uses. Uses
+// that lose the same glyphs share a clone.
 func TestCutsOfUses(t *testing.T) {
 	t.Parallel()
 	form := pdf.Ref{Num: 6}
@@ -35,8 +35,8 @@ func TestCutsOfUses(t *testing.T) {
 	require.Equal(t, []revision1.Cut{{Page: 1, Tags: 1}, {Page: 2, Tags: 1}, {Form: 6, Codes: [][4]float64{{1, 0, 1, 500}}}}, got)
 }
 
-// TestCutsReject checks that an appearance shared by annotations that remove different glyphs results in an error with
-// the tag.
+// TestCutsReject checks that an error with the tag is returned if annotations that share an appearance lose different
+// glyphs.
 func TestCutsReject(t *testing.T) {
 	t.Parallel()
 	form := pdf.Ref{Num: 6}

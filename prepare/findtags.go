@@ -116,8 +116,8 @@ func findTags(ctx context.Context, f *pdf.File) (foundTags, error) {
 	return all, nil
 }
 
-// pageTags returns the tags on a page. The result is not sure if the page contains the start of a possible tag but not
-// its end.
+// pageTags returns the tags on a page. The result sure is false if the page contains the start of a possible tag but
+// not its end.
 func pageTags(page *pagetext.Page) (all []FoundTag, sure bool, err error) {
 	sure = true
 	for _, q := range page.Passages() {
@@ -133,7 +133,7 @@ func pageTags(page *pagetext.Page) (all []FoundTag, sure bool, err error) {
 	return all, sure, nil
 }
 
-// passageTags returns the tags in one passage. The result is not sure if the passage contains the start of a possible
+// passageTags returns the tags in one passage. The result sure is false if the passage contains the start of a possible
 // tag but not its end.
 func passageTags(page *pagetext.Page, q *pagetext.Passage) (all []FoundTag, sure bool, err error) {
 	sure = true

@@ -122,7 +122,7 @@ func (c *certificate) drawAttachments() {
 const maxUpload = 100 << 20
 
 // attachUpload attaches the unchanged upload under an unused name if a rewritten file replaces it. The record contains
-// its object number.
+// the object number and the name of the attachment.
 func (a *assembly) attachUpload(catalog pdf.Dict) ([]attachment, error) {
 	p := a.job.Prepared
 	if p == nil || p.As != manifest.Rewritten {

@@ -24,7 +24,7 @@ type copier struct {
 	endings chan sealTail
 	done    verify.Prefix // set when hash has returned
 	marks   verify.Marks  // found in the written bytes
-	// mentions, if not nil, scans the original during the copy.
+	// mentions is a scan of the original during the copy, or nil.
 	mentions *pdf.ReferenceScan
 	// marksByHash reports whether the hashing goroutine, rather than the copying one, searches for marks.
 	marksByHash bool
@@ -64,7 +64,8 @@ type sealTail struct {
 	signature int64 // offset of the signature in bytes
 }
 
-// newCopier returns a copier for the job's original. The scan mentions, if not nil, receives the copied bytes.
+// newCopier returns a copier for the job's original. If the argument mentions is not nil, this scan receives the copied
+// bytes.
 func newCopier(out *os.File, job *Job, mentions *pdf.ReferenceScan) *copier {
 	return &copier{
 		out: out, in: job.Original, size: job.Size, pieces: make(chan chunk, job.Size/verify.CopyBuffer+1), endings: make(chan sealTail, 1),
@@ -110,7 +111,7 @@ func (c *copier) copy(ctx context.Context) error {
 	return nil
 }
 
-// hash reads back and hashes each written chunk until copy ends, and then the additions up to the signature.
+// hash reads back and hashes each written chunk until the method copy ends, and then the additions up to the signature.
 func (c *copier) hash(ctx context.Context) error {
 	file := sha256.New()
 	buf := verify.NewBuffer()

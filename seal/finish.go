@@ -109,9 +109,9 @@ func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string)
 }
 
 // verifyOwn verifies the sealed file, so that an unverifiable file is never stored. The time-stamp authority need not
-// be trusted here. The argument just reports whether the document has just been sealed. If not, other keys may have
-// sealed it, and an untrusted sealer is accepted. The argument done is the part of the file that has already been read
-// back and hashed.
+// be trusted here. If the argument freshlySealed is false, the document was sealed earlier, perhaps with other keys,
+// and an untrusted sealer is accepted. The argument done is the part of the file that has already been read back and
+// hashed.
 func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *verify.Prefix, freshlySealed bool) (verify.Report, error) {
 	x, err := verify.ExamineFrom(ctx, out, size, done)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // build returns a PDF. Unless objects overrides them, object 1 is the catalog, 2 the page tree, 3 the page, 4 its
-// content and 5 Helvetica. The string page is added to the page's dictionary.
+// content and 5 Helvetica. The argument page contains further entries of the page's dictionary.
 func build(page, content string, objects map[int]string) []byte {
 	all := map[int]string{
 		1: "<</Type/Catalog/Pages 2 0 R>>",

@@ -70,8 +70,8 @@ type Use struct {
 
 // Glyph is the glyph of one character code of a text operator.
 type Glyph struct {
-	// Text is the glyph's Unicode text in NFKD. It is empty for a glyph that is part of the previous one's text. For a
-	// ligature, it contains several characters. Unknown text is represented by U+FFFD.
+	// Text is the glyph's Unicode text in NFKD. It is empty if the text of the previous glyph includes this glyph. For
+	// a ligature, it contains several characters. Unknown text is represented by U+FFFD.
 	Text string
 	Box  Box
 	// Size is the displayed font size in points.

@@ -24,7 +24,7 @@ type Match struct {
 	// RightToLeft reports whether the text is read from right to left.
 	RightToLeft bool
 	// Glyphs contains the indexes of the match's glyphs in Page.Glyphs, in reading order. They are followed by glyphs
-	// that only draw another glyph again, and by the remaining glyphs of a replaced text.
+	// that draw another glyph a second time, and by the remaining glyphs of a replaced text.
 	Glyphs []int
 }
 

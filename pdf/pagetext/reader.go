@@ -80,9 +80,8 @@ func (r *Reader) Page(ctx context.Context, p *pdf.Page) (*Page, error) {
 	return out, nil
 }
 
-// NearBraces is like Page, but returns only the glyphs near a brace or bracket, which are those on the same line and on
-// the lines around it. If there are no braces, it returns no glyphs. The result partial reports whether any glyphs were
-// omitted.
+// NearBraces is like Page, but returns only the glyphs on the same line as a brace or bracket, and on the lines around
+// that line. If there are no braces, it returns no glyphs. The result partial reports whether any glyphs were omitted.
 func (r *Reader) NearBraces(ctx context.Context, p *pdf.Page) (page *Page, partial bool, err error) {
 	if page, err = r.interpret(ctx, p); err != nil {
 		return nil, false, err

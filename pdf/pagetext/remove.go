@@ -30,8 +30,8 @@ type Removal struct {
 }
 
 // Remove returns content without the given glyphs. It preserves the advance of every removed glyph, so that nothing
-// else moves. If an ActualText specifies the text of these glyphs, it removes the ActualText by writing the property
-// list into the content without it. Everything else is copied unchanged.
+// else moves. If an ActualText specifies the text of these glyphs, Remove writes the property list into the content
+// without the ActualText. Everything else is copied unchanged.
 func Remove(content []byte, what Removal) ([]byte, error) {
 	r := remover{in: content, what: what, codes: make(map[int]map[int]Position), lists: make(map[string]replaced)}
 	for _, g := range what.Glyphs {

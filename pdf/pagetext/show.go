@@ -105,7 +105,7 @@ func (r *run) step(n int, first byte, c *codeInfo) float64 {
 	return step
 }
 
-// place determines the position of the run. The matrix text maps text space to the page.
+// place determines the position of the run. The argument text is the matrix from text space to the page.
 func (r *run) place(text pdf.Matrix, scale, rise float64) {
 	r.m = pdf.Matrix{r.size * scale, 0, 0, r.size, 0, rise}.Times(text)
 	dx, dy := r.m[0], r.m[1]

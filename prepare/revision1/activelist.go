@@ -10,9 +10,8 @@ import (
 type actionType struct {
 	// removed is the kind of change that removes the action, or "" if the action is kept.
 	removed string
-	// operands lists keys. An action has an effect only if it contains one of them. The keys also distinguish an
-	// action from a structure element (14.7.2), which has a key S as well. If the list is empty, the type is
-	// sufficient.
+	// operands lists keys. An action has an effect only if it contains one of them. The keys also distinguish an action
+	// from a structure element (14.7.2), which also has a key S. If the list is empty, the type is sufficient.
 	operands []string
 	// keepIf reports whether a particular action of a removed type is kept.
 	keepIf func(*Finder, pdf.Dict) (bool, error)
@@ -46,8 +45,8 @@ var actionTypes = map[string]actionType{
 	"RichMediaExecute": {removed: MediaRemoved, operands: []string{"TA", "TI", "CMD"}},
 }
 
-// activeKeys lists the entries with which annotations of some types play, run or fetch content (12.5.6). They are
-// removed, but the annotation and its appearance stay.
+// activeKeys lists the entries that make some types of annotations play, run or fetch content (12.5.6). The entries are
+// removed, but the annotations and their appearances stay.
 //
 //nolint:gochecknoglobals // a constant table
 var activeKeys = map[string][]string{
@@ -99,7 +98,7 @@ var programTypes = words(`
 	scr sct search-ms settingcontent-ms sh shb shs slk sldm so swf sys terminal theme tool url vb vbe vbp vbs vhd vhdx vsmacros vsw vxd
 	wasm webloc website workflow ws wsc wsf wsh xbap xla xlam xll xlsb xlsm xltm xnk zsh`)
 
-// programMedia lists the subtypes of programs' media types (Subtype, 7.11.4).
+// programMedia lists the media types of programs (Subtype, 7.11.4), without the part before the slash.
 //
 //nolint:gochecknoglobals // a constant table
 var programMedia = words(`

@@ -43,7 +43,7 @@ func (w *writer) changes() []Change {
 // target returns the program, file or address that an action or annotation refers to. It omits passwords and queries
 // from addresses.
 func (w *writer) target(of pdf.Dict) string {
-	if of.Get("EF") != nil { // of is a file specification
+	if of.Get("EF") != nil { // a file specification
 		return w.fileName(of)
 	}
 	for _, key := range []string{"URI", "FS"} {

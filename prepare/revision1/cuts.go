@@ -152,7 +152,7 @@ func (w *writer) texts() error {
 }
 
 // withoutTexts removes the texts from one of the dictionaries in v. Outer dictionaries are counted before inner ones.
-// The counter left is the number of dictionaries before the selected one, and becomes negative after it.
+// The argument left counts the dictionaries before the selected one, and is negative after it.
 func withoutTexts(v pdf.Value, left *int, depth int) (pdf.Value, error) {
 	switch {
 	case depth > pdf.MaxDepth:

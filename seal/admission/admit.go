@@ -42,8 +42,9 @@ type Limits struct {
 const wallClockFactor = 6
 
 // Reading returns a context for reading a file in the calling goroutine. If a file requires more CPU time than Timeout,
-// the error means that the file is too complex. If the machine is too busy to read the file within a multiple of
-// Timeout, the error is context.DeadlineExceeded. The latter is not a rejection, and the caller can retry later.
+// the error of the context means that the file is too complex. If the machine is too busy to read the file within a
+// multiple of Timeout, the error is context.DeadlineExceeded. The latter error is not a rejection, and the caller can
+// retry later.
 func (l Limits) Reading(ctx context.Context) (_ context.Context, release func()) {
 	return budget.WithProcessorTime(ctx, l.Timeout, wallClockFactor*l.Timeout)
 }
@@ -102,8 +103,8 @@ func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached 
 	return info, checkRendering(ctx, r, size, lim, info)
 }
 
-// RejectionOf converts errors that occur while files, tags and forms are read to a *rejection.Error. It returns other
-// errors unchanged.
+// RejectionOf converts an error from reading a file, a tag or a form to a *rejection.Error. It returns other errors
+// unchanged.
 func RejectionOf(err error) error {
 	var r *rejection.Error
 	var tag *prepare.TagError

@@ -189,7 +189,8 @@ func TestAdmit_PageTooLargeToDisplay_IsRejected(t *testing.T) {
 	requireRejected(t, admit("12"), rejection.PageTooLarge, "Page 2 measures 7200 × 9600 points, which is too large to display legibly.")
 }
 
-// fixedSaveRenderer is a renderer that saves a fixed file in place of every file, and reports the same appearance.
+// fixedSaveRenderer is a renderer that saves the same file for every document, and reports that the appearance is the
+// same.
 type fixedSaveRenderer struct {
 	kit.Renderer
 

@@ -11,8 +11,8 @@ import (
 	"countersign/seal/admission"
 )
 
-// TestAssociatedFiles checks that a PDF 2.0 with associated files, like a sealed document, is admitted and prepared
-// normally.
+// TestAssociatedFiles checks that a PDF 2.0 file with associated files, like a sealed document, is admitted and
+// prepared normally.
 func TestAssociatedFiles(t *testing.T) {
 	t.Parallel()
 	b := bytes.Replace(file("/AF[6 0 R]/Names<</EmbeddedFiles<</Names[(a.json)6 0 R]>>>>", "",

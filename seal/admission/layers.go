@@ -20,7 +20,7 @@ func (n *inspector) optionalContent(ctx context.Context, catalog pdf.Dict) error
 	}
 	config := lookup.Dict(props.Get("D"))
 	off := layersOff(lookup, config)
-	var all, asked groups // the state of groups in asked depends on the viewer or the magnification
+	var all, asked groups // all groups; groups whose state depends on the viewer or the magnification
 	all.add(lookup, lookup.Array(props.Get("OCGs")))
 	read := map[pdf.Ref]bool{}
 	for _, u := range lookup.Array(config.Get("AS")) {

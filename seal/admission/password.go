@@ -115,12 +115,13 @@ func (l *locked) fileKey(password string) ([]byte, error) {
 		if subtle.ConstantTimeCompare(l.hash(password, validation, user), check[:hashSize]) == 1 {
 			return crypt(cipher.NewCBCDecrypter, l.hash(password, salt, user), key[:keySize])
 		}
-		user = check // is part of the owner's hash
+		user = check // part of the hash of the owner password
 	}
 	return nil, nil
 }
 
-// hash returns the hash of a password (algorithm 2.B). The argument user is the value of U for the owner password.
+// hash returns the hash of a password (algorithm 2.B). The argument user is the value of U for the owner password, and
+// nil for the user password.
 func (l *locked) hash(password string, salt, user []byte) []byte {
 	first := sha256.Sum256(slices.Concat([]byte(password), salt, user))
 	k := first[:]
@@ -169,7 +170,7 @@ func crypt(mode func(cipher.Block, []byte) cipher.BlockMode, with, key []byte) (
 // withoutPassword returns the file with an encryption dictionary in which the user password is empty. The key of the
 // file stays the same.
 func (l *locked) withoutPassword(r io.ReaderAt, key []byte) (io.ReaderAt, int64, error) {
-	var salts [2 * saltSize]byte // only protect the password
+	var salts [2 * saltSize]byte // zero, because salts protect only the password
 	hash := l.hash("", salts[:saltSize], nil)
 	encrypted, err := crypt(cipher.NewCBCEncrypter, hash, key)
 	if err != nil {

@@ -79,7 +79,7 @@ func (e *Engine) SameAppearance(ctx context.Context, a io.ReaderAt, sizeA int64,
 }
 
 // allSame compares pages in batches of comparedPages, until a batch differs or all pages have been compared. The
-// function compare also returns the number of pages.
+// argument compare is a function that compares one batch, and also returns the number of pages.
 func allSame(compare func(from int) (same bool, pages int, err error)) (bool, error) {
 	for from := 1; ; from += comparedPages {
 		same, pages, err := compare(from)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// manyPages returns a PDF with n small pages. The page at index empty is blank.
+// manyPages returns a PDF with n small pages. The argument empty is the index of a blank page.
 func manyPages(n, empty int) []byte {
 	var kids strings.Builder
 	var objects []string

@@ -25,7 +25,7 @@ const (
 type headings struct {
 	r        *textReader
 	levels   []int         // levels by heading
-	byMark   map[int32]int // headings, from 1, by marked-content identifier
+	byMark   map[int32]int // number of the heading, starting at 1, by marked-content identifier
 	byObject map[uint64]int
 	elements int
 }
@@ -49,7 +49,7 @@ func (d *Document) number(name string, args ...uint64) uint64 {
 	return uint64(max(0, int32(d.call(name, args...)))) //nolint:gosec // an int
 }
 
-// read reads an element that is part of the given heading, if it is not 0.
+// read reads an element. If the given heading is not 0, the element is part of that heading.
 func (h *headings) read(element uint64, heading, depth int) {
 	d := h.r.d
 	if h.elements++; element == 0 || depth == 0 || h.elements > maxElements || d.err != nil {
@@ -100,7 +100,7 @@ func headingLevel(kind string) int {
 	return 0
 }
 
-// of returns the heading of a character, from 1, or 0 if the character is not part of a heading.
+// of returns the number of the heading that contains a character, starting at 1, or 0 if there is none.
 func (h *headings) of(c character) int {
 	if len(h.byMark) == 0 {
 		return 0

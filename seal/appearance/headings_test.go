@@ -10,8 +10,8 @@ import (
 	"countersign/seal/appearance"
 )
 
-// taggedPage returns a page with four lines of text, and a structure tree. The argument kids contains the kids of its
-// document element, and parents contains the elements of the four lines. Objects are numbered from 8.
+// taggedPage returns a page with four lines of text, and a structure tree. The argument kids contains the kids of the
+// document element. The argument parents contains the elements of the four lines. Objects are numbered from 8.
 func taggedPage(kids, parents string, objects ...string) []byte {
 	content := `BT /F1 20 Tf 100 700 Td /H1<</MCID 0>>BDC (Lease of a house) Tj EMC 0 -30 Td /H2<</MCID 1>>BDC (The terms) Tj EMC
 		0 -30 Td /H2<</MCID 2>>BDC (of the lease) Tj EMC 0 -30 Td /P<</MCID 3>>BDC (The tenant pays.) Tj EMC ET`

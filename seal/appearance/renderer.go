@@ -48,8 +48,8 @@ func NewRenderer(command ...string) *Renderer {
 	}
 }
 
-// ErrNotReady reports that a task's deadline passed while it waited for the renderer to be prepared. The task can be
-// retried.
+// ErrNotReady reports that a task's deadline passed while the task waited for the renderer to be prepared. The task can
+// be retried.
 var ErrNotReady = errors.New("the renderer is being prepared")
 
 // Before sets a function that is called before each task, for example to wait until the module is compiled. Before must

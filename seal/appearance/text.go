@@ -41,7 +41,7 @@ type Word struct {
 	// Line is the number of the line on the page, starting at 1.
 	Line int `json:"line"`
 
-	heading int // index of the word's heading, from 1, or 0
+	heading int // number of the word's heading, starting at 1; 0 if there is none
 }
 
 // maxCharacters is the maximum number of characters read from a page.
@@ -74,7 +74,7 @@ func (d *Document) Text(number int) (*Text, error) {
 	return t, err
 }
 
-// characters calls read with a reader of a page's characters.
+// characters calls the function read with a reader of a page's characters.
 func (d *Document) characters(number int, read func(*textReader)) error {
 	page, closePage, err := d.page(number)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Command bench compares sealing with its minimum cost, which is the cost of copying the file while hashing it, plus
 // one P-256 signature. It also compares sealing with other installed programs that write or sign PDFs. Everything runs
 // in one process, and the result is the median of several runs. Peak memory is measured in a separate process, relative
-// to its use before sealing.
+// to the memory in use before sealing.
 package main
 
 import (

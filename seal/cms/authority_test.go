@@ -15,7 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// between returns an authority. The function change modifies its responses before the service receives them.
+// between returns an authority. The argument change is a function that modifies a response of the authority before the
+// service receives it.
 func between(t *testing.T, change func(query, answer []byte) []byte) *cms.Authority {
 	t.Helper()
 	tsa := kit.NewTSA(t)

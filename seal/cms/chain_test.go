@@ -26,7 +26,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// below returns an authority that the authority a has certified. Like real authorities, it can have any name.
+// below returns an authority that is certified by the authority a. Like real authorities, it can have any name.
 func (a *authority) below(t *testing.T, name string, key *ecdsa.PrivateKey) *authority {
 	t.Helper()
 	if key == nil {

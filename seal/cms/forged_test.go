@@ -189,8 +189,8 @@ func issueKey(t *testing.T, ca *authority) (*ecdsa.PrivateKey, *x509.Certificate
 	}, ca.cert, key.Public())
 }
 
-// TestSignature_NamesItsCertificate checks that the attribute must identify the signer's certificate, and that
-// signing-certificate-v2 takes precedence if both attributes are present.
+// TestSignature_NamesItsCertificate checks that the signing-certificate attribute must identify the signer's
+// certificate, and that signing-certificate-v2 takes precedence if both attributes are present.
 func TestSignature_NamesItsCertificate(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)

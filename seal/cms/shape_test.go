@@ -128,7 +128,7 @@ func TestParse_UnexpectedForm_IsRejected(t *testing.T) {
 	}
 }
 
-// sound returns a function that parses a message and verifies it for a digest.
+// sound returns a function that parses a message and verifies it against a digest.
 func sound[M interface{ Verify(digest []byte) error }](parse func([]byte) (M, error), digest []byte) func([]byte) error {
 	return func(der []byte) error {
 		m, err := parse(der)

@@ -1,7 +1,7 @@
 // Command corpus admits, seals and verifies many PDFs from external sources, and prints the result for each. Five
 // programs must verify every sealed file. Outside the fields and the line at the foot, no pixel may differ in either of
 // two renderers. A file that qpdf, MuPDF and Poppler read without an error or warning must not be rejected as damaged.
-// For the sources of the files, see collect.
+// For the sources of the files, see the script collect.
 package main
 
 import (

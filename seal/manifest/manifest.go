@@ -60,8 +60,9 @@ type Manifest struct {
 type Placement struct {
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
-	// As is "prefix" if the file begins with the original's bytes. If Prepared is set, "prefix" means that the prepared
-	// file begins with the original's bytes, and "attached" means that the original is a separate attachment.
+	// As has the value "prefix" if the file begins with the original's bytes. If Prepared is set, "prefix" means that
+	// the prepared file begins with the original's bytes, and "attached" means that the original is a separate
+	// attachment.
 	As string `json:"as"`
 	// Prepared describes the sealed file if content was removed from the original.
 	Prepared *Prepared `json:"prepared,omitempty"`

@@ -11,8 +11,8 @@ import (
 	"countersign/pdf"
 )
 
-// namespace is the prefix of the namespace URI for the properties part, conformance, rev, amd and corr (ISO 19005-1,
-// 6.7.11). Some old programs end the URI with ".html".
+// namespace is the prefix of the namespace URI for the properties named part, conformance, rev, amd and corr (ISO
+// 19005-1, 6.7.11). Some old programs end the URI with ".html".
 const namespace = "http://www.aiim.org/pdfa/ns/id"
 
 // maxXMP is the maximum size of metadata that is parsed, in bytes. Longer metadata is replaced completely.
@@ -143,7 +143,7 @@ func without(xmp []byte) (rest []byte, level string, err error) {
 func isClaim(space string) bool { return strings.HasPrefix(space, namespace) }
 
 // trimTag returns a start tag without the namespace's attributes and declarations. It adds the values of those
-// attributes to stated. The tag must be well-formed, and attrs must contain its attributes in order.
+// attributes to the map stated. The tag must be well-formed, and attrs must contain its attributes in order.
 func trimTag(tag []byte, attrs []xml.Attr, stated map[string]string) []byte {
 	const space = " \t\r\n"
 	at := bytes.IndexAny(tag, space+"/>")

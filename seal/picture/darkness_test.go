@@ -31,7 +31,7 @@ func TestDarkness_IsThatOfTheDarkestSquare(t *testing.T) {
 		}
 		columns, rows := (size.X+cell-1)/cell, (size.Y+cell-1)/cell
 		got := darknessOf(img)
-		for _, n := range []int{1, 2, 5, 50} { // cells to a side
+		for _, n := range []int{1, 2, 5, 50} { // cells per side
 			w, h := min(n, columns), min(n, rows)
 			best := int64(0)
 			for top := 0; top+h <= rows; top++ {

@@ -45,7 +45,7 @@ func contrastOnWhite(c color.NRGBA) float64 {
 }
 
 // TestPictures_ShowSomethingOnWhite checks ink of any color, opacity and extent on a white or transparent background. A
-// picture must be accepted exactly if the ink has a contrast of at least 1.5 and a sufficient extent.
+// picture must be accepted if and only if the ink has a contrast of at least 1.5 and a sufficient extent.
 func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -23,7 +23,7 @@ func TestAttachedOriginals(t *testing.T) {
 	original := "an original of 27 characters"
 	base := smallPDF(map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>", 2: "<</Type/Pages/Kids[]/Count 0>>"})
 	for name, c := range map[string]struct {
-		stream string // entries of its dictionary
+		stream string // entries of the stream's dictionary
 		change func(s *signatureDict, m *manifest.Placement, at int64)
 		want   string // empty if it is accepted
 	}{

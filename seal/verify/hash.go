@@ -55,8 +55,8 @@ type digests struct {
 }
 
 // hashFile reads the file only once, regardless of the number of signatures. The ranges covered by signatures have
-// common prefixes, each of which is also hashed only once. The original is the beginning of the file, and the argument
-// to is its size. If done is not nil, it is a prefix that has already been read.
+// common prefixes, each of which is also hashed only once. The argument named to is the size of the original, which is
+// at the beginning of the file. If done is not nil, it is a prefix that has already been read.
 func hashFile(ctx context.Context, r io.ReaderAt, size, to int64, gaps []byteRangeGap, done *Prefix) (digests, error) {
 	s := digests{whole: sha256.New(), covered: make([][]byte, len(gaps)), begun: map[int64]hash.Hash{}}
 	pos := int64(0)
@@ -139,7 +139,8 @@ func hashRange(ctx context.Context, r io.ReaderAt, from, to int64, h hash.Hash) 
 	})
 }
 
-// ReadRange reads the bytes between the offsets from and to, piece by piece.
+// ReadRange reads a range of bytes in pieces, and calls visit with the offset and the content of each piece. The range
+// excludes its end.
 func ReadRange(ctx context.Context, r io.ReaderAt, from, to int64, visit func(at int64, b []byte) error) error {
 	buf := NewBuffer()
 	defer buf.Free()

@@ -18,7 +18,7 @@ import (
 // maxOthers is the maximum number of other signatures that are reported.
 const maxOthers = 32
 
-// Signatures returns the digital signatures of a PDF, with their claims. They are not verified.
+// Signatures returns the digital signatures of a PDF with their claims. It does not verify them.
 func Signatures(ctx context.Context, r io.ReaderAt, size int64) []manifest.Signature {
 	var out []manifest.Signature
 	for _, s := range otherSignatures(ctx, r, size) {

@@ -39,7 +39,7 @@ const (
 	CheckRecorded     = "recorded" // reported only by the service's own API
 )
 
-// Finding is the result of one check, with a code and values for programs and a text in English.
+// Finding is the result of one check. It has a code and values for programs, and a text in English.
 type Finding struct {
 	Check  string            `json:"check"`
 	Code   Code              `json:"code"`

@@ -1,6 +1,6 @@
 // Package verify verifies a sealed PDF offline, using only its bytes. It finds the seal, reads the sealed revision
-// separately, and reproduces the bytes that follow it to compare them with the file. It reports the parties on whom the
-// result depends. See docs/learn/verify.md.
+// separately, and reproduces the bytes that follow it to compare them with the file. It reports the parties on which
+// the result depends. See docs/learn/verify.md.
 package verify
 
 import (

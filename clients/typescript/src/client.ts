@@ -25,7 +25,7 @@ type Parameters<O, In extends "path" | "query"> = O extends { parameters: infer 
 
 export interface CallOptions {
   signal?: AbortSignal;
-  /** By default, generated for every POST request unless retries is 0. */
+  /** By default, a key is generated for every POST request unless retries is 0. */
   idempotencyKey?: string;
 }
 
@@ -41,7 +41,7 @@ export type UploadOptions = CallOptions & Schemas["DocumentOptions"];
 export interface EventOptions extends CallOptions {
   /** Returns the events after the event with this ID. */
   after?: string;
-  /** For readEvents without after: earlier events are omitted. */
+  /** Omits events before this time. Used only by readEvents, and only without `after`. */
   since?: Date;
   event?: Schemas["WebhookEventName"];
 }
@@ -157,8 +157,8 @@ export class Countersign {
   }
 
   /**
-   * Reads the existing events, oldest first. Without after, it begins with the oldest stored event. To
-   * read every event exactly once, store the ID of the last event and pass it as after in the next call.
+   * Reads the existing events, oldest first. Without `after`, it begins with the oldest stored event. To read every
+   * event exactly once, store the ID of the last event and pass it as `after` in the next call.
    */
   async *readEvents(options: EventOptions = {}): AsyncGenerator<WebhookEvent, void, undefined> {
     let { after } = options;
@@ -173,9 +173,9 @@ export class Countersign {
   }
 
   /**
-   * Receives events as they occur. Without after, it begins with the next event. After an interruption it reconnects
-   * and continues after the last event, so that no event is missed or repeated. It ends with its signal, and throws
-   * errors of the service, such as cursor_expired if the interruption was too long.
+   * Receives events as they occur. Without `after`, it begins with the next event. After an interruption it reconnects
+   * and continues after the last event, so that no event is missed or repeated. It ends when its signal is aborted, and
+   * throws errors of the service, such as cursor_expired if the interruption was too long.
    */
   async *follow(options: EventOptions = {}): AsyncGenerator<WebhookEvent, void, undefined> {
     let { after } = options;
@@ -244,7 +244,7 @@ export class Countersign {
     return this.call("post", "/v1/bulk-sends", { ...options, body: { ...request, dryRun: true } }) as Promise<Schemas["BulkSendCheck"]>;
   }
 
-  /** Waits until no row is pending or the bulk send is canceled. counts in the result reports the number of failed rows. */
+  /** Waits until no row is pending or the bulk send is canceled. The number of failed rows is in `counts`. */
   async waitUntilBulkSent(id: string, options?: CallOptions): Promise<BulkSend> {
     for (let wait = firstPoll; ; wait = Math.min(wait * 1.5, maxPoll)) {
       const b = await this.call("get", "/v1/bulk-sends/{id}", { ...options, path: { id } });
@@ -254,8 +254,8 @@ export class Countersign {
   }
 
   /**
-   * Iterates over the rows of a bulk send, in order. If it returns only rows with a given status, it may miss a row
-   * whose status changes during the iteration.
+   * Iterates over the rows of a bulk send, in order. With the argument status, it may miss a row whose status changes
+   * during the iteration.
    */
   async *bulkRows(id: string, status?: BulkRow["status"], options?: CallOptions): AsyncGenerator<BulkRow, void, undefined> {
     let cursor: string | null = null;

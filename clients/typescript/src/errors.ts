@@ -23,7 +23,7 @@ export class CountersignError extends Error {
   }
 }
 
-/** The service did not respond. cause contains the reason. */
+/** The service did not respond. The property cause contains the reason. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
 }

@@ -1,6 +1,8 @@
 import type { components } from "./schema.js";
 
-/** The body of a webhook. For the test event ("ping") of the console, only event, id and createdAt are set. */
+/**
+ * The body of a webhook. For the test event ("ping") of the console, only the members event, id and createdAt are set.
+ */
 export type WebhookEvent = components["schemas"]["Notice"];
 
 /** The delivery is not from the service, or is too old. */
@@ -37,7 +39,7 @@ export async function verify(body: string | Uint8Array, headers: HeadersLike, se
 
 /**
  * Verifies the X-Service-Signature header. This header covers only the body, so it does not prove the age of the
- * delivery. Prefer verify.
+ * delivery. Prefer the function verify.
  */
 export async function verifySignature(body: string | Uint8Array, signature: string, secrets: string | readonly string[]): Promise<boolean> {
   const match = /^sha256=([0-9a-f]{64})$/i.exec(signature);

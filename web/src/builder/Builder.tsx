@@ -35,7 +35,7 @@ interface Props {
   onClose?: () => void;
   /** Finds possible recipients for a tenant's envelopes, if the page permits this. */
   contacts?: (search: string, tenantId: string) => ReturnType<Contacts>;
-  /** Returns the URL of the preview of a recipient's signing page, if the page may frame it. */
+  /** Returns the URL of the preview of a recipient's signing page, if this page may display it in a frame. */
   signingPage?: (recipient: string) => string;
 }
 

@@ -9,8 +9,8 @@ interface Props {
   recipients: readonly Recipient[];
   fields: readonly BuilderField[];
   /**
-   * Returns the URL of the preview of a recipient's signing page, if the page may frame it. The console may do so for a
-   * draft.
+   * Returns the URL of the preview of a recipient's signing page, if this page may display it in a frame. The console
+   * may do so for a draft.
    */
   framed?: (recipient: string) => string;
   onClose: () => void;

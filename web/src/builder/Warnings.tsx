@@ -8,7 +8,7 @@ export function Warnings({ editor }: { editor: DraftEditor }) {
   const [found, setFound] = useState<FoundWarning[]>([]);
   useEffect(() => {
     let stale = false;
-    editor.warnings().then((all) => { if (!stale) setFound(all); }, () => undefined); // sending reports the errors
+    editor.warnings().then((all) => { if (!stale) setFound(all); }, () => undefined); // the same errors are reported when the draft is sent
     return () => { stale = true; };
   }, [editor]);
   const lines = [...new Set(found.map(lineOf))];

@@ -47,8 +47,8 @@ export class Keeper {
   private timer = 0;
 
   /**
-   * The function write returns the data to store, with at most the given number of steps in each direction, or null
-   * if there is nothing to store.
+   * The argument write is a function that returns the data to store, with at most the given number of steps in each
+   * direction, or null if there is nothing to store.
    */
   constructor(private readonly name: string, private readonly write: (steps: number) => object | null, private readonly done: (taken: boolean) => void = () => undefined) {
     addEventListener("pagehide", this.now);

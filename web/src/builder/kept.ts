@@ -3,7 +3,7 @@ import type { Saved } from "./content";
 import type { FieldContent } from "./model";
 
 export interface Work {
-  /** The version of the draft that the work is based on. */
+  /** The version of the draft on which the work is based. */
   etag: string;
   /** The service's fields. */
   saved: Saved[];

@@ -164,8 +164,8 @@ export class Client {
 interface Suggestion { name: string; email: string; phone: string | null }
 
 /**
- * Returns a function that searches recent recipients and contacts by part of a name or address, for envelopes in a
- * workspace.
+ * Returns a function that finds recent recipients and contacts for an envelope of a workspace. It searches by part of a
+ * name or address.
  */
 export const recipientsOf = (client: Client) => async (search: string, tenantId: string): Promise<Suggestion[]> => (await client.call<{ data: Suggestion[] }>(`recipients?${query({ search, tenantId })}`)).data;
 

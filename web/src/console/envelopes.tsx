@@ -41,7 +41,7 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
   const filter = (name: string) => (e: { currentTarget: { value: string } }) => set({ [name]: e.currentTarget.value });
   const filtered = filterNames.some((name) => get(name));
   const more = ["status", "from", "to", "refused", "label"].filter((name) => get(name)).length;
-  const [unfolded, setUnfolded] = useState(more > 0); // stays open while its filters are cleared
+  const [unfolded, setUnfolded] = useState(more > 0); // the additional filters stay visible while they are cleared
   useEffect(() => { if (more > 0) setUnfolded(true); }, [more > 0]);
   const fresh = data?.data.length === 0 && !filtered && !get("cursor");
   const known = Boolean(data ?? problem); // until then, it is unknown whether there are any envelopes

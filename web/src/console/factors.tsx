@@ -11,7 +11,9 @@ export interface SecondFactors {
   /** Whether the account has a second factor, and therefore recovery codes. */
   needed: boolean;
   app: boolean;
-  /** Requests a passkey. It is null if the account has none, or if this browser does not support passkeys. */
+  /**
+   * Requests a passkey. The value is null if the account has no passkey, or if this browser does not support passkeys.
+   */
   passkey: (() => Promise<PasskeyAnswer>) | null;
 }
 

@@ -10,7 +10,7 @@ import { signInAtProvider } from "./provider";
 import { usePageTitle } from "./route";
 import { t } from "./texts";
 
-/** The reason why a sign-in at the provider failed. */
+/** The reason why a sign-in through the provider failed. */
 export interface SignInProblem { text: string; /** The account caused the problem, so the user must choose another one. */ account: boolean }
 
 /**

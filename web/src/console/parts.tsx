@@ -80,9 +80,9 @@ export function useBusy(): [boolean, (work: () => Promise<unknown>) => Promise<v
 type KeyedWork = (key: string) => Promise<unknown>;
 
 /**
- * A button that performs an action at the service and displays the result: the text returned by the function work or,
- * if it returns none, the text in done. The name distinguishes several buttons with the same label. The function work
- * receives the Idempotency-Key of the action.
+ * A button that performs an action at the service and displays the result. The property work is a function that
+ * receives the Idempotency-Key of the action. If it returns no text to display, the text in the property done is
+ * displayed. The name distinguishes several buttons with the same label.
  */
 export function ActionButton({ label, name, done, work, tone = "plain", disabled }: { label: string; name?: string; done?: string; work: KeyedWork; tone?: string; disabled?: boolean }) {
   const [busy, run] = useBusy();
@@ -109,8 +109,8 @@ export function ActionButton({ label, name, done, work, tone = "plain", disabled
 }
 
 /**
- * A dialog with a form. It closes when the work succeeds, and displays the error otherwise. The function work receives
- * the Idempotency-Key of the action.
+ * A dialog with a form. It closes when the work succeeds, and displays the error otherwise. The property work is a
+ * function that receives the Idempotency-Key of the action.
  */
 export function FormDialog({ title, label, tone = "", work, other, onClose, children }: { title: string; label: string; tone?: string; work: KeyedWork; /** An alternative action on the entered values. */ other?: { label: string; work: KeyedWork }; onClose: () => void; children: ComponentChildren }) {
   const [problem, setProblem] = useState("");
@@ -181,7 +181,7 @@ const previous = new Map<string, string>();
  * was opened from a link, the previous page is unknown, and the first button leads to the first page instead.
  */
 export function Pager({ cursor, next, stale, onPage, labels = [t("newer"), t("older")] }: {
-  cursor: string; next: string | null; /** next does not belong to the page at cursor yet. */ stale: boolean; onPage: (cursor: string) => void; labels?: [string, string];
+  cursor: string; next: string | null; /** The property next does not belong to the current page yet. */ stale: boolean; onPage: (cursor: string) => void; labels?: [string, string];
 }) {
   if (!cursor && !next) return null;
   const before = previous.get(cursor);

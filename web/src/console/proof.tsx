@@ -15,7 +15,7 @@ export interface Proof { password: string; code?: string; passkey?: PasskeyAnswe
 /** Identifies the account in a password form for password managers. */
 export const Owner = ({ email }: { email: string }) => <input hidden readOnly autocomplete="username" value={email} />;
 
-/** Reports whether the user signs in at an OpenID provider, and therefore proves their identity there. */
+/** Reports whether the user signs in through an OpenID provider, and therefore proves their identity there. */
 export const AtProvider = createContext(false);
 
 /** Requests proof of identity before a change to the account. */

@@ -16,7 +16,7 @@ export function goToProvider(address: string): void {
 const leaving = 10_000;
 
 /**
- * Begins a sign-in at the provider. The options can require the user to authenticate again or to choose another
+ * Begins a sign-in through the provider. The options can require the user to authenticate again or to choose another
  * account. The promise resolves after 10 seconds, or when the user returns to the page with the Back button, because
  * starting a second sign-in earlier would invalidate the first.
  */

@@ -16,8 +16,8 @@ const awaited = (e: Envelope) => e.signers.filter((s) => ["sent", "viewed"].incl
 const sealedFiles = (e: Envelope) => e.documents.filter((d) => d.kind === "sealed" && d.purgeStatus !== "purged");
 
 /**
- * The actions on several envelopes. The function fits reports whether an action applies to an envelope. The string
- * otherwise is the message for the other envelopes.
+ * The actions on several envelopes. The property fits is a function that reports whether an action applies to an
+ * envelope. The property "otherwise" is the message for envelopes to which it does not apply.
  */
 const kinds: Record<Kind, { label: TextKey; title: TextKey; text: TextKey; fits: (e: Envelope) => boolean; otherwise: TextKey; tone: string }> = {
   remind: { label: "remind", title: "remindTitle", text: "remindText", fits: (e) => isOpen(e) && awaited(e).length > 0, otherwise: "nobodyToRemind", tone: "" },

@@ -77,7 +77,9 @@ export function useWorkspace(given?: string): [string, (workspace: string) => vo
   return [given ?? other ?? own, setOther];
 }
 
-/** Selects the workspace. It is hidden if there is only one workspace, or if one is selected in the header. */
+/**
+ * A selection list for the workspace. It is hidden if there is only one workspace, or if one is selected in the header.
+ */
 export function WorkspaceField({ value, onChange, all = false }: { value: string; onChange: (workspace: string) => void; /** Allows an empty value, which means all workspaces. */ all?: boolean }) {
   const { list, chosen } = useWorkspaces();
   if (list.length < 2 || (chosen && !all)) return null;

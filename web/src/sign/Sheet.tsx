@@ -16,7 +16,7 @@ export interface SheetEvents {
   erased: (key: string) => void;
   retry: () => void;
   press: (f: Field) => void;
-  /** Called when the field is complete. Moves to the next field. */
+  /** Moves to the next field. Called when the field is complete. */
   advance: (f: Field) => void;
   picture: (sha256: string) => Promise<string>;
   openFile: (a: Attached) => void;

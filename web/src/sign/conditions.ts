@@ -8,9 +8,9 @@ export interface Condition { all?: Clause[]; any?: Clause[] }
 interface ConditionField { id: string; name?: string; type: string; group?: string; option?: string; condition?: Condition | null }
 
 /**
- * Returns the IDs of the visible fields of one signer. The map entered contains values by field ID: text, "true" for a
- * checked box or option, or any nonempty string for an image or file. The map earlier contains the values of earlier
- * signers by field name. A hidden field counts as empty.
+ * Returns the IDs of the visible fields of one signer. The argument entered is a map of values by field ID: text,
+ * "true" for a checked box or option, or any nonempty string for an image or file. The argument earlier is a map of the
+ * values of earlier signers by field name. A hidden field counts as empty.
  */
 export function visibleFields(fields: readonly ConditionField[], entered: Readonly<Record<string, string>>, earlier: Readonly<Record<string, string>>): Set<string> {
   const byName = new Map<string, ConditionField[]>();

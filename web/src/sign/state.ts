@@ -38,7 +38,7 @@ export const initial = (): State => ({
 
 export type Action =
   | { type: "retried" }
-  /** The member found is the stored draft. */
+  /** The member "found" is the stored draft. */
   | { type: "loaded"; context: Context; found: Draft | null }
   | { type: "branded"; branding: Branding | null }
   | { type: "ended"; end: EndState; outcome: Outcome | null }

@@ -50,7 +50,7 @@ export type Translate = (key: Key, values?: Record<string, string | number>) => 
 
 export interface Localization {
   language: Language;
-  /** The BCP 47 tag for dates and numbers. It includes the browser's region if the language is the same. */
+  /** The BCP 47 tag for dates and numbers. It includes the browser's region if the browser uses the same language. */
   locale: string;
   t: Translate;
 }

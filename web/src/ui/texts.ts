@@ -7,7 +7,10 @@ interface Catalogue<K extends string> {
   load: (wanted: Language) => Promise<Language>;
   /** Returns the most recently loaded language. */
   language: () => Language;
-  /** Returns the BCP 47 tag for dates and numbers. It includes the browser's region if the language is the same. */
+  /**
+   * Returns the BCP 47 tag for dates and numbers. It includes the browser's region if the browser uses the same
+   * language.
+   */
   locale: () => string;
   /** Returns a message in the loaded language. */
   t: (key: K, values?: Record<string, string | number>) => string;
@@ -18,8 +21,8 @@ interface Catalogue<K extends string> {
 }
 
 /**
- * Returns a catalog. The parameter files contains functions that load a language's file, by path. English is built in,
- * and messages that are missing in a language are displayed in English.
+ * Returns a catalog. The argument files is a map, by path, of functions that load a language's file. English is built
+ * in, and messages that are missing in a language are displayed in English.
  */
 export function catalogue<K extends string>(english: Record<K, Text>, files: Record<string, () => Promise<unknown>>): Catalogue<K> {
   let language: Language = "en";
