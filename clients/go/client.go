@@ -1,5 +1,5 @@
-// Package countersign is a client for the Countersign API. It obtains and renews the access token, and retries
-// requests that failed in transit with the same idempotency key. It returns every error response as an *Error. The
+// Package countersign is a client for the Countersign API. It obtains and renews the access token. If a request fails
+// in transit, it retries the request with the same idempotency key. It returns every error response as an *Error. The
 // calls themselves are generated from the API's contract (Client.API). Client has methods for the calls that most
 // applications need.
 package countersign

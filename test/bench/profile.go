@@ -128,7 +128,8 @@ func (w *benchEnv) resetStatements(ctx context.Context) error {
 	return errors.Join(err, db.Close())
 }
 
-// reportStatements prints the executions of each statement per completed envelope, and their duration.
+// reportStatements prints, per completed envelope, the number of executions and the duration of the statements with the
+// longest total duration.
 func (w *benchEnv) reportStatements(ctx context.Context, done int) (err error) {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {

@@ -190,8 +190,8 @@ func (b *tab) taps(find string) {
 	b.touches(eval[point](b, `(() => { const e = `+find+`; e.scrollIntoView({ block: "nearest", behavior: "instant" }); const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`))
 }
 
-// TestBuilderManyByTouch checks that, on a tablet, a finger can place, select, move and resize fields, and that it
-// scrolls the page if it touches no selected field.
+// TestBuilderManyByTouch checks that, on a tablet, a finger can place, select, move and resize fields, and that a
+// finger that touches no selected field scrolls the page.
 func TestBuilderManyByTouch(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "By touch", fourPeople("many-touch"), leaseDocument())

@@ -232,9 +232,9 @@ func TestDocumentsClosedBeforeTheCode(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConfirmationEndsWithoutStorage checks that entries and read pages survive a renewed verification even if the
-// browser stores nothing for the page. An upload that is interrupted by the request for a code remains pending, and is
-// not reported as rejected.
+// TestConfirmationEndsWithoutStorage checks that the signer's entries, and the record of the pages that were read,
+// survive a renewed verification even if the browser stores nothing for the page. An upload that is interrupted by the
+// request for a code remains pending, and is not reported as rejected.
 func TestConfirmationEndsWithoutStorage(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Ends early", []object{{"name": "Ada Lovelace", "email": "ends-unkept@example.com"}}, append(leaseFields()[2:3],

@@ -87,7 +87,8 @@ func TestPreviewOfASigning(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestPreviewInEveryLanguage checks the console's part of the preview, and its end, in every language.
+// TestPreviewInEveryLanguage checks that the preview opens in every language, and that axe reports no problems on its
+// first screen.
 func TestPreviewInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Previewed", []object{{"name": "Ada", "email": "preview-all@example.com", "authMethod": "none"}}, leaseDocument())

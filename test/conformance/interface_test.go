@@ -511,7 +511,8 @@ func checkConsole(t *testing.T, s *target) {
 	require.Equal(t, "voided", c.post(t, at+"/void", object{"reason": "done"}).want(t, 200).str("status"))
 }
 
-// checkProvider checks the responses that do not require a person at the provider. A deployment may have no provider.
+// checkProvider checks the responses that do not require a person to sign in through the provider. A deployment may
+// have no provider.
 func checkProvider(t *testing.T, s *target, viewer *client, password string) {
 	t.Helper()
 	nobody := &client{s: s}

@@ -395,7 +395,8 @@ func TestContentBombs(t *testing.T) {
 	}
 }
 
-// TestContentThatTakesLong checks that processing small content takes no longer than reading it.
+// TestContentThatTakesLong checks that small files with content that is expensive to process are admitted within the
+// time limit.
 func TestContentThatTakesLong(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20

@@ -23,7 +23,7 @@ type Layout struct {
 	Pages     []Page
 	Catalog   string   // additional entries
 	Tree      string   // additional entries of the root of the page tree, which pages inherit
-	Objects   []string // additional objects, numbered from 100
+	Objects   []string // additional objects, numbered from 1000
 	NoFinalNL bool
 }
 
@@ -122,8 +122,8 @@ func HybridPDF() []byte {
 	return b.Bytes()
 }
 
-// OpenEndedContents returns a PDF with references to missing objects from a page, from an unreferenced object, from a
-// compressed object, and from a trailer.
+// OpenEndedContents returns a PDF in which a page, an annotation, an unreferenced object and the trailer refer to
+// missing objects.
 func OpenEndedContents() []byte {
 	b := ClassicPDF(Layout{
 		Pages:   LetterPage("/Annots[1000 0 R 5000 0 R]/PieceInfo 70 2 R"),

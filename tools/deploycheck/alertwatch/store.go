@@ -120,7 +120,7 @@ func (s *store) parse(body []byte, target string, at int64, present map[string]b
 }
 
 // stretched converts the value of a metric to the fast clock. It stretches ages and durations, and shifts points in
-// time so that they are equally far from the current time.
+// time so that their distance from the current time stays the same.
 func (s *store) stretched(name string, v float64) float64 {
 	switch {
 	case strings.HasSuffix(name, "_age_seconds"), strings.HasSuffix(name, "_duration_seconds_total"):
