@@ -259,7 +259,7 @@ func (env *fakeEnv) sealed(in temporal.EnvelopeInput) {
 	assert.True(env.t, err == nil && status == models.StatusCompleted, "%s: %v", status, err)
 }
 
-// completed returns a completed envelope, which sent, signAll and sealed produced.
+// completed stores a completed envelope, using the methods sent, signAll and sealed.
 func (env *fakeEnv) completed(emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
 	e, in := env.sent(emails...)

@@ -82,7 +82,7 @@ func documentAppearance(e *models.Envelope, d *models.Document, all pictures) *m
 
 const maxLevel = 4
 
-// recordedRanges returns the pages of ranges that have a recorded hash. It omits pages whose record was lost.
+// recordedRanges returns the given ranges without the pages that have no recorded hash, because their record was lost.
 func recordedRanges(ranges [][2]int, level int, hashes map[[2]int]string) (out [][2]int) {
 	for _, r := range ranges {
 		for page := r[0]; page <= r[1]; page++ {

@@ -69,7 +69,7 @@ func (p *BulkThrottle) invitationStarted() {
 	}
 }
 
-// awaitThrottle waits until the next row of a bulk send may be sent. The parameter most limits the waiting time.
+// awaitThrottle waits until the next row of a bulk send may be sent. The parameter timeout is the maximum waiting time.
 func (a *Activities) awaitThrottle(ctx context.Context, timeout time.Duration) error {
 	limit := time.NewTimer(timeout)
 	defer limit.Stop()

@@ -46,8 +46,8 @@ func (env *fakeEnv) load(in temporal.EnvelopeInput) *models.Envelope {
 	return e
 }
 
-// timestamps stores a version of the first document of a completed envelope with a later time-stamp. It returns a
-// function that records that version.
+// timestamps stores the file of a later version of a completed envelope's first document. The returned function records
+// that version with a later time-stamp.
 func (env *fakeEnv) timestamps(in temporal.EnvelopeInput) (key string, record func()) {
 	env.t.Helper()
 	d := env.load(in).Sealed()[0]

@@ -24,7 +24,7 @@ func (env *fakeEnv) void(e *models.Envelope) {
 	env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), nil) })
 }
 
-// mail returns the record of an email of the given kind to the first signer.
+// mail returns the record of the first signer's email of the given kind.
 func (env *fakeEnv) mail(e *models.Envelope, kind models.MailKind) models.Mail {
 	env.t.Helper()
 	mails, err := env.Store.Mails(env.t.Context(), e.ID)

@@ -61,7 +61,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 	})))
 }
 
-// reason returns the reason that the audit trail contains for the closing of the envelope.
+// reason returns the reason for closing the envelope, according to the audit trail.
 func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, error) {
 	events, err := a.Store.AuditEvents(ctx, e)
 	if err != nil {

@@ -32,7 +32,7 @@ func (r *CleanupRound) Count(kind string, n int, more bool) { r.count(kind, n, m
 // Admit exports admit.
 func (p *BulkThrottle) Admit(now time.Time, lately store.Awaiting) bool { return p.admit(now, lately) }
 
-// RowsWithinRate exports paced.
+// RowsWithinRate exports rowsWithinRate.
 func RowsWithinRate(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duration) {
 	return rowsWithinRate(work, now)
 }
@@ -40,12 +40,12 @@ func RowsWithinRate(work *store.BulkWork, now time.Time) ([]*models.BulkRow, tim
 // Stall returns the time without progress after which the interceptor restarts an activity.
 func Stall(i interceptor.ActivityInboundInterceptor) time.Duration { return i.(*keepAlive).stall }
 
-// AlreadyKnown exports known for a tenant whose contact has the given address.
+// AlreadyKnown exports alreadyKnown for a tenant whose contact has the given address.
 func AlreadyKnown(kind models.NotificationKind, e *models.Envelope, s *models.Signer, user *models.ConsoleUser, contact string) bool {
 	return alreadyKnown(kind, e, s, user, mailSettings{notify: contact})
 }
 
-// Superseded exports overtaken.
+// Superseded exports superseded.
 func Superseded(kind models.NotificationKind, e *models.Envelope, s *models.Signer, chosen *models.NotificationSettings, later []models.Event) bool {
 	return superseded(kind, e, s, chosen, later)
 }

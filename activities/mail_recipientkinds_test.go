@@ -57,7 +57,8 @@ func (env *fakeEnv) mailedTo() []string {
 	return out
 }
 
-// finishes performs every action of a signer of the stored envelope: it views every document, consents and signs.
+// The method finishes performs every action of a signer of the stored envelope: viewing every document, consenting and
+// signing.
 func (env *fakeEnv) finishes(of *models.Envelope, i int) {
 	env.t.Helper()
 	env.change(of, func(e *models.Envelope) error {

@@ -26,8 +26,8 @@ type MailLimit struct {
 	concurrency limit.Keyed
 }
 
-// NewMailLimit returns a MailLimit of perApp activities for each app. The clock now is used to measure how long
-// activities take.
+// NewMailLimit returns a MailLimit that permits perApp concurrent activities for each app. It uses the given clock to
+// measure how long activities take.
 func NewMailLimit(perApp int, now func() time.Time) *MailLimit {
 	return &MailLimit{perApp: perApp, concurrency: limit.Keyed{MaxWait: maxMailWait, Now: now}}
 }

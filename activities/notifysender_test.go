@@ -22,7 +22,7 @@ import (
 	"countersign/temporal"
 )
 
-// bySMTP sends all emails to a real SMTP listener, and returns its inbox.
+// bySMTP makes env send all emails to a real SMTP listener, and returns the listener's inbox.
 func (env *fakeEnv) bySMTP() *inbox.Inbox {
 	env.t.Helper()
 	box, err := inbox.Open(env.t.TempDir(), env.clock.Now)
@@ -213,8 +213,8 @@ func TestNotifySender_ProblemsAreReported(t *testing.T) {
 	})
 }
 
-// TestNotifySender_CorrectedAddress_IsNotReported checks that a rejected address is reported unless the same signer has
-// been replaced since.
+// TestNotifySender_CorrectedAddress_IsNotReported checks that a rejected address is reported unless the signer has been
+// replaced since.
 func TestNotifySender_CorrectedAddress_IsNotReported(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {

@@ -175,7 +175,7 @@ func (c *fullEnvelope) prepare(original []byte, signers, texts, files int) {
 	require.True(c.t, c.try(func(e *models.Envelope) error { return e.Send(c.app(), nil) }), "%v", c.rejected)
 }
 
-// sign performs every action of a signer that is accepted, and signs with the largest accepted values.
+// sign performs every accepted action of a signer, and signs with the largest accepted values.
 func (c *fullEnvelope) sign(i int) {
 	c.t.Helper()
 	at := func(e *models.Envelope) (models.ActionContext, models.Link) { return c.signer(e.Signers[i]) }

@@ -72,7 +72,8 @@ const (
 	MailDigest       MailKind = "digest"
 )
 
-// Mail records an email about an envelope, so that the email is not sent twice. ID is the local part of its Message-ID.
+// Mail is the record of an email about an envelope. It prevents the email from being sent twice. ID is the local part
+// of the email's Message-ID.
 type Mail struct {
 	ID              string `gorm:"primaryKey"`
 	EnvelopeID      uuid.UUID

@@ -21,7 +21,7 @@ var Roles = []Role{RoleViewer, RoleSupport, RoleSender, RoleAdmin}
 // Valid reports whether r is one of Roles.
 func (r Role) Valid() bool { return slices.Contains(Roles, r) }
 
-// Allows reports whether r is a valid role with at least the permissions of least.
+// Allows reports whether r is a valid role with at least the permissions of the given role.
 func (r Role) Allows(least Role) bool {
 	return slices.Index(Roles, r) >= slices.Index(Roles, least) && r.Valid()
 }

@@ -14,7 +14,7 @@ type ConsoleSession struct {
 	CreatedAt time.Time
 	SeenAt    time.Time // time of the last request, accurate to the minute
 	ExpiresAt time.Time
-	ProvedAt  *time.Time // time of the last sign-in at the provider; nil if unknown or if a password was used
+	ProvedAt  *time.Time // time of the last sign-in through the provider; nil if unknown or if a password was used
 }
 
 // ConsoleChallenge is a challenge issued during sign-in. It accepts one response.

@@ -37,7 +37,7 @@ type Settings struct {
 // TableName returns the name of the database table.
 func (Settings) TableName() string { return "tenant_settings" }
 
-// WithDefaults returns s with its nil fields replaced by the corresponding fields of the settings lower.
+// WithDefaults returns s with each nil field replaced by the same field of lower.
 func (s Settings) WithDefaults(lower Settings) Settings {
 	s.DefaultExpiryDays = firstNonNil(s.DefaultExpiryDays, lower.DefaultExpiryDays)
 	s.ReminderIntervalHours = firstNonNil(s.ReminderIntervalHours, lower.ReminderIntervalHours)

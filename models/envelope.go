@@ -152,7 +152,7 @@ func NewEnvelope(act ActionContext, e Envelope) (*Envelope, error) {
 	return &e, nil
 }
 
-// resetDeadline sets the deadline to ExpiresInDays after at.
+// resetDeadline sets the deadline to ExpiresInDays days after the given time, or to nil if ExpiresInDays is nil.
 func (e *Envelope) resetDeadline(at time.Time) {
 	e.ExpiresAt = nil
 	if e.ExpiresInDays != nil {

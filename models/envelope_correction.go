@@ -193,8 +193,8 @@ func (e *Envelope) Remind(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	return s, nil
 }
 
-// appendWithinLimit returns the times in the window before the time at, followed by that time. It returns an error if
-// the window already contains the maximum number of times.
+// appendWithinLimit returns the times in the window before the given time, followed by that time. It returns an error
+// if the window already contains the maximum number of times.
 func appendWithinLimit(times []time.Time, at time.Time, window time.Duration, most int, code, message string) ([]time.Time, error) {
 	recent := within(times, at, window)
 	if len(recent) >= most {
@@ -205,7 +205,7 @@ func appendWithinLimit(times []time.Time, at time.Time, window time.Duration, mo
 	return append(recent, at), nil
 }
 
-// within returns the times in the window before the time at. The times must be in ascending order.
+// The function within returns the times in the window before the given time. The times must be in ascending order.
 func within(times []time.Time, at time.Time, window time.Duration) []time.Time {
 	return slices.DeleteFunc(slices.Clone(times), func(t time.Time) bool { return at.Sub(t) >= window })
 }
@@ -244,8 +244,8 @@ func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (
 }
 
 // LinkUntil ensures that an awaited signer has a link for an embedded page that is valid until the given time. It
-// issues a new link only if the current one expires earlier. It returns an error if the signer was replaced after the
-// caller loaded it as seen.
+// issues a new link only if the current one expires earlier. The parameter seen is the signer as the caller loaded it.
+// LinkUntil returns an error if that signer has since been replaced.
 func (e *Envelope) LinkUntil(act ActionContext, seen *Signer, until time.Time) error {
 	s, err := e.CheckEmbed(seen.ID, act.At)
 	switch {

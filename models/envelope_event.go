@@ -137,8 +137,8 @@ func (e *Event) canonical(withHash bool) ([]byte, error) {
 }
 
 // VerifyChain verifies a complete chain. It checks each hash, each link to the preceding event, and the sequence
-// numbers, which must start at 1 without gaps. The chain must have n events and end with the hash head, which detects
-// truncation. The error identifies the first invalid event.
+// numbers, which must start at 1 without gaps. The chain must have n events, and the hash of the last event must be
+// head, which detects truncation. The error identifies the first invalid event.
 func VerifyChain(events []Event, n int64, head string) error {
 	prev := ChainStart
 	for i := range events {

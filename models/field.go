@@ -271,7 +271,7 @@ const sharedIndex = -2
 
 // signerIndex returns the index of the signer with the field's role among n signers. For a field without a role, it
 // resolves the reference, which is an index or an address that belongs to only one signer. The result is negative if
-// there is no such signer. The function of returns a signer's role and address.
+// there is no such signer. The parameter of is a function that returns the role and address of a signer.
 func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int {
 	if in.Role != "" {
 		for i := range n {

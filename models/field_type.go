@@ -44,7 +44,7 @@ func (t FieldType) File() bool { return t.Image() || t == FieldAttachment }
 // choice reports whether the field is a checkbox or a radio button.
 func (t FieldType) choice() bool { return t == FieldCheckbox || t == FieldRadio }
 
-// written reports whether signers type the field's text.
+// The method written reports whether signers type the field's text.
 func (t FieldType) written() bool {
 	return t == FieldText || t == FieldName || t == FieldEmail || t == FieldCompany || t == FieldTitle
 }

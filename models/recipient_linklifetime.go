@@ -22,7 +22,7 @@ func (e *Envelope) NextRenewal() *time.Time {
 	return e.firstTime(e.RenewLinkAt)
 }
 
-// firstTime calls the function of for each signer, and returns the earliest result, or nil if every result is nil.
+// firstTime returns the earliest time that the given function returns for any signer, or nil if it always returns nil.
 func (e *Envelope) firstTime(of func(*Signer) *time.Time) *time.Time {
 	var first *time.Time
 	for _, s := range e.Signers {

@@ -15,7 +15,8 @@ const (
 	UnboundConfirmationLifetime = 30 * time.Minute
 )
 
-// client returns a hash that identifies a client without a session: the SHA-256 of its address and user agent.
+// The method client returns a hash that identifies a client without a session: the SHA-256 of its address and user
+// agent.
 func (act *ActionContext) client() []byte {
 	sum := sha256.Sum256([]byte(act.IP + "\x00" + act.UserAgent))
 	return sum[:]

@@ -67,7 +67,7 @@ type Mail struct {
 	Inline []Inline
 }
 
-// RejectedError is a response with which the server rejected this message for a reason that may be temporary or may be
+// RejectedError is a response with which the server rejected this message for a reason that may be temporary or can be
 // fixed. A message that has been rejected for days is abandoned. Use errors.As to detect it.
 type RejectedError struct{ Err error }
 

@@ -143,7 +143,7 @@ func assertion(now time.Time, key *rsa.PrivateKey, id string, claims jwt.MapClai
 	return token.SignedString(key)
 }
 
-// get returns the cached access token, or fetches a new one if it expires within tokenReserve.
+// get returns the cached access token, or a new token if the cached one expires within tokenReserve.
 func (t *tokens) get(ctx context.Context) (string, error) {
 	select {
 	case t.lock <- struct{}{}:

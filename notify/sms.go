@@ -27,7 +27,7 @@ var e164 = regexp.MustCompile(`^\+[1-9]\d{6,14}$`)
 
 // SMS sends text messages. Send sends a message to a telephone number in E.164 format. It returns a *PermanentError if
 // a retry cannot succeed, and a *RejectedError if the server rejected this message for a reason that may be temporary
-// or may be fixed. The error does not contain the number.
+// or can be fixed. The error does not contain the number.
 type SMS interface {
 	Send(ctx context.Context, to, text string) error
 }

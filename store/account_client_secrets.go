@@ -49,8 +49,8 @@ func (s *AppRepository) EndClientSecret(ctx context.Context, app, id uuid.UUID) 
 	return wrap(err, "revoke client secret %s", id)
 }
 
-// AddSecret adds a secret to an app, and returns it. The secret cannot be retrieved later. Earlier secrets expire
-// after the duration overlap.
+// AddSecret adds a secret to an app, and returns it. The secret cannot be retrieved later. Earlier secrets expire after
+// the given overlap.
 func (s *AppRepository) AddSecret(ctx context.Context, app uuid.UUID, overlap time.Duration) (string, error) {
 	secret, cs, err := s.newSecret(app)
 	if err != nil {

@@ -154,7 +154,7 @@ func replaceRecoveryCodes(tx *gorm.DB, user uuid.UUID) ([]string, error) {
 }
 
 // RemoveFactor removes a console user's authenticator app, and also the recovery codes if it was the last second
-// factor. It ends all sessions except the session keep.
+// factor. It ends all sessions except keepSession.
 func (s *UserRepository) RemoveFactor(ctx context.Context, user, keepSession uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		err := tx.Where("id = ?", user).Delete(&models.ConsoleFactor{}).Error

@@ -74,9 +74,9 @@ func removeNotifications(tx *gorm.DB, user uuid.UUID) error {
 	return tx.Where("user_id = ?", user).Delete(&models.NotificationSettings{}).Error
 }
 
-// addNotification adds a notification to the sender of an envelope about an event. Depending on the user's settings at
-// commit time, it adds either an outbox row and an email record, or an item for the daily digest. Envelopes of bulk
-// sends are included only in digests unless they require the sender to act.
+// addNotification adds a notification that informs the sender of an envelope about an event. Depending on the user's
+// settings at commit time, it adds either an outbox row and an email record, or an item for the daily digest. Envelopes
+// of bulk sends are included only in digests unless they require the sender to act.
 func (s *NotificationRepository) addNotification(t *transaction, e *models.Envelope, ev *models.Event) {
 	kind := models.NotificationOf(ev.Name)
 	if kind == "" || e.OwnerID == nil {

@@ -25,7 +25,7 @@ func (s *UserRepository) Passkeys(ctx context.Context, user uuid.UUID) ([]models
 	return rows, wrap(err, "list passkeys")
 }
 
-// AddPasskey adds a passkey, and ends all sessions except the session keep. If the user has no recovery codes yet, it
+// AddPasskey adds a passkey, and ends all sessions except keepSession. If the user has no recovery codes yet, it
 // returns new ones, which cannot be retrieved later.
 func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keepSession uuid.UUID) (recovery []string, err error) {
 	p.ID, p.CreatedAt = s.newID(), s.now()
@@ -72,7 +72,7 @@ func (s *UserRepository) UsePasskey(ctx context.Context, p *models.ConsolePasske
 }
 
 // RemovePasskey removes a passkey of a console user, and also the recovery codes if it was the last second factor. It
-// ends all sessions except the session keep.
+// ends all sessions except keepSession.
 func (s *UserRepository) RemovePasskey(ctx context.Context, user, id, keepSession uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := requireRows(tx.Where("id = ? AND user_id = ?", id, user).Delete(&models.ConsolePasskey{}), models.ErrNotFound); err != nil {
@@ -90,8 +90,8 @@ func removeUnneededCodes(tx *gorm.DB, user uuid.UUID) error {
 		AND NOT EXISTS (SELECT 1 FROM console_factors WHERE id = ? AND confirmed_at IS NOT NULL)`, user, user, user).Error
 }
 
-// ResetFactors removes all second factors and recovery codes of a console user. It ends all sessions except the
-// session keep.
+// ResetFactors removes all second factors and recovery codes of a console user. It ends all sessions except
+// keepSession.
 func (s *UserRepository) ResetFactors(ctx context.Context, user, keepSession uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		err1 := tx.Where("user_id = ?", user).Delete(&models.ConsoleRecoveryCode{}).Error

@@ -109,7 +109,7 @@ func (s *UserRepository) EndConsoleSession(ctx context.Context, user, session uu
 	return wrap(requireRows(result, models.ErrNotFound), "end console session")
 }
 
-// EndConsoleSessions ends all sessions of a console user except the session keep, which may be uuid.Nil.
+// EndConsoleSessions ends all sessions of a console user except keepSession, which may be uuid.Nil.
 func (s *UserRepository) EndConsoleSessions(ctx context.Context, user, keepSession uuid.UUID) error {
 	return endSessions(s.db.WithContext(ctx), user, keepSession)
 }

@@ -239,8 +239,8 @@ func (s *UserRepository) UserOfApp(ctx context.Context, app, id uuid.UUID) (*mod
 	return u, err
 }
 
-// SetPassword changes a console user's password and ends all sessions except the session keep. A user who signed in
-// through the provider must sign in with the password from then on.
+// SetPassword changes a console user's password and ends all sessions except keepSession. A user who signed in through
+// the provider must sign in with the password from then on.
 func (s *UserRepository) SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keepSession uuid.UUID) error {
 	p := models.Problems{}
 	err := s.validatePassword(p, "newPassword", password, u.Name, u.Email)

@@ -42,7 +42,7 @@ func newUsers(t *testing.T, s *store.Store) (app *models.App, ada, bob *models.C
 	return app, ada, bob
 }
 
-// TestConsoleUsers_AreValidated checks that every problem of a new user is reported.
+// TestConsoleUsers_AreValidated checks that every problem with a new user is reported.
 func TestConsoleUsers_AreValidated(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -31,7 +31,7 @@ type archiveFixture struct {
 	dir   string // directory of the file store
 	files *brokenFiles
 	ended []store.EnvelopeRef
-	// completed is the element of ended that two signers signed, one of them with a picture.
+	// completed is the envelope that two signers signed, one of them with a picture.
 	completed *models.Envelope
 }
 

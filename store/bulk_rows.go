@@ -32,7 +32,7 @@ type BulkWork struct {
 }
 
 // BulkWork starts a queued bulk send, and returns its next n pending rows, or no rows if the bulk send is not running.
-// It stops counting the backlog at the number bound.
+// The backlog is counted up to the given bound.
 func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bound int) (*BulkWork, error) {
 	w, err := inTransaction(ctx, s.engine, func(t *transaction) (*BulkWork, error) {
 		t.exec("UPDATE bulk_sends SET status = $3 WHERE id = $1 AND app_id = $2 AND status = $4", id, app, models.BulkRunning, models.BulkQueued)
@@ -128,8 +128,9 @@ func (s *BulkRepository) FailBulkRow(ctx context.Context, app uuid.UUID, r *mode
 	return wrap(err, "fail row %d of bulk send %s", r.Row, r.BulkSendID)
 }
 
-// BulkRows lists rows of a bulk send after the given position, in order and without their content. It lists only rows
-// with the given status, if any, and at most limit rows. Positions start at one.
+// BulkRows lists rows of a bulk send after the given position, in order and without their content. If a status is
+// given, only rows with that status are listed. The parameter limit is the maximum number of rows. Positions start at
+// one.
 func (s *BulkRepository) BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, after, limit int) ([]*models.BulkRow, error) {
 	rows, err := find[*models.BulkRow](bulkRowsAfter(s.db.WithContext(ctx), id, status, after).Limit(limit))
 	return rows, wrap(err, "list rows of bulk send %s", id)

@@ -40,7 +40,7 @@ func (b *batch) execOne(query string, args ...any) {
 	b.statements = append(b.statements, statement{sql: query, args: args, one: true})
 }
 
-// query adds a query. For each row of the result, send calls the function read.
+// query adds a query. The method send calls the function read for each row of the result.
 func (b *batch) query(read func(row) error, query string, args ...any) {
 	b.statements = append(b.statements, statement{sql: query, args: args, read: read})
 }

@@ -68,9 +68,9 @@ var (
 		"The first request with this Idempotency-Key succeeded, but its response was lost. Check the resource instead of sending the request again.")
 )
 
-// ClaimKey claims a request, and stores its key for the duration keep. It returns the ID of the claim, and the stored
-// response if there is one. It returns an error if the first request with the key is still in progress, had different
-// content, or was committed without a stored response.
+// ClaimKey claims a request, and stores its key for the given retention period. It returns the ID of the claim, and the
+// stored response if there is one. It returns an error if the first request with the key is still in progress, had
+// different content, or was committed without a stored response.
 func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentRequest, retention time.Duration) (uuid.UUID, *StoredResponse, error) {
 	var id uuid.UUID
 	var answer *StoredResponse

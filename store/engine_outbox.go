@@ -31,9 +31,10 @@ func completeOutboxRow(t *transaction, r *models.OutboxRow) {
 	r.FairnessKey, r.Refs.Trace = r.Refs.FairnessKey(), tracing.Traceparent(t.ctx)
 }
 
-// claimed selects the rows to claim. These are due rows that are the oldest for their key. The lanes alternate, so
-// that a long lane does not delay the others. On PostgreSQL, the query visits the lanes in index order, and claims an
-// equal number of rows from the beginning of each lane. It skips rows that another process is claiming.
+// claimedSQLite and claimedPostgres select the rows to claim. These are due rows that are the oldest for their key. The
+// lanes alternate, so that a long lane does not delay the others. On PostgreSQL, the query visits the lanes in index
+// order, and claims an equal number of rows from the beginning of each lane. It skips rows that another process is
+// claiming.
 const (
 	outboxDue       = `(not_before <= @now OR not_before > @horizon) AND NOT EXISTS (SELECT 1 FROM outbox AS p WHERE p.key = o.key AND p.seq < o.seq)`
 	claimedSQLite   = `SELECT seq FROM outbox AS o WHERE ` + outboxDue + ` ORDER BY row_number() OVER (PARTITION BY lane ORDER BY seq), seq LIMIT @n`
@@ -49,9 +50,9 @@ const (
 		ORDER BY seq LIMIT @n`
 )
 
-// ClaimOutbox claims up to n due rows, and hides them from other processes for the duration lease. It claims only the
-// oldest row of each key. If rows of several lanes are waiting, it can return fewer rows than n, but the result is
-// never empty while any row is due.
+// ClaimOutbox claims up to n due rows, and hides them from other processes for the duration of the lease. It claims
+// only the oldest row of each key. If rows of several lanes are waiting, it can return fewer rows than n, but the
+// result is never empty while any row is due.
 func (s *engine) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error) {
 	claimed := claimedSQLite
 	if s.postgres {
@@ -69,7 +70,7 @@ func (s *engine) FinishOutbox(ctx context.Context, seq int64) error {
 	return wrap(s.db.WithContext(ctx).Delete(&models.OutboxRow{}, "seq = ?", seq).Error, "finish outbox row %d", seq)
 }
 
-// RetryOutbox releases a row for another delivery attempt after the duration wait, which is limited to five minutes.
+// RetryOutbox releases a row for another delivery attempt after the given wait, which is limited to five minutes.
 func (s *engine) RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error {
 	err := s.db.WithContext(ctx).Model(&models.OutboxRow{}).Where("seq = ?", seq).Update("not_before", s.now().Add(min(wait, outboxHorizon))).Error
 	return wrap(err, "release outbox row %d", seq)

@@ -43,8 +43,8 @@ func attachmentColumns(a *models.Attachment) []column {
 	}
 }
 
-// saveAttachments adds the insertion of new attachments to a batch, and marks the attachments used in a signature,
-// which ChangeAttachments has locked.
+// saveAttachments adds statements to a batch. New attachments are inserted, and attachments that a signature now uses
+// are marked as used. ChangeAttachments has locked the latter.
 func saveAttachments(s *engine, b *batch, attached []*models.Attachment) {
 	for _, a := range attached {
 		if a.Used {
@@ -88,7 +88,7 @@ func (s *AttachmentRepository) RemoveAttachment(ctx context.Context, id uuid.UUI
 	return result.RowsAffected == 1, wrap(result.Error, "remove attachment %s", id)
 }
 
-// UnusedAttachments lists up to n attachments of all envelopes that no signature uses. They were uploaded before the
+// UnusedAttachments lists up to n attachments that no signature uses, from all envelopes. They were uploaded before the
 // given time, or their signer was replaced. It is for operators.
 func (s *AttachmentRepository) UnusedAttachments(ctx context.Context, before time.Time, n int) ([]*models.Attachment, error) {
 	out, err := findDecrypted[models.Attachment](s.engine, s.db.WithContext(ctx).Where("NOT used AND (withdrawn OR created_at < ?)", before.UTC()).Order("created_at").Limit(n))

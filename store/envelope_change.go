@@ -129,8 +129,8 @@ func (s *EnvelopeRepository) Create(ctx context.Context, e *models.Envelope) err
 	return wrap(err, "create envelope %s", e.ID)
 }
 
-// createFor adds a new envelope to the transaction. webhooks points to the result of a query that is in the same batch
-// or was sent earlier.
+// createFor adds a new envelope to the transaction. The parameter webhooks points to the result of a query that is in
+// the same batch or was sent earlier.
 func (s *EnvelopeRepository) createFor(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) (*EnvelopeWithEvents, error) {
 	holder := queueExternalID(t, e)
 	if err := t.send(); err != nil {
@@ -145,8 +145,8 @@ func (s *EnvelopeRepository) createFor(t *transaction, e *models.Envelope, webho
 	return &EnvelopeWithEvents{e, e.Events}, nil
 }
 
-// save adds to the transaction what has changed since b, or the whole envelope if b is nil, together with the recorded
-// events and their effects. After the commit, it clears the recorded events of e.
+// save adds the changes since b to the transaction, or the whole envelope if b is nil. It also adds the recorded events
+// and their effects. After the commit, it clears the events and other records of the change in e.
 func (s *EnvelopeRepository) save(t *transaction, e *models.Envelope, b *loadedState, webhooks []*models.Webhook) error {
 	t.afterCommit = append(t.afterCommit, func() {
 		failpoint.Inject("store.committed")

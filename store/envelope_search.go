@@ -19,7 +19,7 @@ type searchRow struct {
 	Addresses  textArray // hashes of addresses and their domains
 }
 
-// containsPattern returns the LIKE pattern for strings that contain text.
+// containsPattern returns the LIKE pattern for strings that contain the given text.
 func containsPattern(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }
@@ -56,7 +56,7 @@ type textArray []string
 // Value implements driver.Valuer.
 func (h textArray) Value() (driver.Value, error) { return "{" + strings.Join(h, ",") + "}", nil }
 
-// search selects the envelopes that contain text in their subject or in a signer's name, or that have a signer with
+// search selects the envelopes whose subject or a signer's name contains the given text, or that have a signer with
 // that address or domain. If few is set, few matches are expected. This affects only the query plan, not the result.
 func (s *EnvelopeListRepository) search(app uuid.UUID, text string, few bool) (query string, args []any) {
 	part, parts := s.textCondition(text, few)
@@ -65,7 +65,7 @@ func (s *EnvelopeListRepository) search(app uuid.UUID, text string, few bool) (q
 		slices.Concat([]any{app}, parts, hashes)
 }
 
-// searchText selects the envelopes with text in their subject or in a signer's name. For few, see search.
+// searchText selects the envelopes whose subject or a signer's name contains the given text. For few, see search.
 func (s *EnvelopeListRepository) searchText(app uuid.UUID, text string, few bool) (query string, args []any) {
 	part, parts := s.textCondition(text, few)
 	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND " + part, append([]any{app}, parts...)
@@ -80,7 +80,7 @@ func (s *EnvelopeListRepository) searchAddress(app uuid.UUID, text string, few b
 // longNumber matches a number that the PostgreSQL function number_groups splits into groups.
 var longNumber = regexp.MustCompile("[0-9]{5}")
 
-// textCondition returns the condition that a row of envelope_search contains text. For few, see search.
+// textCondition returns the condition that a row of envelope_search contains the given text. For few, see search.
 //
 // If few matches are expected, PostgreSQL finds a number through the index of its groups (see the SQL function
 // number_groups). The collation of the second comparison prevents PostgreSQL from also reading the text index.

@@ -18,7 +18,7 @@ func clock() time.Time { return time.Now().UTC() }
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// eachDatabase runs a test on both databases, with the real time.
+// eachDatabase runs a test on both databases, using the real clock.
 func eachDatabase(t *testing.T, test func(*testing.T, *store.Store)) {
 	t.Helper()
 	kit.EachDatabase(t, func(t *testing.T, kind string) { test(t, kit.Store(t, kind, clock)) })

@@ -77,7 +77,7 @@ func (s *MaintenanceRepository) EachChainHead(ctx context.Context, since time.Ti
 	return wrap(rows.Err(), "list the heads of audit chains")
 }
 
-// ChainLinks returns those of the given positions whose event has the given hash. A position in an audit chain
+// ChainLinks returns the subset of the given positions whose events have the given hashes. A position in an audit chain
 // consists of an envelope and a number.
 func (s *MaintenanceRepository) ChainLinks(ctx context.Context, places []ChainHead) (map[ChainHead]bool, error) {
 	found := make(map[ChainHead]bool)

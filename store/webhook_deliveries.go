@@ -372,7 +372,7 @@ func (s *WebhookRepository) failDeliveries(which *gorm.DB) error {
 		Updates(map[string]any{"status": models.DeliveryFailed, "failed_at": s.now()}).Error
 }
 
-// AbandonDelivery marks a delivery as failed, unless it is settled or run is not its latest run.
+// AbandonDelivery marks a delivery as failed, unless it is settled or the given run is no longer its latest.
 func (s *WebhookRepository) AbandonDelivery(ctx context.Context, id uuid.UUID, run int) error {
 	return wrap(s.failDeliveries(s.db.WithContext(ctx).Where("id = ? AND run = ?", id, run)), "abandon delivery %s", id)
 }

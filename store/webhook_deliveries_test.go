@@ -64,8 +64,8 @@ func (f *fixture) awake() bool {
 	}
 }
 
-// TestFailedDeliveries_AreResent checks that an endpoint's deliveries that have failed since the given time become
-// pending in a new run, if resending them is permitted.
+// TestFailedDeliveries_AreResent checks that an endpoint's failed deliveries that were created since the given time
+// become pending in a new run, if resending them is permitted.
 func TestFailedDeliveries_AreResent(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -100,7 +100,7 @@ func (eventPosition) TableName() string { return eventTable.name }
 // events takes many pages, most of them empty, each with a cursor from which to continue.
 const eventWindow = 10_000
 
-// windowEnd returns the last position to examine for a page that begins after the position from. Unless this is the
+// windowEnd returns the last position to examine for a page that begins after the given position. Unless this is the
 // feed's last position, the range contains at least one event.
 func windowEnd(db *gorm.DB, app uuid.UUID, from, last int64) (int64, error) {
 	next, err := first[eventPosition](db.Select("position").Where("app_id = ? AND position > ? AND position <= ?", app, from, last).Order("position"))

@@ -136,7 +136,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 	})
 }
 
-// manyEvents adds n events with positions to an app's feed, one second apart, starting at the time oldest. It returns
+// manyEvents adds n events with positions to an app's feed, one second apart, starting at the given time. It returns
 // the position of the last event.
 func (f *fixture) manyEvents(s *store.Store, like *models.Envelope, n int, oldest time.Time) (last int64) {
 	f.t.Helper()

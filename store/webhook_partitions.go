@@ -58,7 +58,7 @@ func (s *WebhookRepository) MaintainPartitions(ctx context.Context) (made, dropp
 	return made, dropped, nil
 }
 
-// monthOf returns the beginning of the month that contains the time at, and the beginning of the following month.
+// monthOf returns the beginning of the month that contains the given time, and the beginning of the following month.
 func monthOf(at time.Time) (from, to time.Time) {
 	from = PeriodStart(at)
 	return from, from.AddDate(0, 1, 0)

@@ -13,7 +13,7 @@ import (
 
 // DeploymentProblem returns the reason why worker versioning assigns no workflow tasks to the workers of a deployment,
 // and how to fix it. It returns empty strings if the workers receive tasks. An empty name refers to workers without
-// versioning. The problem is otherwise hard to notice, because such workers still poll.
+// versioning. The problem is otherwise hard to notice, because workers that receive no tasks still poll.
 func DeploymentProblem(ctx context.Context, c client.Client, namespace, name string) (problem, advice string, err error) {
 	res, err := c.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
 		Namespace: namespace, TaskQueue: &taskqueue.TaskQueue{Name: QueueMain}, TaskQueueType: enums.TASK_QUEUE_TYPE_WORKFLOW,

@@ -13,8 +13,8 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 )
 
-// EnsureAnchorSchedule creates or updates the schedule that anchors the audit trail, once immediately and then every
-// day at 03:00 UTC. A single run makes up for all missed runs.
+// EnsureAnchorSchedule creates or updates the schedule that anchors the audit trail. The schedule runs when it is
+// created, and then every day at 03:00 UTC. A single run makes up for all missed runs.
 func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 24 * time.Hour, Offset: 3 * time.Hour}
 	if err := ensureSchedule(ctx, c, ScheduleAnchor, WorkflowAnchor, every, 0, "Time-stamps the heads of the audit chains", "COUNTERSIGN_TSA_ANCHOR"); err != nil {
@@ -51,8 +51,8 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// EnsureCleanupSchedule creates or updates the schedule that removes old rows, immediately and then every ten minutes.
-// Runs do not overlap.
+// EnsureCleanupSchedule creates or updates the schedule that removes old rows. The schedule runs when it is created,
+// and then every ten minutes. Runs do not overlap.
 func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 10 * time.Minute}
 	if err := ensureSchedule(ctx, c, ScheduleCleanup, WorkflowCleanup, every, 6*time.Hour, "Deletes data after its retention period", "COUNTERSIGN_HISTORY_DAYS"); err != nil {
@@ -61,9 +61,9 @@ func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// EnsureReconcileSchedule creates or updates the schedule that starts lost workflows, immediately and then every three
-// minutes. Runs do not overlap. Workers call this function at startup, so that a new namespace has the schedule after
-// Temporal's data was lost.
+// EnsureReconcileSchedule creates or updates the schedule that starts lost workflows. The schedule runs when it is
+// created, and then every three minutes. Runs do not overlap. Workers call this function at startup, so that a new
+// namespace has the schedule after Temporal's data was lost.
 func EnsureReconcileSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 3 * time.Minute}
 	if err := ensureSchedule(ctx, c, ScheduleReconcile, WorkflowReconcile, every, 15*time.Minute, "Restarts lost workflows", "docs/run/troubleshooting.md"); err != nil {
@@ -87,7 +87,7 @@ func ScheduleState(ctx context.Context, c client.Client, id string) (exists, pau
 // ensureSchedule creates a schedule that runs a workflow immediately and then at intervals, one run at a time. It
 // updates an existing schedule to match this version of the program, and leaves a paused schedule paused. The parameter
 // note names the setting on which the schedule depends. The parameter limit is the maximum duration of a run, or zero
-// for no limit. It ends a run that hangs, for example because no worker of its version is left.
+// for no limit. The limit ends a run that hangs, for example because no worker of its version is left.
 func ensureSchedule(ctx context.Context, c client.Client, id, workflow string, every client.ScheduleIntervalSpec, limit time.Duration, summary, note string) error {
 	spec := client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{every}}
 	action := &client.ScheduleWorkflowAction{ID: id, Workflow: workflow, TaskQueue: QueueMain, StaticSummary: summary, WorkflowRunTimeout: limit}

@@ -31,7 +31,7 @@ func startWorkers(t *testing.T, c client.Client, a *activities.Activities) {
 	t.Cleanup(ws.Stop)
 }
 
-// firstRun waits for the first workflow of a schedule and returns its id.
+// firstRun waits for the first workflow of a schedule and returns the workflow's ID.
 func firstRun(t *testing.T, schedule client.ScheduleHandle) (id string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -35,8 +35,9 @@ const (
 	bulkGrace = 2 * time.Second
 )
 
-// sealingPerCore is the number of activities in the sealing queue for each activity that can seal at the same time. The
-// other activities send copies. Up to copyLimit of them can wait for the mail server.
+// sealingPerCore is the number of concurrent activities in the sealing queue for each CPU core. Only one of them can
+// seal at a time. Up to copyLimit of a process's activities can send copies, and wait for the mail server, at the same
+// time.
 const (
 	sealingPerCore = 16
 	copyLimit      = 8

@@ -29,8 +29,9 @@ func Reinvite(ctx workflow.Context, in temporal.InviteInput) error {
 	return err
 }
 
-// DeletionReminder reminds recipients who received only links to the sealed files that the files will be deleted. It
-// gives up after half a day, because the cleanup requests the next reminder and the purge does not wait for reminders.
+// DeletionReminder sends a reminder of the deletion of the sealed files to recipients who received only links to them.
+// It gives up after half a day, because the cleanup requests the next reminder and the purge does not wait for
+// reminders.
 func DeletionReminder(ctx workflow.Context, in temporal.DeletionInput) error {
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Reminding recipients that %d day(s) are left; if this does not change, see the last failure of the pending activity.", in.Days))
 	opts := mailOptions("Remind the recipients")
@@ -38,7 +39,7 @@ func DeletionReminder(ctx workflow.Context, in temporal.DeletionInput) error {
 	return execute(ctx, opts, acts.RemindDeletion, in).Get(ctx, nil)
 }
 
-// Copies emails links to the sealed files to a recipient who requested them again.
+// Copies sends an email with links to the sealed files to a recipient who requested the files again.
 func Copies(ctx workflow.Context, in temporal.CopiesInput) error {
 	workflow.SetCurrentDetails(ctx, "Resending the sealed files; if this does not change, see the last failure of the pending activity: the mail server does not accept the email.")
 	return new(stuckTracker).run(ctx, task{

@@ -43,7 +43,7 @@ var record = flag.String("record", "", "save the histories of this run under tes
 // init sets the build ID that each task of a history contains.
 func init() { sdkworker.SetBinaryChecksum("v0.1.0") }
 
-// registered records the workflows that a worker registers.
+// registered is a registry that records the workflows that a worker registers.
 type registered struct {
 	sdkworker.Registry
 	workflows map[string]any
@@ -257,7 +257,7 @@ func planFor(groups ...int) temporal.Plan {
 	return p
 }
 
-// in returns the time after the given duration.
+// The function in returns the time that is the given duration from now.
 func in(d time.Duration) *time.Time {
 	at := time.Now().Add(d).UTC()
 	return &at
@@ -275,7 +275,7 @@ func far(p temporal.Plan) temporal.Plan {
 	return p
 }
 
-// cancelled is a pseudo-signal in a scenario that represents an operator's request to cancel the workflow.
+// cancelled is a scenario's pseudo-signal, which represents an operator's request to cancel the workflow.
 const cancelled = "cancel the workflow"
 
 func reminded(p temporal.Plan) temporal.Plan {

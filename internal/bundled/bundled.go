@@ -19,8 +19,8 @@ import (
 // Binary is the file name of the server's executable.
 const Binary = "countersign-temporal"
 
-// Server is a running server. It exits when Stop is called or when this process exits. It also exits after a crash of
-// this process, because it watches its standard input.
+// Server is a running server. It exits when Stop is called or when this process exits. The server watches its standard
+// input, and therefore exits even if this process crashes.
 type Server struct {
 	Address string // host:port of the frontend
 	UI      string // address of the Web UI; empty if disabled

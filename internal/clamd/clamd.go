@@ -87,8 +87,8 @@ func (s *Scanner) query(ctx context.Context, command string, body io.Reader) (re
 	return "", fmt.Errorf("virus scanner: no response: %w", errors.Join(ctx.Err(), err, readErr))
 }
 
-// sendChunks sends body in chunks, each preceded by its length, followed by an empty chunk. It returns the error of
-// reading body and the error of sending.
+// sendChunks sends body in chunks, each preceded by its length, and then sends an empty chunk. The errors from reading
+// body and from sending are returned separately.
 func sendChunks(w io.Writer, body io.Reader) (unread, sendErr error) {
 	b := make([]byte, 4+chunk)
 	for {

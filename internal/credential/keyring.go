@@ -20,7 +20,7 @@ const (
 type keyRing struct {
 	load func() ([]store.Key, error) // nil if the keys never change
 
-	loading sync.Mutex // held while loading; signer does not wait for it
+	loading sync.Mutex // held while loading; the method signer does not wait for it
 	current atomic.Pointer[keySet]
 }
 
@@ -68,7 +68,7 @@ func (l *keySet) find(id string) (store.Key, bool) {
 	return store.Key{}, false
 }
 
-// reload reloads the keys if their age is at least the given one. The caller must hold the lock loading.
+// reload reloads the keys if they have at least the given age. The caller must hold r.loading.
 func (r *keyRing) reload(now time.Time, age time.Duration) {
 	was := r.current.Load()
 	if r.load == nil || now.Sub(was.at) < age {

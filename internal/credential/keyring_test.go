@@ -23,8 +23,8 @@ func key(t *testing.T, id string, retired bool) store.Key {
 	return store.Key{ID: id, Private: k, Retired: retired}
 }
 
-// TestTokens_UseNewKeys checks that new keys are used after half a minute, or as soon as a token is signed with one,
-// and that unknown keys cause at most one reload per second.
+// TestTokens_UseNewKeys checks that new keys are used after half a minute, or as soon as a token that is signed with a
+// new key is verified, and that unknown keys cause at most one reload per second.
 func TestTokens_UseNewKeys(t *testing.T) {
 	t.Parallel()
 	clock, app := kit.NewClock(), uuid.New()

@@ -127,7 +127,8 @@ func TestTokens_RoundTrip(t *testing.T) {
 	isExpired(t, err, "ended")
 }
 
-// TestIssueSigning_WithoutLink_IsRejected checks that no token is issued for a signer who lacks any part of a link.
+// TestIssueSigning_WithoutLink_IsRejected checks that no token is issued for a signer if any part of the link is
+// missing.
 func TestIssueSigning_WithoutLink_IsRejected(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()
@@ -232,8 +233,8 @@ func TestTokens_WithForeignKeys_AreRejected(t *testing.T) {
 	}
 }
 
-// TestNewTokens_WithoutSigningKey_Fails checks that tokens require a signing key, and that the current key stays in
-// use if a reload returns none.
+// TestNewTokens_WithoutSigningKey_Fails checks that NewTokens requires a signing key, and that the current key stays in
+// use if a reload returns no signing key.
 func TestNewTokens_WithoutSigningKey_Fails(t *testing.T) {
 	t.Parallel()
 	clock := kit.NewClock()

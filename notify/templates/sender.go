@@ -142,7 +142,7 @@ func (d Notification) Render() (Content, error) {
 	return l.render()
 }
 
-// names joins the first names in a list.
+// names joins up to maxWaiting names in a list, and adds an ellipsis if there are more.
 func (p *phrases) names(all []string) string {
 	var out []string
 	for _, name := range all[:min(len(all), maxWaiting)] {

@@ -21,7 +21,7 @@ type Vault interface {
 	NeedsRewrap(ciphertext []byte) bool
 }
 
-// An encrypted file consists of the constant magic, the length of the encrypted data key (2 bytes, big-endian), the
+// An encrypted file consists of a marker (magic), the length of the encrypted data key (2 bytes, big-endian), the
 // encrypted data key, and the content. The content is encrypted with Tink's streaming AEAD AES256-GCM-HKDF in segments
 // of 64 KiB, and is bound to the key under which the file is stored.
 const (
@@ -159,7 +159,7 @@ func (s *Encrypted) Open(ctx context.Context, key string) (*File, error) {
 	return f, err
 }
 
-// openCopied is like Open, but also writes the content of an encrypted file to the writer copied, and reports whether
+// openCopied is like Open, but also copies the content of an encrypted file to the given writer, and reports whether
 // the file is encrypted.
 func (s *Encrypted) openCopied(ctx context.Context, key string, copied io.Writer) (f *File, encrypted bool, err error) {
 	if f, err = s.Store.Open(ctx, key); err != nil {
@@ -183,7 +183,7 @@ func (s *Encrypted) openCopied(ctx context.Context, key string, copied io.Writer
 	return f, true, err
 }
 
-// decrypt returns a file with the decrypted content, which it also writes to the writer copied.
+// decrypt returns a file with the decrypted content, and also copies that content to the given writer.
 func (s *Encrypted) decrypt(in io.Reader, encryptedKey []byte, key string, copied io.Writer) (*os.File, error) {
 	dataKey, err := s.vault.Decrypt(encryptedKey, labelDataKey)
 	if err != nil {

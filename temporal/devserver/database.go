@@ -203,7 +203,7 @@ func createFile(ctx context.Context, file string) error {
 	return os.Rename(tmp, file) //nolint:gosec // specified on the command line
 }
 
-// stamp records in a new file which release created it.
+// stamp writes the release of this server to a new file.
 func stamp(ctx context.Context, file string) (err error) {
 	db, err := sql.Open("sqlite", "file:"+escapePath(file)+"?mode=rw")
 	if err != nil {
