@@ -11,9 +11,9 @@ import (
 type Content struct {
 	// Dark reports, for each box, whether dark ink might be illegible on the painted content.
 	Dark []bool
-	// Free reports whether nothing except white is painted in the last box.
+	// Free reports whether no paint other than white is in the last box.
 	Free bool
-	// Size is the number of decoded bytes read, including forms.
+	// Size is the number of decoded bytes read, including those of forms.
 	Size int64
 }
 
@@ -85,7 +85,7 @@ func (f *File) contentData(contents []Value, most int64) (data []byte, whole boo
 	return data, whole, nil
 }
 
-// maxReusedContent is the maximum size of the content buffer that is reused, in bytes.
+// maxReusedContent is the maximum size, in bytes, of a content buffer that is kept for reuse.
 const maxReusedContent = 256 << 10
 
 // decodeSome appends the decodable part of a stream, and reports whether it is complete.

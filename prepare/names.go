@@ -14,7 +14,7 @@ const maxName = 64
 // removed.
 func FieldNames(fields []FormField) []string {
 	names, byRaw, taken := make([]string, len(fields)), make(map[string]string), make(map[string]bool)
-	next := make(map[string]int) // next suffix, by name without suffix
+	next := make(map[string]int) // number of the next suffix, by the name without its suffix
 	for i, f := range fields {
 		if name, ok := byRaw[f.Name]; ok {
 			names[i] = name

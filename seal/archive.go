@@ -17,8 +17,8 @@ import (
 
 // Renew copies a sealed document into out, an empty file, and adds validation data (DSS, ISO 32000-2, 12.8.4.3) and a
 // document time-stamp (12.8.5) that covers all preceding content (PAdES B-LTA). The seal stays verifiable for decades
-// if the document is renewed each time before the last time-stamp's certificate expires. Renew rejects a document that
-// fails verification.
+// if the document is always renewed before the certificate of its last time-stamp expires. Renew rejects a document
+// that fails verification.
 func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (Result, error) {
 	if s.tsa == nil {
 		return Result{}, errors.New("seal: no time-stamp authority is configured")

@@ -95,8 +95,8 @@ func withAttachmentByQPDF(t *testing.T) []byte {
 	return b
 }
 
-// TestAttachmentsAreEmbedded checks, also with other programs, that attachments are embedded byte for byte under unique
-// names, and that nothing in an attachment counts as part of the document.
+// TestAttachmentsAreEmbedded checks, with other programs as well, that attachments are embedded byte for byte under
+// unique names, and that nothing in an attachment counts as part of the document.
 func TestAttachmentsAreEmbedded(t *testing.T) {
 	t.Parallel()
 	k := sealkit.NewFixture(t)

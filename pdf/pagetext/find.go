@@ -41,7 +41,7 @@ func (p *Page) Passages() []*Passage { return p.passages(paragraphs, false) }
 // These constants specify how lines are joined.
 const (
 	paragraphs   = iota
-	unhyphenated // paragraphs, with words rejoined that are hyphenated at the end of a line
+	unhyphenated // paragraphs; words that are hyphenated at the end of a line are rejoined
 	rows         // text on the same baseline
 )
 

@@ -28,7 +28,7 @@ const Type = "countersign-seal"
 const (
 	AttachmentKey = "countersign-seal.json" // key in the name tree of embedded files
 	FileName      = "seal.json"             // file name
-	// AttachmentPrefix followed by an attachment's ID is its key in that tree.
+	// AttachmentPrefix, followed by the ID of an attachment, is the attachment's key in that tree.
 	AttachmentPrefix = "countersign-attachment-"
 )
 

@@ -34,8 +34,8 @@ import { Webhooks } from "./webhooks";
 import { WorkspaceProvider } from "./workspace";
 
 const look = 60_000; // in milliseconds; interval between checks of the session
-// In milliseconds; the time for which a covered page is retained after its session has ended, without and with entries
-// that would be lost.
+// The time for which a covered page is retained after its session has ended, in milliseconds: first for a page without
+// unsaved entries, then for a page with unsaved entries.
 const coveredFor = 300_000;
 const coveredWithEntriesFor = 3_600_000;
 

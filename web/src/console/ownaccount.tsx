@@ -80,7 +80,7 @@ function NewCodes({ codes, onKept }: { codes: string[]; onKept: () => void }) {
 }
 
 /** The passkeys of the account. Passkeys can be added and removed. */
-function Passkeys({ client, email, passkeys, factors, last, more, onChange }: { client: Client; email: string; passkeys: Passkey[]; factors: SecondFactors; /** Whether a second factor is required and the account's only one is a single passkey, which cannot be removed. */ last: boolean; /** Whether passkeys can be added. */ more: boolean; onChange: () => void }) {
+function Passkeys({ client, email, passkeys, factors, last, more, onChange }: { client: Client; email: string; passkeys: Passkey[]; factors: SecondFactors; /** Whether a second factor is required and the account has only one, which is a passkey. That passkey cannot be removed. */ last: boolean; /** Whether passkeys can be added. */ more: boolean; onChange: () => void }) {
   const [asking, setAsking] = useState<Passkey | "new" | null>(null);
   const [name, setName] = useState("");
   const [codes, setCodes] = useState<string[]>([]);

@@ -130,7 +130,7 @@ export function layText(text: PageText): TextLayer {
 const aboveHeadings = 2;
 let nextId = 1;
 
-/** Appends an element to those that a screen reader reads in another element. */
+/** Adds an element to the elements that a screen reader treats as children of the owner. */
 const own = (owner: Element, id: string) => owner.setAttribute("aria-owns", [owner.getAttribute("aria-owns"), id].filter(Boolean).join(" "));
 
 /**

@@ -35,7 +35,7 @@ function problemWith(e: unknown, t: Translate): string {
 
 /**
  * Manages the states of uploads and removals for each field separately, so that the signer can continue with another
- * field while one is in progress.
+ * field while an upload is in progress.
  */
 export function useFileStates(t: Translate) {
   const [states, setStates] = useState<Readonly<Record<string, FileState>>>({});

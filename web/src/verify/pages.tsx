@@ -6,8 +6,8 @@ import type { VerifyTranslate } from "./words";
 interface Props { file: Blob; pages: readonly ShownPage[]; total: number; t: Translate; say: VerifyTranslate }
 
 /**
- * Returns the image of each page whose level is closest to 2 dots per point. This resolution is best for the width of a
- * column.
+ * Returns, for each page, the image whose level is closest to 2 dots per point. This resolution is best for the width
+ * of a column.
  */
 function picturesToShow(pages: readonly ShownPage[]): ShownPage[] {
   const best = new Map<number, ShownPage>();
