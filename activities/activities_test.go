@@ -48,7 +48,7 @@ type fakeMailer struct {
 	rejectAttachments bool
 	// onSend, if not nil, is called while the email is sent.
 	onSend func()
-	// limits records the timeout of each attempt.
+	// limits contains the timeout of each attempt.
 	limits []time.Duration
 }
 

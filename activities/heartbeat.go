@@ -25,9 +25,9 @@ const (
 	stallTimeout = 5 * time.Minute
 )
 
-// KeepAlive is an interceptor that sends heartbeats for running activities. When the worker is stopped, it returns
-// running activities to Temporal, and another worker restarts them immediately. Deliver does not need it, because it
-// ends within seconds.
+// KeepAlive is an interceptor that sends heartbeats for running activities. When the worker is stopped, KeepAlive
+// returns running activities to Temporal, and another worker restarts them immediately. Deliver does not need
+// KeepAlive, because it ends within seconds.
 type KeepAlive struct {
 	interceptor.WorkerInterceptorBase
 

@@ -73,9 +73,9 @@ func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
 	return withRetryDelay(err)
 }
 
-// invite emails the link to a signer, or to the signer's host, and also sends it by text message if there is a phone
-// number. If the recipient receives only copies, it announces the copy. It sends nothing if the signer is no longer
-// awaited, or if the sender delivers the link.
+// The method invite sends an email with the link to a signer, or to the signer's host. If there is a phone number, it
+// also sends the link by text message. If the recipient receives only copies, it announces the copy. It sends nothing
+// if the signer is no longer awaited, or if the sender delivers the link.
 //
 // A replaced link is not sent, because the workflow that renewed it sends the new one. The invitation of the routing
 // group waits for that workflow, so that only one email is sent.
@@ -124,8 +124,8 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 	return errors.Join(err, a.noticeDelegation(ctx, e, s, v), text) // each message is sent independently of the others
 }
 
-// renewalSends is the time for which the invitation of a routing group leaves a renewed link or notice to the workflow
-// that renewed it. After that time, whichever workflow runs first sends it.
+// renewalSends is the time during which only the workflow that renewed a link or notice sends it. After that time, the
+// invitation of the routing group can send it as well.
 const renewalSends = 2 * time.Minute
 
 // errTypeRenewalSends is the error type of an invitation that another workflow is about to send.

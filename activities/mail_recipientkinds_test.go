@@ -184,7 +184,7 @@ func TestCopyNotice_Rejected(t *testing.T) {
 	})
 }
 
-// unfinished reports whether the database lists the envelope's workflow as unfinished.
+// The method unfinished reports whether the database lists the envelope's workflow as unfinished.
 func (env *fakeEnv) unfinished(e *models.Envelope) bool {
 	env.t.Helper()
 	env.drainOutbox()

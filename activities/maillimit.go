@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// firstMailTimeout limits the first attempt to send an email, so that a hanging server quickly frees the slot for
-	// other emails.
+	// firstMailTimeout limits the first attempt to send an email, so that an email to a hanging server does not occupy
+	// its slot for long.
 	firstMailTimeout = 10 * time.Second
 	// mailTimeout limits later attempts. RFC 5321 section 4.5.3.2 recommends long timeouts for clients.
 	mailTimeout = time.Minute

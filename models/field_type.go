@@ -41,7 +41,7 @@ func (t FieldType) Image() bool { return t == FieldSignature || t == FieldInitia
 // File reports whether the field contains a picture or another file.
 func (t FieldType) File() bool { return t.Image() || t == FieldAttachment }
 
-// choice reports whether the field is a checkbox or a radio button.
+// The method choice reports whether the field is a checkbox or a radio button.
 func (t FieldType) choice() bool { return t == FieldCheckbox || t == FieldRadio }
 
 // The method written reports whether signers type the field's text.

@@ -120,8 +120,8 @@ func (s *Signer) resent() bool {
 	return n > 0 && s.LinkIssuedAt != nil && s.Resends[n-1].Equal(*s.LinkIssuedAt)
 }
 
-// HasOwnInvitation reports whether a resend or a replacement issued the current link and sends an invitation for it.
-// The invitations of the routing group then omit the signer, who would otherwise receive two.
+// HasOwnInvitation reports whether the current link was issued by a resend or a replacement, which sends its own
+// invitation. The invitations of the routing group then omit the signer, who would otherwise receive two.
 func (s *Signer) HasOwnInvitation() bool {
 	return s.resent() || s.LinkIssuedAt != nil && s.Predecessor().Until.Equal(*s.LinkIssuedAt)
 }

@@ -22,8 +22,8 @@ func (act *ActionContext) client() []byte {
 	return sum[:]
 }
 
-// confirm records that the acting client was confirmed as the signer. If the confirmation is bound to a session, the
-// parameter session is the hash of that session.
+// The method confirm records that the acting client was confirmed as the signer. If the confirmation is bound to a
+// session, the parameter session is the hash of that session.
 func (s *Signer) confirm(act ActionContext, session []byte) {
 	s.OTPVerifiedAt, s.SessionHash, s.ConfirmedBy = new(act.At), bytes.Clone(session), act.client()
 }

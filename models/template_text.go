@@ -69,7 +69,7 @@ func (s substitution) text(of string, text *string) *string {
 	return new(plaintext.Visible(out))
 }
 
-// check records the problems with the values, regardless of the texts in which they are used.
+// The method check records the problems with the values, regardless of the texts that contain their variables.
 func (s substitution) check(known []string) {
 	names := make(map[string]bool, len(known))
 	for _, name := range known {

@@ -26,7 +26,7 @@ type encryptedRow struct {
 	columns    []encryptedColumn
 }
 
-// registry lists the encrypted columns. Each repository registers its rows and secrets when the store is opened.
+// registry is the list of encrypted columns. Each repository registers its rows and secrets when the store is opened.
 type registry struct {
 	rows    map[reflect.Type]func(row any) encryptedRow
 	secrets []secretColumn

@@ -67,8 +67,8 @@ func (s *KeyRepository) SealKeyRevoked(ctx context.Context, c *x509.Certificate)
 	return false, err
 }
 
-// Trust returns this installation's trust policy, which consists of its own pinned sealing certificates and the keys
-// that sign its records.
+// Trust returns this installation's trust policy. The policy consists of the installation's own pinned sealing
+// certificates, and the keys that sign the installation's records.
 func (s *KeyRepository) Trust(ctx context.Context) (trust.Policy, error) {
 	p := trust.Policy{RecordKeys: make(map[string]trust.RecordKey)}
 	certificates, err := s.SealCertificates(ctx)

@@ -11,8 +11,8 @@ import (
 	"countersign/temporal"
 )
 
-// describe sets the workflow's details in the Temporal UI. The details tell operators, in plain language, what the
-// workflow is waiting for.
+// describe sets the workflow's details in the Temporal UI. The details describe, in plain language, what the workflow
+// is waiting for.
 func (w *envelope) describe(ctx workflow.Context) {
 	var text string
 	switch {

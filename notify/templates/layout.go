@@ -68,7 +68,7 @@ type (
 	button struct{ Label, URL, Short string }
 )
 
-// set is text and the color of its links.
+// set contains a text and the color of the links in it.
 type set struct {
 	Spans  []span
 	Accent string
