@@ -73,9 +73,9 @@ func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
 	return withRetryDelay(err)
 }
 
-// The method invite sends an email with the link to a signer, or to the signer's host. If there is a phone number, it
-// also sends the link by text message. If the recipient receives only copies, it announces the copy. It sends nothing
-// if the signer is no longer awaited, or if the sender delivers the link.
+// The method invite sends an email with the link to a signer, or to the signer's host. If the signer receives text
+// messages, it also sends one. To a recipient who receives only copies, it announces the copy. It sends nothing if the
+// signer is no longer awaited, or if the sender delivers the link.
 //
 // A replaced link is not sent, because the workflow that renewed it sends the new one. The invitation of the routing
 // group waits for that workflow, so that only one email is sent.
