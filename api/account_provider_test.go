@@ -682,6 +682,7 @@ func TestProviderSignIn_GuessesAreLimited(t *testing.T) {
 	t.Parallel()
 	s, _, _ := withProvider(t, kit.MigratedURL(t, "sqlite"))
 	nobody := &client{t: t, s: s}
+	s.clock.nextMinute()
 	status := map[int]int{}
 	for range 70 {
 		status[nobody.post(completePath, object{"code": "x", "state": "y"}).status]++
