@@ -100,7 +100,7 @@ func TestDocumentAppearance_ManyPagesAndSigners_Fit(t *testing.T) {
 	require.Greater(t, len(b), limits.Appearances/4)
 }
 
-// The function finish reports more finished pages for a signer than fit into the record.
+// finish reports more finished pages for a signer than fit into the record.
 func finish(t *testing.T, e *models.Envelope, signer int) {
 	t.Helper()
 	s := e.Signers[signer]

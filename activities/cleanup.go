@@ -27,7 +27,7 @@ type RemovedRows struct {
 	Rows int    `json:"rows"`
 }
 
-// The method count records the number of removed rows of a kind, if any, and whether more of these rows may remain.
+// count records the number of removed rows of a kind, if any, and whether more of these rows may remain.
 func (r *CleanupRound) count(kind string, n int, more bool) {
 	if n > 0 {
 		r.Removed = append(r.Removed, RemovedRows{Kind: kind, Rows: n})

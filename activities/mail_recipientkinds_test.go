@@ -57,8 +57,7 @@ func (env *fakeEnv) mailedTo() []string {
 	return out
 }
 
-// The method finishes performs every action of a signer of the stored envelope: viewing every document, consenting and
-// signing.
+// finishes performs every action of a signer of the stored envelope: viewing every document, consenting and signing.
 func (env *fakeEnv) finishes(of *models.Envelope, i int) {
 	env.t.Helper()
 	env.change(of, func(e *models.Envelope) error {
@@ -184,7 +183,7 @@ func TestCopyNotice_Rejected(t *testing.T) {
 	})
 }
 
-// The method unfinished reports whether the database lists the envelope's workflow as unfinished.
+// unfinished reports whether the database lists the envelope's workflow as unfinished.
 func (env *fakeEnv) unfinished(e *models.Envelope) bool {
 	env.t.Helper()
 	env.drainOutbox()

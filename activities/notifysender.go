@@ -121,8 +121,8 @@ func alreadyKnown(kind models.NotificationKind, e *models.Envelope, s *models.Si
 	return false
 }
 
-// The function superseded reports whether a later event makes a notification unnecessary. For example, the completion
-// notification covers the last signature, and a rejected address may have been corrected.
+// superseded reports whether a later event makes a notification unnecessary. For example, the completion notification
+// covers the last signature, and a rejected address may have been corrected.
 func superseded(kind models.NotificationKind, e *models.Envelope, s *models.Signer, chosen *models.NotificationSettings, later []models.Event) bool {
 	switch kind { //nolint:exhaustive // later events do not affect the other kinds
 	case models.NotifySigned:

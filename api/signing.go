@@ -256,7 +256,7 @@ func (s *signingHandler) delegate(c *gin.Context, l signerLink, o *object) error
 	}, noContent)
 }
 
-// changeSigned applies a change to the envelope of a signing link and responds with the result of the function view.
+// changeSigned applies a change to the envelope of a signing link and responds with the result of view.
 func (s *signingHandler) changeSigned(c *gin.Context, l signerLink, do func(*models.Envelope) error, view func(*models.Envelope) (*store.StoredResponse, error)) error {
 	return notFoundAsInvalidLink(command(s.subject, c, func(st signingStore) (*models.Envelope, error) {
 		return st.Change(c.Request.Context(), l.App, l.EnvelopeID, do)

@@ -205,7 +205,7 @@ func appendWithinLimit(times []time.Time, at time.Time, window time.Duration, mo
 	return append(recent, at), nil
 }
 
-// The function within returns the times in the window before the given time. The times must be in ascending order.
+// within returns the times in the window before the given time. The times must be in ascending order.
 func within(times []time.Time, at time.Time, window time.Duration) []time.Time {
 	return slices.DeleteFunc(slices.Clone(times), func(t time.Time) bool { return at.Sub(t) >= window })
 }

@@ -171,8 +171,7 @@ func (e *Envelope) AddDocument(act ActionContext, in DocumentInput, maxDocuments
 	return d, nil
 }
 
-// The function finite reports whether v can be a coordinate. It returns false for NaN and for values beyond one
-// million.
+// finite reports whether v can be a coordinate. It returns false for NaN and for values beyond one million.
 func finite(v float64) bool { return math.Abs(v) <= 1e6 }
 
 // FileName returns the file name for downloads, which is based on the envelope's subject if there is one. If there are

@@ -257,8 +257,8 @@ func (e *Envelope) Delete(act ActionContext) (blobKeys []string, err error) {
 	return blobKeys, nil
 }
 
-// The method edited records the editor of the draft. The audit trail contains no events for individual edits, because
-// sending records their combined result.
+// edited records the editor of the draft. The audit trail contains no events for individual edits, because sending
+// records their combined result.
 func (e *Envelope) edited(act ActionContext) {
 	if !slices.Contains(e.Editors, act.Actor) {
 		e.Editors = append(slices.Clone(e.Editors), act.Actor)

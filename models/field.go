@@ -124,8 +124,8 @@ func IndexedPath(i int) string { return fmt.Sprintf("fields[%d].", i) }
 // NoPrefix returns the empty prefix, for a request with a single field.
 func NoPrefix(int) string { return "" }
 
-// The method check records the problems of a field that do not depend on the field's document, and reports whether the
-// field can be placed on a page.
+// check records the problems of a field that do not depend on the field's document, and reports whether the field can
+// be placed on a page.
 func (in FieldInput) check(p Problems, path string) bool {
 	in.checkAttributes(p, path)
 	switch in.Origin {

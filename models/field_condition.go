@@ -32,7 +32,7 @@ func (c *Condition) clauses() ([]Clause, string) {
 	return c.Any, "any"
 }
 
-// The method check records the problems of a condition without considering the fields to which the condition refers.
+// check records the problems of a condition without considering the fields to which the condition refers.
 func (c *Condition) check(p Problems, path string) {
 	list, name := c.clauses()
 	switch {

@@ -8,7 +8,7 @@ import (
 // ruleProblem is a rule that a value violates, with its message.
 type ruleProblem struct{ rule, text string }
 
-// The method add records that the text of an entry violates a rule.
+// add records that the text of an entry violates a rule.
 func (c *valueCheck) add(v *entry, rule, format string, args ...any) {
 	member := "textValue"
 	if v.field.Type.Image() && rule != ruleType {
@@ -29,7 +29,7 @@ func (c *valueCheck) addAt(v *entry, member, rule, text string) {
 	c.p.Add(path, "%s", text)
 }
 
-// The method require records that a required field has no value.
+// require records that a required field has no value.
 func (c *valueCheck) require(v *entry, member, text string) {
 	if v.at >= 0 {
 		c.addAt(v, member, ruleRequired, text)

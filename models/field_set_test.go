@@ -26,7 +26,7 @@ func unfilled(t require.TestingT) *models.Envelope {
 	return e
 }
 
-// The function of returns the input for a field that belongs to a role.
+// of returns the input for a field that belongs to a role.
 func of(role string, typ models.FieldType, name string, edit ...func(*models.FieldInput)) models.FieldInput {
 	in := field("", typ)
 	in.Role, in.Name, in.Required = role, name, false

@@ -41,10 +41,10 @@ func (t FieldType) Image() bool { return t == FieldSignature || t == FieldInitia
 // File reports whether the field contains a picture or another file.
 func (t FieldType) File() bool { return t.Image() || t == FieldAttachment }
 
-// The method choice reports whether the field is a checkbox or a radio button.
+// choice reports whether the field is a checkbox or a radio button.
 func (t FieldType) choice() bool { return t == FieldCheckbox || t == FieldRadio }
 
-// The method written reports whether signers type the field's text.
+// written reports whether signers type the field's text.
 func (t FieldType) written() bool {
 	return t == FieldText || t == FieldName || t == FieldEmail || t == FieldCompany || t == FieldTitle
 }

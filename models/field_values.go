@@ -45,7 +45,7 @@ type entry struct {
 	attachment   *Attachment
 }
 
-// The method empty reports whether the entry has no value. An unselected checkbox has no value.
+// empty reports whether the entry has no value. An unselected checkbox has no value.
 func (v *entry) empty() bool {
 	if v.field.Type.Image() {
 		return len(v.image) == 0
@@ -71,8 +71,8 @@ type valueCheck struct {
 	misfits int
 }
 
-// The method values checks a submission against the signer's fields, and returns the values to store. The given time is
-// the time of signing.
+// values checks a submission against the signer's fields, and returns the values to store. The given time is the time
+// of signing.
 func (e *Envelope) values(s *Signer, sub Submission, at time.Time) ([]FieldValue, error) {
 	c := &valueCheck{p: Problems{}, byID: make(map[uuid.UUID]*entry), signer: s, fit: sub.Fit}
 	CheckText(c.p, "fontLabel", Deref(sub.FontLabel, ""), 0, maxFontLabel)
@@ -178,7 +178,7 @@ func (c *valueCheck) fill(s *Signer, at time.Time, zone *time.Location) {
 	}
 }
 
-// The method equals reports whether the entry's value is equivalent to text.
+// equals reports whether the entry's value is equivalent to text.
 func (v *entry) equals(text string) bool {
 	if v.field.Type.choice() {
 		checked, ok := parseCheckbox(v.text)
@@ -228,8 +228,7 @@ func (c *valueCheck) visible(earlier map[string]string) map[string]bool {
 	return VisibleFields(fields, entered, earlier)
 }
 
-// The method value checks the value of a visible field. It returns the value to store, and false if the field remains
-// empty.
+// value checks the value of a visible field. It returns the value to store, and false if the field remains empty.
 func (c *valueCheck) value(v *entry) (string, bool) {
 	f := v.field
 	switch {

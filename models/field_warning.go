@@ -37,7 +37,7 @@ func (e *Envelope) Warnings(f *Field, fit func(f *Field, text string) (int, bool
 	return out
 }
 
-// The method expected returns the texts that should fit into the field.
+// expected returns the texts that should fit into the field.
 func (f *Field) expected(s *Signer) (texts []string) {
 	if f.Type.File() || f.Type.choice() {
 		return nil

@@ -114,7 +114,7 @@ func (s *Signer) Invitee() (name, email string) {
 // emails it only at the sender's request.
 func (s *Signer) InvitedByMail() bool { return !s.Silent || s.resent() }
 
-// The method resent reports whether the sender requested that the current link be sent.
+// resent reports whether the sender requested that the current link be sent.
 func (s *Signer) resent() bool {
 	n := len(s.Resends)
 	return n > 0 && s.LinkIssuedAt != nil && s.Resends[n-1].Equal(*s.LinkIssuedAt)

@@ -111,7 +111,7 @@ func AttachmentName(given, mimeType string) string {
 	return stem + attachmentExtensions[mimeType]
 }
 
-// The method attachment checks the file submitted for a field, and reports whether the entry has a file.
+// attachment checks the file submitted for a field, and reports whether the entry has a file.
 func (c *valueCheck) attachment(v *entry) bool {
 	a := v.attachment
 	switch {

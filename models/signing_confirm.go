@@ -15,15 +15,14 @@ const (
 	UnboundConfirmationLifetime = 30 * time.Minute
 )
 
-// The method client returns a hash that identifies a client without a session: the SHA-256 of its address and user
-// agent.
+// client returns a hash that identifies a client without a session: the SHA-256 of its address and user agent.
 func (act *ActionContext) client() []byte {
 	sum := sha256.Sum256([]byte(act.IP + "\x00" + act.UserAgent))
 	return sum[:]
 }
 
-// The method confirm records that the acting client was confirmed as the signer. If the confirmation is bound to a
-// session, the parameter session is the hash of that session.
+// confirm records that the acting client was confirmed as the signer. If the confirmation is bound to a session, the
+// parameter session is the hash of that session.
 func (s *Signer) confirm(act ActionContext, session []byte) {
 	s.OTPVerifiedAt, s.SessionHash, s.ConfirmedBy = new(act.At), bytes.Clone(session), act.client()
 }

@@ -26,7 +26,7 @@ type FinishedPage struct {
 	Appearance string    `json:"appearance"` // hash of the pixels, in lowercase hexadecimal
 }
 
-// The method compare orders pages by document, page and level.
+// compare orders pages by document, page and level.
 func (p FinishedPage) compare(o FinishedPage) int {
 	if c := bytes.Compare(p.Document[:], o.Document[:]); c != 0 {
 		return c

@@ -26,7 +26,7 @@ type PageLog struct {
 	Finished *FinishedPages `json:"finished,omitempty"`
 }
 
-// The method note returns a copy of the log with the first view of another page added.
+// note returns a copy of the log with the first view of another page added.
 func (l PageLog) note(document uuid.UUID, page int) PageLog {
 	l.Seen = maps.Clone(l.Seen) // the store compares the row with the loaded map
 	if l.Seen == nil {

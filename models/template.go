@@ -168,7 +168,7 @@ func (r TemplateRole) placeholder(i int) SignerInput {
 	return r.signer(in)
 }
 
-// The method signer completes the input for a signer with the properties of the role.
+// signer completes the input for a signer with the properties of the role.
 func (r TemplateRole) signer(in SignerInput) SignerInput {
 	in.Role, in.Kind, in.WitnessFor = r.Role, cmp.Or(r.Kind, RecipientSigner), r.WitnessFor
 	if r.WitnessFor == "" { // otherwise, the order of the witnessed signer applies

@@ -53,7 +53,7 @@ type substitution struct {
 	values map[string]string
 }
 
-// text returns a text of the template with its variables replaced by their values. Braces in values are not replaced.
+// text returns a string of the template with its variables replaced by their values. Braces in values are not replaced.
 func (s substitution) text(of string, text *string) *string {
 	if text == nil {
 		return nil
@@ -69,7 +69,7 @@ func (s substitution) text(of string, text *string) *string {
 	return new(plaintext.Visible(out))
 }
 
-// The method check records the problems with the values, regardless of the texts that contain their variables.
+// check records the problems with the values, regardless of the texts that contain their variables.
 func (s substitution) check(known []string) {
 	names := make(map[string]bool, len(known))
 	for _, name := range known {

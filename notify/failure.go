@@ -47,7 +47,7 @@ func oauthFailure(ctx context.Context, err error) error {
 	return &ServerError{fmt.Errorf("mail server: %w", err)}
 }
 
-// The function rejected reports whether err is a permanent (5xx) response of the server.
+// rejected reports whether err is a permanent (5xx) response of the server.
 func rejected(err error) bool {
 	answer, ok := errors.AsType[*textproto.Error](err)
 	return ok && answer.Code >= 500
@@ -123,9 +123,9 @@ const (
 	stepMessage   = "message"
 )
 
-// The function final reports whether a response means that this address, or this message, will never be accepted.
-// Servers also use 5xx codes for problems that can be fixed: with the sender, the login or a quota. They report many of
-// these only after RCPT or DATA.
+// final reports whether a response means that this address, or this message, will never be accepted. Servers also use
+// 5xx codes for problems that can be fixed: with the sender, the login or a quota. They report many of these only after
+// RCPT or DATA.
 func final(step string, code int, enhanced string) bool {
 	if code < 500 {
 		return false

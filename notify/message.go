@@ -125,7 +125,7 @@ func setThread(msg *gomail.Msg, m Mail) error {
 	return nil
 }
 
-// The function embeds returns the images of the HTML as related parts (RFC 2392).
+// embeds returns the images of the HTML as related parts (RFC 2392).
 func embeds(all []Inline) []*gomail.File {
 	files := make([]*gomail.File, 0, len(all))
 	for _, p := range all {

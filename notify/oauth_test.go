@@ -96,7 +96,7 @@ func serveTokens(t *testing.T) *tokenServer {
 
 func (ts *tokenServer) current() string { return fmt.Sprintf("eyJ0b2tlbg.%d_-", ts.issued) }
 
-// The method good reports whether the token is the newest one.
+// good reports whether the token is the newest one.
 func (ts *tokenServer) good(user, token string) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

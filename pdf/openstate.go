@@ -125,7 +125,7 @@ func (s *OpenState) stream(ctx context.Context, v, resources Value, level int) (
 	return out, err
 }
 
-// eachAppearance calls the function do with each appearance stream, for every state of the annotation (12.5.5).
+// eachAppearance calls do for each appearance stream, in every state of the annotation (12.5.5).
 func (s *OpenState) eachAppearance(ctx context.Context, appearances []Value, do func(Value) error) error {
 	for _, v := range appearances {
 		if err := ctx.Err(); err != nil {

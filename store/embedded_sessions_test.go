@@ -14,8 +14,8 @@ import (
 	"countersign/test/kit"
 )
 
-// The method embeds returns the change that extends the link of a signer for an embedded session. The parameter seen is
-// the signer as it was loaded.
+// embeds returns the change that extends the link of a signer for an embedded session. The parameter seen is the signer
+// as it was loaded.
 func (f *fixture) embeds(seen *models.Signer) func(*models.Envelope) error {
 	return func(e *models.Envelope) error { return e.LinkUntil(f.act(), seen, f.clock.Now().Add(time.Hour)) }
 }

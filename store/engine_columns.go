@@ -87,7 +87,7 @@ func placeholders(after, n int) string {
 	return strings.Join(out, ", ")
 }
 
-// The function without returns the columns except those with the given names.
+// without returns the columns except those with the given names.
 func without(columns []column, names []string) []column {
 	return slices.DeleteFunc(columns, func(c column) bool { return slices.Contains(names, c.name) })
 }

@@ -30,7 +30,7 @@ func findDecrypted[T any](s *engine, q *gorm.DB) ([]*T, error) {
 	return rows, decryptAll(s, rows)
 }
 
-// The function first returns the first row of a query, or nil if the query has no rows.
+// first returns the first row of a query, or nil if the query has no rows.
 func first[T any](q *gorm.DB) (*T, error) {
 	rows, err := find[T](q.Limit(1))
 	if err != nil || len(rows) == 0 {
@@ -39,7 +39,7 @@ func first[T any](q *gorm.DB) (*T, error) {
 	return &rows[0], nil
 }
 
-// The function one returns a row that meets a condition, or models.ErrNotFound.
+// one returns a row that meets a condition, or models.ErrNotFound.
 func one[T any](db *gorm.DB, where string, args ...any) (*T, error) {
 	row := new(T)
 	if err := db.Where(where, args...).Take(row).Error; err != nil {

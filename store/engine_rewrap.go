@@ -31,7 +31,7 @@ type rewrapping struct {
 	unreadable map[string]bool
 }
 
-// The method skip reports whether a row cannot be decrypted with the configured master keys, and records such a row.
+// skip reports whether a row cannot be decrypted with the configured master keys, and records such a row.
 func (r *rewrapping) skip(table, key string, err error) bool {
 	if !errors.Is(err, vault.ErrUnknownKey) && !errors.Is(err, vault.ErrDamaged) {
 		return false

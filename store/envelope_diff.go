@@ -86,7 +86,7 @@ func cloneInto(v reflect.Value) {
 // referringMembers caches the results of the function referring.
 var referringMembers sync.Map
 
-// The function referring returns the indexes of the stored fields of a struct that contain references.
+// referring returns the indexes of the stored fields of a struct that contain references.
 func referring(t reflect.Type) []int {
 	if known, ok := referringMembers.Load(t); ok {
 		members, _ := known.([]int)
@@ -113,8 +113,8 @@ func containsReferences(t reflect.Type) bool {
 	return false
 }
 
-// The function unchanged reports whether a change modified no stored field and recorded no event. An envelope is loaded
-// without events and values.
+// unchanged reports whether a change modified no stored field and recorded no event. An envelope is loaded without
+// events and values.
 func unchanged(e *models.Envelope, b *loadedState) bool {
 	return reflect.DeepEqual(*e, b.envelope) &&
 		same(e.Recipients(), b.signers) && same(e.Fields, b.fields) && same(e.Documents, b.documents)

@@ -63,7 +63,7 @@ func (f *fixture) version(act models.ActionContext, key string, externalID *stri
 	}
 }
 
-// The function use returns the input for creating an envelope from the template of templateOf.
+// use returns the input for creating an envelope from the template of templateOf.
 func use(subject string) models.TemplateUse {
 	return models.TemplateUse{
 		Envelope: models.Envelope{TenantID: "t", CreatedBy: "me"}, Variables: map[string]string{"place": subject}, Values: map[string]string{"tenant_name": "Grace"},

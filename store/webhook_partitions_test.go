@@ -41,8 +41,8 @@ func months(t *testing.T) (*fixture, *kit.Clock, *sql.DB) {
 	return newFixture(t, s, clock), clock, db
 }
 
-// The function in returns the number of rows in each partition of a table. The keys are "default", "past", and months
-// such as 2026_12.
+// in returns the number of rows in each partition of a table. The keys are "default", "past", and months such as
+// 2026_12.
 func in(t *testing.T, db *sql.DB, table string) map[string]int {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), "SELECT tableoid::regclass::text, count(*) FROM "+table+" GROUP BY 1")

@@ -141,7 +141,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
 	}
 }
 
-// The method span starts a span in the trace of the step that wrote the row.
+// span starts a span in the trace of the step that wrote the row.
 func (d *Dispatcher) span(ctx context.Context, row models.OutboxRow) (context.Context, trace.Span) {
 	if d.Tracer == nil {
 		return ctx, trace.SpanFromContext(ctx)

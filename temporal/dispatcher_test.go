@@ -128,7 +128,7 @@ func (f *fixture) dispatch(t *testing.T) {
 	f.outbox.dispatch(t, f.Dispatcher)
 }
 
-// The method signals counts the signals in the history of the latest run.
+// signals counts the signals in the history of the latest run.
 func (f *fixture) signals(t *testing.T) (n int) {
 	t.Helper()
 	it := f.c.GetWorkflowHistory(t.Context(), temporal.EnvelopeWorkflowID(f.key), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

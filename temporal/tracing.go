@@ -133,7 +133,7 @@ func (s *scheduleTracer) inject(ctx workflow.Context, activityType string) {
 	}
 }
 
-// The method scheduled records a span for the scheduling of an activity, and returns its traceparent.
+// scheduled records a span for the scheduling of an activity, and returns its traceparent.
 func (s *scheduleTracer) scheduled(info *workflow.Info, activityType, traceparent string) string {
 	ctx, span := s.tracer.Start(tracing.WithTraceparent(context.Background(), traceparent), "workflow "+info.WorkflowType.Name, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.String("temporal.workflow_id", info.WorkflowExecution.ID), attribute.String("temporal.activity", activityType)))

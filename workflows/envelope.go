@@ -150,8 +150,8 @@ func (w *envelope) readPlan(ctx workflow.Context) (plan temporal.Plan, err error
 	return plan, err
 }
 
-// The method close records the final status of the envelope. Only the first call has an effect, because later signals
-// concern an envelope that is already closed.
+// close records the final status of the envelope. Only the first call has an effect, because later signals concern an
+// envelope that is already closed.
 func (w *envelope) close(status models.Status) {
 	if !w.plan.Status.Terminal() {
 		w.plan.Status = status

@@ -257,7 +257,7 @@ func planFor(groups ...int) temporal.Plan {
 	return p
 }
 
-// The function in returns the time that is the given duration from now.
+// in returns the time that is the given duration from now.
 func in(d time.Duration) *time.Time {
 	at := time.Now().Add(d).UTC()
 	return &at

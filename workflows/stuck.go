@@ -109,8 +109,8 @@ func rootMessage(err error) string {
 	return err.Error()
 }
 
-// The function retryable reports whether an activity failed for a temporary reason, which means that it was neither
-// canceled nor permanently rejected.
+// retryable reports whether an activity failed for a temporary reason, which means that it was neither canceled nor
+// permanently rejected.
 func retryable(err error) bool {
 	if err == nil || sdktemporal.IsCanceledError(err) {
 		return false

@@ -21,7 +21,7 @@ import (
 	"countersign/workflows"
 )
 
-// The function upserts records the search attribute updates of a workflow, in order.
+// upserts records the search attribute updates of a workflow, in order.
 func upserts(env *testsuite.TestWorkflowEnvironment) *[]string {
 	var shown []string
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(args mock.Arguments) {

@@ -153,8 +153,8 @@ func (s *server) explainWorkflow(ctx context.Context, x *explanation) error {
 	return nil
 }
 
-// explainDeliveries adds the failed webhook deliveries. It includes no response bodies. Of an endpoint's URL, it
-// includes only the host, because the path may contain a secret.
+// explainDeliveries adds the failed webhook deliveries. It omits response bodies, and includes only the host of an
+// endpoint's URL, because the path may contain a secret.
 func (s *server) explainDeliveries(ctx context.Context, x *explanation, all []api.Delivery) error {
 	failed := 0
 	for i := range all {

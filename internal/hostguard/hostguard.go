@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// The function allowed reports whether a request for the host is accepted. IP addresses are accepted, because DNS
-// rebinding requires a name. Also accepted are localhost, its subdomains, and the given names.
+// allowed reports whether a request for the host is accepted. IP addresses are accepted, because DNS rebinding requires
+// a name. Also accepted are localhost, its subdomains, and the given names.
 func allowed(host string, names ...string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

@@ -33,8 +33,7 @@ func readClaims(from claimant) (claims, error) {
 	return out, nil
 }
 
-// The method and merges the claims of a token with the claims of the userinfo endpoint. The token's claims take
-// precedence.
+// and merges the claims of a token with the claims of the userinfo endpoint. The token's claims take precedence.
 func (c claims) and(info *oidc.UserInfo) (claims, error) {
 	out, err := readClaims(info)
 	if err != nil {
@@ -53,7 +52,7 @@ func (c claims) text(name string) string {
 	return strings.TrimSpace(s)
 }
 
-// The method time returns a claim of type NumericDate (RFC 7519 §2).
+// time returns a claim of type NumericDate (RFC 7519 §2).
 func (c claims) time(name string) *time.Time {
 	var n float64
 	switch v := c[name].(type) {

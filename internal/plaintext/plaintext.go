@@ -12,16 +12,15 @@ import (
 // which the function invisible returns true.
 func Hidden(r rune) bool { return breaks(r) || directs(r) || invisible(r) }
 
-// The function breaks reports whether r is a control character or a line separator.
+// breaks reports whether r is a control character or a line separator.
 func breaks(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
-// The function directs reports whether r changes the direction of the surrounding text.
+// directs reports whether r changes the direction of the surrounding text.
 func directs(r rune) bool { return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' }
 
-// The function invisible reports whether r is invisible and can make two different texts look the same. Examples are
-// zero-width spaces, direction marks, fillers and tags. It returns false for the zero-width joiner and non-joiner,
-// which Persian, Indic names and emoji need, and for variation selectors, which select forms of CJK characters and
-// emoji.
+// invisible reports whether r is invisible and can make two different texts look the same. Examples are zero-width
+// spaces, direction marks, fillers and tags. It returns false for the zero-width joiner and non-joiner, which Persian,
+// Indic names and emoji need, and for variation selectors, which select forms of CJK characters and emoji.
 func invisible(r rune) bool { return unicode.Is(invisibles, r) }
 
 // invisibles contains characters with the Unicode property Default_Ignorable_Code_Point, and format controls without

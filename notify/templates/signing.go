@@ -30,8 +30,7 @@ func (d Invitation) named() string { return line(d.Subject, maxSubject) }
 // requestTexts contains the wording of an invitation to a recipient other than an ordinary signer.
 type requestTexts struct{ sentence, subject, heading string }
 
-// The method other returns the wording for a recipient other than an ordinary signer. It is empty for an ordinary
-// signer.
+// other returns the wording for a recipient other than an ordinary signer. It is empty for an ordinary signer.
 func (d Invitation) other(p *phrases) requestTexts {
 	switch d.Request {
 	case RequestApproval:
@@ -67,8 +66,7 @@ func (d Invitation) requestSentence(p *phrases) []span {
 	return fill(p.AsksNobody, asStrong("document", d.what(p)))
 }
 
-// The method what returns the name of the envelope, which is its subject, the name of its only document, or a general
-// term.
+// what returns the name of the envelope, which is its subject, the name of its only document, or a general term.
 func (d Invitation) what(p *phrases) string {
 	what := d.named()
 	if names := d.DocumentNames; what == "" && len(names) > 1 {

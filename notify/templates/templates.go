@@ -39,7 +39,7 @@ const (
 	RequestNothing Request = "copy"
 )
 
-// The method signs reports whether the request is for the recipient's own signature.
+// signs reports whether the request is for the recipient's own signature.
 func (a Request) signs() bool { return a == "" || a == RequestWitnessing }
 
 // Reminder repeats the request of an invitation.

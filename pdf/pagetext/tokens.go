@@ -7,7 +7,7 @@ import (
 	"countersign/pdf"
 )
 
-// operand is an operand of an operator in its written form, with its position.
+// operand is an operand of an operator, as written in the file, and its position.
 type operand struct {
 	value pdf.Value
 	start int

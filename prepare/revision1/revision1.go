@@ -3,7 +3,7 @@
 //
 // The package is frozen, because verification of a sealed document must be able to regenerate its prepared revision
 // for decades. Nothing is compressed, because no library guarantees the same compressed output for that long. A
-// different format requires a new package. Test vectors detect changes of the output.
+// different format requires a new package. Test vectors detect changes in the output.
 package revision1
 
 import (

@@ -103,7 +103,7 @@ func (s *sealedRevision) check() error {
 	var hasRoot, hasRecord, listed bool
 	err := s.file.VisitNewestSection(func(ref pdf.Ref, at int64) error {
 		if at < s.To || at >= s.end {
-			return fmt.Errorf("object %d of the seal is outside the seal", ref.Num)
+			return fmt.Errorf("object %d, to which the seal refers, is outside the seal", ref.Num)
 		}
 		hasRoot = hasRoot || ref == root
 		hasRecord = hasRecord || ref == s.Record

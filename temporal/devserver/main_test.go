@@ -154,7 +154,7 @@ func TestServer_StopsWithItsParent(t *testing.T) {
 	})
 }
 
-// The function alive reports whether a process is running. A zombie process does not count as running.
+// alive reports whether a process is running. A zombie process does not count as running.
 func alive(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false

@@ -59,7 +59,7 @@ func (b *tab) readByKeys() {
 	})
 }
 
-// readAll scrolls over all pages, even if there are fields left to fill in.
+// readAll scrolls through all pages, even if there are fields left to fill in.
 func (b *tab) readAll() {
 	b.t.Helper()
 	b.eventually("everything is read", func() bool {

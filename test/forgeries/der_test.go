@@ -157,7 +157,7 @@ func (t *token) encode() []byte {
 	return t.signature.encode()
 }
 
-// newToken returns a time-stamp token of an honest authority.
+// newToken returns a time-stamp token issued by an honest authority.
 func (n *network) newToken(digest []byte) *token {
 	t := &token{imprint: digest, time: n.clock()}
 	t.signer = n.tsa

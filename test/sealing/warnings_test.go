@@ -32,7 +32,7 @@ func TestWarnings(t *testing.T) {
 		count int
 		says  string
 	}{
-		// The count includes the warning that every test file has.
+		// The count includes the warning that every test file causes.
 		"fonts": {withPage("", "", "<</Type/Font/Subtype/TrueType/BaseFont/Arial>>"), admission.WarnFont, 2, "Helvetica"},
 		"annotations": {withPage("", "/Annots[1000 0 R 1001 0 R 1002 0 R]",
 			"<</Subtype/Square/Rect[0 0 9 9]>>", "<</Subtype/Link/Rect[0 0 9 9]>>", "<</Subtype/Square/F 2/Rect[0 0 9 9]>>"), admission.WarnAppearance, 1, "Square in object 1000"},

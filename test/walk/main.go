@@ -1,4 +1,4 @@
-// Command walk lists the packages whose code is executed by a signature, from the request to the signal for its
+// Command walk lists the packages whose code runs when a signer signs, from the request to the signal for the
 // workflow. It builds the service with -cover, starts the API, sends an envelope to one signer, and waits until the
 // outbox is empty. It then counts the code that is executed between POST …/sign and the delivery of the signature's
 // outbox row. No worker is running.

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { query, useLoad, formatTime, hasRole, type Client, type Envelope, type Identity, type Paged } from "./api";
 import { NewEnvelope } from "./newenvelope";
@@ -94,10 +94,18 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
 /** A search box. The search begins when the user stops typing. */
 function SearchBox({ value, onSearch }: { value: string; onSearch: (text: string) => void }) {
   const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  const searched = useRef(value); // a search that begins while the user continues to type must not reset the text
+  useEffect(() => {
+    if (value === searched.current) return;
+    searched.current = value;
+    setText(value);
+  }, [value]);
   useEffect(() => {
     if (text === value) return;
-    const timer = setTimeout(() => onSearch(text), pause);
+    const timer = setTimeout(() => {
+      searched.current = text;
+      onSearch(text);
+    }, pause);
     return () => clearTimeout(timer);
   }, [text]);
   return (
