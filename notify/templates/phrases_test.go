@@ -202,6 +202,9 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 				assert.Contains(t, got.Subject, "Acme GmbH")
 				assert.NotContains(t, got.Subject, "lease")
 			}
+			if strings.Contains(got.HTML, "panel quote") { // a quotation in another direction is on the side of its label
+				assert.Contains(t, got.HTML, "text-align:"+map[string]string{"ltr": "left", "rtl": "right"}[phrasesIn(tag).Dir])
+			}
 			if dir := os.Getenv("COUNTERSIGN_TEST_MAILS"); dir != "" {
 				require.NoError(t, os.WriteFile(filepath.Join(dir, tag+"-"+name+".html"), []byte(got.HTML), 0o600))
 			}

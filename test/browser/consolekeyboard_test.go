@@ -120,7 +120,7 @@ func TestConsoleHomeByKeyboard(t *testing.T) {
 	b.visible()
 
 	// Save, apply and delete filters.
-	save := sectionButton(".saved button", "Save filters")
+	save := sectionButton(".savedfilters button", "Save filters")
 	b.presses(save)
 	b.escapes(save)
 	b.presses(save)

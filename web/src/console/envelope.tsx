@@ -11,7 +11,7 @@ import { ActionButton, ActionRow, Badge, Confirm, ErrorNotice, LabelList } from 
 import { Progress, type PersonActions } from "./progress";
 import { listHref, usePageTitle } from "./route";
 import { TemplateOfEnvelope } from "./templates";
-import { numeral, t } from "./texts";
+import { numeral, t, type TextKey } from "./texts";
 import { deliveryLines, mailLines, timeline, type Line } from "./timeline";
 
 interface Run { step: string; awaiting: string[]; nextReminder: string | null; workflowUrl: string | null; answeredBy: string }
@@ -176,6 +176,11 @@ function SealingProblem({ e, problem, support }: { e: Envelope; problem: Sealing
   );
 }
 
+const stepNames: Partial<Record<string, TextKey>> = { waiting: "stepWaiting", expiring: "stepExpiring", sealing: "statusSealing", sealing_failed: "stepSealingFailed", sending_copies: "stepCopies", closing: "stepClosing", done: "stepDone" };
+
+/** Returns the label of a step of the workflow. */
+const stepName = (step: string): string => { const key = stepNames[step]; return key ? t(key) : step.replaceAll("_", " "); };
+
 /** Displays the envelope's IDs, workflow, emails, deliveries and audit trail. */
 function Technical({ client, e, run }: { client: Client; e: Envelope; run: Run | null }) {
   const workflow = ["envelope", e.id].join("/");
@@ -185,7 +190,7 @@ function Technical({ client, e, run }: { client: Client; e: Envelope; run: Run |
         <dt>{t("envelopeId")}</dt><dd class="mono">{e.id}</dd>
         <dt>{t("workspace")}</dt><dd class="mono"><bdi>{e.tenantId}</bdi></dd>
         {e.externalId && <><dt>{t("externalId")}</dt><dd class="mono"><bdi>{e.externalId}</bdi></dd></>}
-        {run && <><dt>{t("progress")}</dt><dd>{run.step.replaceAll("_", " ")}</dd><dt>{t("workflow")}</dt><dd class="mono">{run.workflowUrl ? <a href={run.workflowUrl} target="_blank" rel="noreferrer">{workflow}</a> : workflow}</dd></>}
+        {run && <><dt>{t("progress")}</dt><dd>{stepName(run.step)}</dd><dt>{t("workflow")}</dt><dd class="mono">{run.workflowUrl ? <a href={run.workflowUrl} target="_blank" rel="noreferrer">{workflow}</a> : workflow}</dd></>}
       </dl>
       <ActionButton label={t("downloadJson")} work={() => client.download(`envelopes/${e.id}`, `${e.id}.json`, "application/json")} />
       <ol class="timeline">{[...mailLines(e), ...deliveryLines(e)].map((l, i) => <TimelineRow key={`${l.at}${i}`} l={l} />)}</ol>

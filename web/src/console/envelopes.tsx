@@ -132,7 +132,7 @@ function Rows({ rows, app, chosen, onChoose }: { rows: readonly Envelope[]; app:
               <td class="recipientsof"><People e={e} /></td>
               <td class="latest"><LastActivity e={e} app={app} /></td>
               <td class="owner"><bdi>{ownerOf(e, app)}</bdi></td>
-              <td class="until"><Deadline e={e} /></td>
+              <td class="until" data-label={t("deadline")}><Deadline e={e} /></td>
             </tr>
           ))}
         </tbody>
@@ -177,8 +177,11 @@ const parts = { action_needed: "inboxAction", waiting: "inboxWaiting", drafts: "
 /** Selects a section of the inbox, and displays the number of envelopes in each. */
 function InboxBar({ client, tenant, part, onChoose }: { client: Client; tenant: string; part: string; onChoose: (part: string) => void }) {
   const { data } = useLoad<{ counts: Record<keyof typeof parts, number> }>(client, `home?${query({ tenantId: tenant })}`, 15_000);
+  const bar = useRef<HTMLDivElement>(null);
+  // On a phone, the sections are on one line, which is scrolled to the selected section.
+  useEffect(() => { bar.current?.querySelector('[aria-pressed="true"]')?.scrollIntoView({ block: "nearest", inline: "center" }); }, [part]);
   return (
-    <div class="inbox row" role="group" aria-label={t("inbox")}>
+    <div ref={bar} class="inbox row" role="group" aria-label={t("inbox")}>
       <button type="button" class="bare small" aria-pressed={part === ""} onClick={() => onChoose("")}>{t("inboxAll")}</button>
       {(Object.keys(parts) as (keyof typeof parts)[]).map((p) => (
         <button key={p} type="button" class={`bare small ${p === "action_needed" && data?.counts[p] ? "due" : ""}`} aria-pressed={part === p} onClick={() => onChoose(p)}>

@@ -42,7 +42,7 @@ export function SavedFilters({ who, names, get, set }: { who: Identity; names: r
   const known = saved.some(same);
   if (saved.length === 0 && !used) return null;
   return (
-    <div class="row saved" role="group" aria-label={t("savedFilters")}>
+    <div class="row savedfilters" role="group" aria-label={t("savedFilters")}>
       {saved.map((s) => (
         <span key={s.name} class={`chip ${same(s) ? "on" : ""}`}>
           <button type="button" class="bare small" aria-pressed={same(s)} onClick={() => set(same(s) ? Object.fromEntries(names.map((n) => [n, ""])) : { ...Object.fromEntries(names.map((n) => [n, ""])), ...s.filters })}><bdi>{s.name}</bdi></button>

@@ -144,14 +144,15 @@ function Run({ client, kind, envelopes, onChanged, onClose }: { client: Client; 
   };
   const failed = able.filter((e) => outcomes.get(e.id)?.state === "failed").length;
   const over = started && !running && failed === 0;
+  const heading = able.length > 0 ? t(title, { n: able.length }) : t(label);
   const close = () => { closed.current = true; onClose(); };
   return (
-    <Dialog label={t(title, { n: able.length })} onClose={close}>
+    <Dialog label={heading} onClose={close}>
       <form class="stack" onSubmit={(e) => { e.preventDefault(); void run(); }}>
-        <h2 tabIndex={-1}>{t(title, { n: able.length })}</h2>
-        <p>{t(text)}</p>
-        {kind === "extend" && !started && <div><label for="until">{t("deadlineIn", { zone: Intl.DateTimeFormat().resolvedOptions().timeZone })}</label><input id="until" type="datetime-local" required value={deadline} onInput={(e) => setDeadline(e.currentTarget.value)} /></div>}
-        {kind === "void" && !started && <div><label for="why">{t("voidReason")}</label><textarea id="why" maxLength={1000} value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></div>}
+        <h2 tabIndex={-1}>{heading}</h2>
+        {able.length > 0 && <p>{t(text)}</p>}
+        {kind === "extend" && able.length > 0 && !started && <div><label for="until">{t("deadlineIn", { zone: Intl.DateTimeFormat().resolvedOptions().timeZone })}</label><input id="until" type="datetime-local" required value={deadline} onInput={(e) => setDeadline(e.currentTarget.value)} /></div>}
+        {kind === "void" && able.length > 0 && !started && <div><label for="why">{t("voidReason")}</label><textarea id="why" maxLength={1000} value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></div>}
         <ul class="outcomes" aria-live="polite" tabIndex={0} aria-label={t("envelopes")}>
           {all.map((e) => {
             const o = outcomes.get(e.id);

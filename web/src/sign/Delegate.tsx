@@ -89,7 +89,7 @@ export function Delegate({ context, client, speech, guarded, first, onDone, onCl
     return (
       <Dialog key="first" label={label} onClose={onClose}>
         {first}
-        <div class="row end"><button type="button" class="bare" onClick={onClose}>{t("goBack")}</button></div>
+        <div class="row end"><button type="button" class="bare" onClick={onClose}>{t("cancel")}</button></div>
       </Dialog>
     );
   }
@@ -104,7 +104,7 @@ export function Delegate({ context, client, speech, guarded, first, onDone, onCl
         {row("reason", <textarea {...shared("reason")} dir="auto" maxLength={1000} />)}
         <p class="notice bad" role="alert">{problem}</p>
         <div class="row end">
-          <button type="button" class="bare" onClick={onClose}>{t("goBack")}</button>
+          <button type="button" class="bare" onClick={onClose}>{t("cancel")}</button>
           <button aria-disabled={busy}>{t("delegateNow")}</button>
         </div>
       </form>

@@ -75,7 +75,7 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
       )}
       <div class="notice bad" role="alert">{problem.map((p) => <p key={p}>{p}</p>)}</div>
       <div class="row end">
-        <button type="button" class="bare" onClick={onClose}>{t("goBack")}</button>
+        <button type="button" class="bare" onClick={onClose}>{t("cancel")}</button>
         <button type="button" id="sign" disabled={!complete || sending || news.length > 0} aria-disabled={busy} onClick={() => void submit()}>{t(busy && !context.kind ? "signing" : textFor(context.kind, "sign"))}</button>
       </div>
     </Dialog>

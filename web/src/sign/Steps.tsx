@@ -122,7 +122,7 @@ export function Decline({ kind, sender, reason, speech, onReason, decline, first
     return (
       <Dialog key="first" label={t(textFor(kind, "declineTitle"))} onClose={onClose}>
         {first}
-        <div class="row end"><button type="button" class="bare" onClick={onClose}>{t("goBack")}</button></div>
+        <div class="row end"><button type="button" class="bare" onClick={onClose}>{t("cancel")}</button></div>
       </Dialog>
     );
   }
@@ -137,7 +137,7 @@ export function Decline({ kind, sender, reason, speech, onReason, decline, first
         </div>
         <p class="notice bad" role="alert">{problem}</p>
         <div class="row end">
-          <button type="button" class="bare" onClick={onClose}>{t("goBack")}</button>
+          <button type="button" class="bare" onClick={onClose}>{t("cancel")}</button>
           <button class="bad" aria-disabled={busy}>{t(textFor(kind, "declineNow"))}</button>
         </div>
       </form>
