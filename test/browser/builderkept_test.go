@@ -250,7 +250,7 @@ func TestBuilder_KeepsEditsMadeDuringAnUpload(t *testing.T) {
 	require.Contains(t, got, "signature")
 
 	b.choose(`.badd input`, "second.pdf", leaseDocument())
-	b.until(`document.querySelectorAll(".bdocuments > li").length === 3 && document.querySelector(".badd").textContent === "Add a PDF"`)
+	b.until(`document.querySelectorAll(".bdocuments > li").length === 3 && document.querySelector(".badd").textContent === "Add a document"`)
 	const down, up = `document.querySelector('[aria-label="Move lease.pdf down"]')`, `document.querySelector('[aria-label="Move second.pdf up"]')`
 	b.until(down + ` !== null && ` + up + ` !== null`)
 	eval[bool](b, `(`+down+`.click(), `+up+`.click(), true)`)
@@ -356,7 +356,7 @@ func TestBuilder_ActionsAreNotRepeated(t *testing.T) {
 	eval[bool](b, `(() => { const before = window.fetch; window.lost = 0;
 		window.fetch = async (...a) => { if (a[1]?.method === "PATCH" && a[0].includes("/documents/") && !window.lost++) throw new TypeError("lost"); return before(...a); }; return true; })()`)
 	b.choose(`.badd input`, "annex.pdf", leaseDocument())
-	b.until(`window.lost === 1 && document.querySelectorAll(".bdocuments > li").length === 2 && document.querySelector(".badd").textContent === "Add a PDF"`)
+	b.until(`window.lost === 1 && document.querySelectorAll(".bdocuments > li").length === 2 && document.querySelector(".badd").textContent === "Add a document"`)
 	require.Equal(t, 0, eval[int](b, `document.querySelectorAll(".notice.bad").length`))
 	b.button("Undo")
 	b.until(`document.querySelectorAll(".bdocuments > li").length === 1`)

@@ -245,7 +245,7 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	b.confirmLeaving()
 	b.buildsTemplate(id, nil)
 	b.choose(`.badd input`, "annex.pdf", leaseDocument())
-	b.until(`document.querySelectorAll(".bdocuments > li").length === 2 && document.querySelector(".badd").textContent === "Add a PDF"`)
+	b.until(`document.querySelectorAll(".bdocuments > li").length === 2 && document.querySelector(".badd").textContent === "Add a document"`)
 	b.reloadBuilder() // the page no longer holds the file
 	b.button("Text")
 	b.press(1, 300, 550)
@@ -357,7 +357,7 @@ func TestBuilder_UploadDuringConflict_KeepsOtherDocuments(t *testing.T) {
 	for range 2 {
 		first.choose(`.badd input`, "mine.pdf", leaseDocument())
 		first.see("Somebody else changed this template in the meantime.")
-		first.until(`document.querySelector(".badd").textContent === "Add a PDF"`)
+		first.until(`document.querySelector(".badd").textContent === "Add a document"`)
 		require.Equal(t, []string{"lease.pdf", "theirs.pdf"}, names())
 	}
 	first.button("Take theirs")

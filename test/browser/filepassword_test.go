@@ -20,7 +20,7 @@ func encrypted(t *testing.T, file []byte, password string) []byte {
 	return locked
 }
 
-// TestEncryptedPDFs_AreUploadedWithTheirPasswords uploads encrypted PDFs in every place of the console that accepts PDFs:
+// TestEncryptedPDFs_AreUploadedWithTheirPasswords uploads encrypted PDFs in every place of the console that accepts documents:
 // a new envelope, the builder of an envelope, a new template, and the builder of a template.
 func TestEncryptedPDFs_AreUploadedWithTheirPasswords(t *testing.T) {
 	t.Parallel()
@@ -61,10 +61,10 @@ func TestEncryptedPDFs_AreUploadedWithTheirPasswords(t *testing.T) {
 	focusedField("dpassword")
 	b.checked("builder-file-password")
 	b.fill("#dpassword", "guess")
-	b.click(inDialog("Add a PDF"))
+	b.click(inDialog("Add a document"))
 	b.see("This password doesn't open the file.")
 	b.fill("#dpassword", secret)
-	b.click(inDialog("Add a PDF"))
+	b.click(inDialog("Add a document"))
 	b.until(dialog + ` === null && document.querySelectorAll(".bdocuments > li").length === 3`)
 	b.button("Undo")
 	b.until(`document.querySelectorAll(".bdocuments > li").length === 2`)
@@ -83,7 +83,7 @@ func TestEncryptedPDFs_AreUploadedWithTheirPasswords(t *testing.T) {
 	b.until(`document.querySelectorAll(".bdocuments > li").length === 1`)
 	b.choose(".badd input", "annex.pdf", locked)
 	b.fill("#dpassword", secret)
-	b.click(inDialog("Add a PDF"))
+	b.click(inDialog("Add a document"))
 	b.until(dialog + ` === null && document.querySelectorAll(".bdocuments > li").length === 2`)
 	b.saved()
 }

@@ -226,7 +226,7 @@ func TestBuilder_UndoesDocumentChanges(t *testing.T) {
 	b := open(t, desktop)
 	b.builds(e, nil)
 	b.choose(`.badd input`, "annex.pdf", leaseDocument())
-	b.until(`document.querySelectorAll(".bdocuments > li").length === 2 && document.querySelector(".badd").textContent === "Add a PDF"`)
+	b.until(`document.querySelectorAll(".bdocuments > li").length === 2 && document.querySelector(".badd").textContent === "Add a document"`)
 	b.enterOn(`document.querySelector('[aria-label="Move annex.pdf up"]')`)
 	b.until(`document.querySelector(".bdocuments > li")?.textContent.includes("annex.pdf")`)
 	b.click(`document.querySelector('[aria-label="Edit annex.pdf"]')`)

@@ -1,5 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import type { Viewer } from "../pages/viewer";
+import { documentTypes, isDocument, isTypeError } from "../ui/documents";
 import { maxPdfPassword, passwordProblem, setPassword } from "../ui/pdfpassword";
 import type { Editor } from "./editor";
 import type { DraftDocument } from "./model";
@@ -29,13 +30,17 @@ export function Documents({ editor, documents, editable, viewer, thumbnails, cur
       setBusy("");
     }
   };
-  const add = (files: FileList | null) => run(t("adding"), async () => {
+  const add = (list: FileList | null) => run(t("adding"), async () => {
+    const files = [...(list ?? [])];
+    const wrong = files.find((f) => !isDocument(f));
+    if (wrong) throw new Error(t("notADocument", { name: wrong.name }));
     let added = 0;
-    for (const file of [...(files ?? [])]) {
+    for (const file of files) {
       try {
         await editor.parts.addDocument(file);
         added++;
       } catch (e) {
+        if (isTypeError(e)) throw new Error(t("notADocument", { name: file.name }));
         if (!passwordProblem(e)) throw e;
         setEncrypted((old) => [...old, file]); // a dialog asks for the password
       }
@@ -85,7 +90,7 @@ export function Documents({ editor, documents, editable, viewer, thumbnails, cur
           </li>
         ))}
       </ol>
-      {editable && <label class="badd"><span>{busy || t("addPDF")}</span><input type="file" accept="application/pdf" multiple class="sr" onChange={(e) => { void add(e.currentTarget.files); e.currentTarget.value = ""; }} /></label>}
+      {editable && <label class="badd"><span>{busy || t("addDocument")}</span><input type="file" accept={documentTypes} multiple class="sr" onChange={(e) => { void add(e.currentTarget.files); e.currentTarget.value = ""; }} /></label>}
       {problem && <p class="notice bad small" role="alert" dir="auto">{problem}</p>}
       {encrypted[0] && <PasswordDialog key={encrypted.length} file={encrypted[0]} work={async () => { await editor.parts.addDocument(encrypted[0]!); onMessage(t("added")); }} onClose={() => setEncrypted((old) => old.slice(1))} />}
       {editing && <DocumentDialog editor={editor} document={editing} onClose={() => setEditing(null)} />}
@@ -107,7 +112,7 @@ function DocumentDialog({ editor, document, onClose }: { editor: Editor; documen
 function PasswordDialog({ file, work, onClose }: { file: File; work: () => Promise<unknown>; onClose: () => void }) {
   const [password, setValue] = useState("");
   return (
-    <FormDialog title={t("encryptedPDF")} label={t("addPDF")} work={() => { setPassword(file, password); return work(); }} onClose={onClose}>
+    <FormDialog title={t("encryptedPDF")} label={t("addDocument")} work={() => { setPassword(file, password); return work(); }} onClose={onClose}>
       <div>
         <label for="dpassword">{t("passwordOfFile", { name: file.name })}</label>
         <input id="dpassword" data-first type="text" required maxLength={maxPdfPassword} autocomplete="off" autocapitalize="off" spellcheck={false} dir="auto" value={password} aria-describedby="dpassword-hint" onInput={(e) => setValue(e.currentTarget.value)} />

@@ -1,3 +1,4 @@
+import { documentName } from "../ui/documents";
 import { fetchFile, type Editor, type Parts, type RecipientContent, type RecipientEdit } from "./editor";
 import type { BuilderField, DraftDocument, Recipient } from "./model";
 
@@ -133,7 +134,7 @@ export class DraftParts implements Parts {
    */
   private async upload(file: File): Promise<string> {
     const { documentId } = await this.editor.act<{ documentId: string }>("POST", "/document", file);
-    await this.editor.act("PATCH", `/documents/${documentId}`, { name: file.name }).catch(() => undefined);
+    await this.editor.act("PATCH", `/documents/${documentId}`, { name: documentName(file) }).catch(() => undefined);
     return documentId;
   }
 

@@ -1,16 +1,17 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { isTypeError } from "../ui/documents";
 import { maxPdfPassword, passwordHeaders, passwordOf, passwordProblem, setPassword, type PasswordProblem } from "../ui/pdfpassword";
 import { t } from "./texts";
 
 interface Problem { file: File; is: PasswordProblem; /** Counts the rejections, each of which moves the focus to the field. */ count: number }
 
 /** The passwords of encrypted PDFs in a form: the files that need one, and a function that uploads a file. */
-interface FilePasswords {
+export interface FilePasswords {
   problems: readonly Problem[];
   upload: <T>(file: File, send: (headers: Record<string, string>) => Promise<T>) => Promise<T>;
 }
 
-/** Remembers which files the service has rejected because of their passwords. */
+/** Remembers which files the service has rejected because of their passwords. The message about another type names the file. */
 export function useFilePasswords(): FilePasswords {
   const [problems, setProblems] = useState<readonly Problem[]>([]);
   return {
@@ -19,6 +20,7 @@ export function useFilePasswords(): FilePasswords {
       try {
         return await send(passwordHeaders(file));
       } catch (e) {
+        if (isTypeError(e)) throw new Error(t("notADocument", { name: file.name }));
         const is = passwordProblem(e);
         if (!is) throw e;
         setProblems((old) => [...old.filter((p) => p.file !== file), { file, is, count: (old.find((p) => p.file === file)?.count ?? 0) + 1 }]);

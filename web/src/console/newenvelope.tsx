@@ -1,9 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
 import { AddressHint } from "../ui/AddressHint";
 import { ContactBox } from "../ui/ContactBox";
+import { documentName, titleOf } from "../ui/documents";
 import { Icon } from "../ui/parts";
 import { recipientsOf, type Client, type Identity } from "./api";
-import { PasswordFields, useFilePasswords } from "./filepasswords";
+import { DocumentFiles } from "./documentfiles";
+import { useFilePasswords } from "./filepasswords";
 import { FormDialog } from "./parts";
 import { rich, t } from "./texts";
 import { useWorkspace, useWorkspaces, WorkspaceField } from "./workspace";
@@ -27,16 +29,14 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
   const contacts = (search: string) => recipientsOf(client)(search, workspace);
   const me = who.user;
   const set = (id: number, change: Partial<Person>) => setPeople((old) => old.map((p) => (p.id === id ? { ...p, ...change } : p)));
-  const take = (list: FileList | null | undefined) => {
-    const pdfs = [...(list ?? [])];
-    setFiles(pdfs);
+  const take = (list: readonly File[]) => {
+    setFiles(list);
     setChosen(chosen + 1);
-    if (!subject && pdfs[0]) setSubject(pdfs[0].name.replace(/\.pdf$/i, "").slice(0, 255));
+    if (!subject && list[0]) setSubject(titleOf(list[0]).slice(0, 255));
   };
   const make = async (once: string) => {
     const key = `${once}-${chosen}`; // selecting other files makes a different request
-    const first = files[0];
-    if (!first) throw new Error(t("choosePdf"));
+    const first = files[0]!;
     // The sender signs first, so the signing page can open as soon as the envelope is sent.
     const signers = [...(signing && me ? [{ name: me.name, email: me.email }] : []), ...people.map(({ name, email, phone }) => ({ name, email, ...(phone ? { phone } : {}) }))];
     const form = new FormData();
@@ -45,7 +45,7 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
     const draft = await upload(first, (headers) => client.call<{ id: string }>("/v1/envelopes", { body: form, key, headers }));
     for (const [i, file] of files.slice(1).entries()) {
       const { documentId } = await upload(file, (headers) => client.call<{ documentId: string }>(`/v1/envelopes/${draft.id}/document`, { body: file, key: `${key}-${i}`, headers }));
-      await client.call(`/v1/envelopes/${draft.id}/documents/${documentId}`, { method: "PATCH", body: { name: file.name } });
+      await client.call(`/v1/envelopes/${draft.id}/documents/${documentId}`, { method: "PATCH", body: { name: documentName(file) } });
     }
     used(workspace);
     location.hash = `#/build/${draft.id}`;
@@ -53,12 +53,7 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
   const several = people.length > 1 || signing;
   return (
     <FormDialog title={t("newEnvelope")} label={t("continue")} work={make} onClose={onClose}>
-      <div class="dropzone" onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); take(e.dataTransfer?.files); }}>
-        <label for="newfiles">{t("dropPdfs")}</label>
-        <input id="newfiles" data-first type="file" accept="application/pdf" multiple required={files.length === 0} onChange={(e) => take(e.currentTarget.files)} />
-        {files.length > 1 && <p class="quiet small">{files.map((f) => f.name).join(", ")}</p>}
-        <PasswordFields files={files} problems={problems} />
-      </div>
+      <DocumentFiles files={files} problems={problems} onTake={take} />
       <div><label for="newsubject">{t("subject")}</label><input id="newsubject" maxLength={255} value={subject} onInput={(e) => setSubject(e.currentTarget.value)} /></div>
       <fieldset class="recipients">
         <legend>{t("recipients")}</legend>

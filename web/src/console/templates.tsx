@@ -1,8 +1,10 @@
 import { useState } from "preact/hooks";
+import { titleOf } from "../ui/documents";
 import { Title } from "../ui/parts";
 import { formatTime, hasRole, query, useLoad, type Client, type Identity, type Paged } from "./api";
+import { DocumentFiles } from "./documentfiles";
 import { Empty } from "./empty";
-import { PasswordFields, useFilePasswords } from "./filepasswords";
+import { useFilePasswords } from "./filepasswords";
 import { ActionButton, Badge, Confirm, ErrorNotice, FormDialog, Pager, recipientKind, Table } from "./parts";
 import { listHref, useFilters, usePageTitle } from "./route";
 import { formatBytes } from "../ui/i18n";
@@ -128,11 +130,10 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
   const [tenantId, setTenant] = useState(who.app.tenants[0] ?? "");
   const [chosen, setChosen] = useState(0); // number of times that files were selected
   const { problems, upload } = useFilePasswords();
-  const take = (list: FileList | null | undefined) => {
-    const pdfs = [...(list ?? [])];
-    setFiles(pdfs);
+  const take = (list: readonly File[]) => {
+    setFiles(list);
     setChosen(chosen + 1);
-    if (!name && pdfs[0]) setName(pdfs[0].name.replace(/\.pdf$/i, ""));
+    if (!name && list[0]) setName(titleOf(list[0]));
   };
   const make = async (once: string) => {
     const key = `${once}-${chosen}`; // selecting other files makes a different request
@@ -152,12 +153,7 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
   };
   return (
     <FormDialog title={t("newTemplate")} label={t("continue")} work={make} onClose={onClose}>
-      <div onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); take(e.dataTransfer?.files); }}>
-        <label for="newfiles">{t("dropPdfs")}</label>
-        <input id="newfiles" data-first type="file" accept="application/pdf" multiple required={files.length === 0} onChange={(e) => take(e.currentTarget.files)} />
-        {files.length > 1 && <p class="quiet small">{files.map((f) => f.name).join(", ")}</p>}
-        <PasswordFields files={files} problems={problems} />
-      </div>
+      <DocumentFiles files={files} problems={problems} onTake={take} />
       <div><label for="newtname">{t("name")}</label><input id="newtname" required maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
       <div><label for="newroles">{t("rolesInOrder")}</label><input id="newroles" required placeholder={t("rolesExample")} maxLength={2000} value={roles} onInput={(e) => setRoles(e.currentTarget.value)} /></div>
       <WorkspaceField value={tenantId} onChange={setTenant} all />
