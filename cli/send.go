@@ -255,7 +255,7 @@ func checkPDF(path string) error {
 		return err
 	}
 	if !strings.Contains(string(head[:n]), "%PDF-") {
-		return fmt.Errorf("%s is not a PDF: convert it first", path)
+		return fmt.Errorf("%s is not a PDF", path)
 	}
 	return nil
 }

@@ -49,13 +49,13 @@ func (e *activeError) rejection() *rejection.Error {
 	case revision1.LaunchRemoved:
 		code = rejection.PDFLaunch
 	case revision1.XFARemoved:
-		return errXFA()
+		code = rejection.PDFXFA
 	}
 	return rejection.New(code, fmt.Sprintf("The PDF contains %s. Remove it first.", activeContents[e.kind]))
 }
 
 func errXFA() *rejection.Error {
-	return rejection.New(rejection.PDFXFA, "The PDF contains an XFA form. Print it to a new PDF first.")
+	return rejection.New(rejection.PDFXFA, "The PDF is a dynamic XFA form, whose pages exist only in programs that run XFA. Upload a PDF whose pages are part of the file.")
 }
 
 // checkCatalog rejects XFA forms whose content is not in the pages. It returns *activeError if the catalog contains

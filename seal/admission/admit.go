@@ -224,7 +224,7 @@ func checkEnds(r io.ReaderAt, size int64) error {
 	}
 	switch {
 	case !bytes.Contains(head, []byte("%PDF-")):
-		return rejection.New(rejection.NotAPDF, "The file is not a PDF.")
+		return rejection.New(rejection.NotAPDF, "The file is not a PDF, PNG or JPEG.")
 	case !bytes.HasPrefix(head, []byte("%PDF-")):
 		return rejection.New(rejection.PDFNeedsRepair, "The PDF is preceded by bytes that do not belong to it.")
 	case !bytes.Contains(tail, []byte("%%EOF")):
@@ -266,7 +266,7 @@ func checkEncryption(f *pdf.File) error {
 }
 
 func errEncrypted() *rejection.Error {
-	return rejection.New(rejection.PDFEncrypted, "The PDF is encrypted or protected by a password. Remove the protection, or send the password with the upload.")
+	return rejection.New(rejection.PDFEncrypted, "The PDF is encrypted. Send its password with the upload.")
 }
 
 // checkSigned rejects a PDF that contains signatures, because drawing on it would invalidate them.

@@ -202,7 +202,7 @@ func errWrongPassword() error {
 }
 
 func errUndecipherable() error {
-	return rejection.New(rejection.PDFEncrypted, "The encryption of the PDF is not supported. Remove the protection first.")
+	return rejection.New(rejection.PDFEncrypted, "The PDF cannot be decrypted. Only encryption with a password, using RC4 or AES, is supported.")
 }
 
 // Tasks returns the tasks that run in sandboxed processes: decrypting uploads and examining sealed documents.

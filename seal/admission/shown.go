@@ -35,7 +35,7 @@ func checkRendering(ctx context.Context, r io.ReaderAt, size int64, lim Limits, 
 			return rejection.Ambiguous("page %d measures %.5g × %.5g or %.5g × %.5g points", i+1, p.Width, p.Height, w, h)
 		}
 		if _, _, err := appearance.Level(1).Pixels(w, h); err != nil {
-			return rejection.New(rejection.PageTooLarge, fmt.Sprintf("Page %d measures %.0f × %.0f points, which is too large to display legibly. Print the document on smaller pages.", i+1, w, h))
+			return rejection.New(rejection.PageTooLarge, fmt.Sprintf("Page %d measures %.0f × %.0f points, which is too large to display legibly. Use a smaller page size.", i+1, w, h))
 		}
 	}
 	if len(in.Glyphs) == 0 {
