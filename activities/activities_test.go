@@ -42,7 +42,7 @@ type fakeMailer struct {
 	reject string
 	// deferred is an address that the server temporarily rejects.
 	deferred string
-	// lastAttempts records, for each email to later, whether it was the last attempt.
+	// lastAttempts records, for each email to the deferred address, whether it was the last attempt.
 	lastAttempts []bool
 	// rejectAttachments makes the server reject emails with attachments because of their size.
 	rejectAttachments bool
@@ -194,7 +194,7 @@ func (env *fakeEnv) sent(emails ...string) (*models.Envelope, temporal.EnvelopeI
 	return env.sentInOrder(func(int) int { return 1 }, emails...)
 }
 
-// sentInOrder is like sent, but the function group determines each signer's routing group.
+// sentInOrder is like sent, but each signer's routing group is the result of group.
 func (env *fakeEnv) sentInOrder(group func(i int) int, emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
 	e := env.prepared(group, emails...)

@@ -73,15 +73,15 @@ func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
 	return withRetryDelay(err)
 }
 
-// The method invite sends an email with the link to a signer, or to the signer's host. If the signer receives text
-// messages, it also sends one. To a recipient who receives only copies, it announces the copy. It sends nothing if the
-// signer is no longer awaited, or if the sender delivers the link.
+// invite sends an email with the link to a signer, or to the signer's host. If the signer receives text messages, it
+// also sends one. It announces the copy to a recipient who receives only copies. It sends nothing if the signer is no
+// longer awaited, or if the sender delivers the link.
 //
 // A replaced link is not sent, because the workflow that renewed it sends the new one. The invitation of the routing
 // group waits for that workflow, so that only one email is sent.
 //
-// A permanently rejected address is recorded in the audit trail and is not an error. In that case, invite passes the
-// server's response to the function rejected.
+// A permanently rejected address is recorded in the audit trail and is not an error. In that case, invite calls
+// rejected with the server's response.
 func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *models.Envelope, v mailSettings, rejected func(string)) error {
 	if in.Reminder != nil {
 		return a.remindOnRequest(ctx, in, e, v)

@@ -269,9 +269,9 @@ func (a *Activities) sendDigest(ctx context.Context, user *models.ConsoleUser, c
 }
 
 // digestOf groups items by envelope, in the order of each envelope's first event. It omits envelopes that the user
-// cannot see, and the user's own actions as a signer. The result more is the number of envelopes omitted because of the
-// limit. The result tenant is the common tenant of all listed envelopes, or empty if there are several. In the latter
-// case, the digest uses the name and branding of the app.
+// cannot see, and the user's own actions as a signer. It also returns the number of envelopes omitted because of the
+// limit, and the common tenant of all listed envelopes. If there are several tenants, the returned tenant is empty, and
+// the digest uses the name and branding of the app.
 func (a *Activities) digestOf(ctx context.Context, user *models.ConsoleUser, items []models.DigestItem) (out []templates.DigestEnvelope, more int, tenant string, err error) {
 	var order []uuid.UUID
 	byEnvelope := make(map[uuid.UUID][]models.DigestItem)

@@ -204,7 +204,7 @@ func (e *Envelope) transition(action Action) {
 	}
 }
 
-// find returns the first element for which the function meant returns true, or nil.
+// find returns the first element for which the result of meant is true, or nil.
 func find[T any](list []*T, meant func(*T) bool) *T {
 	if i := slices.IndexFunc(list, meant); i >= 0 {
 		return list[i]

@@ -135,9 +135,8 @@ func (f *SealedFile) timestampEnd() *time.Time {
 	return new(f.TimestampedUntil.UTC())
 }
 
-// Timestamped replaces the file of a sealed document with a copy that contains an additional document time-stamp. The
-// parameter was is the hash of the file that is replaced. If the current file has another hash, Timestamped returns an
-// error.
+// Timestamped replaces the file of a sealed document with a copy that contains an additional document time-stamp. It
+// returns an error unless the hash of the current file is the one passed as was.
 func (e *Envelope) Timestamped(act ActionContext, document uuid.UUID, was string, f SealedFile) error {
 	d := e.Document(document)
 	switch {
@@ -220,7 +219,7 @@ func (e *Envelope) SetRetention(days int) {
 var deletionReminders = []int{14, 7, 1}
 
 // RetentionStepAfter returns the time of the first retention step after the given time. The steps are the reminders,
-// and the purge at the end of the retention period. The parameter until is that end.
+// and the purge at the end of the retention period, which is passed as until.
 func RetentionStepAfter(until, after time.Time) time.Time {
 	for _, days := range deletionReminders {
 		if at := until.AddDate(0, 0, -days); at.After(after) {

@@ -106,7 +106,7 @@ func (e *Envelope) awaitedPictures(except uuid.UUID) int {
 	return len(waiting) * reservedPictures
 }
 
-// The map optional lists the events that are rejected if the seal record has no capacity left, with the member that the
+// optional contains the events that are rejected if the seal record has no capacity left, with the member that the
 // error names. Events that the service itself causes are always accepted.
 var optional = map[EventName]string{
 	EventDocumentAdded: "documents", EventDocumentPrepared: "documents", EventSignerAdded: "signers", EventFieldAdded: "fields", EventEnvelopeSent: "fields",

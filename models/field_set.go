@@ -87,8 +87,8 @@ type fieldSet struct {
 	fields []*Field
 }
 
-// checkFieldSet records the problems of a set of fields. The function path returns the path prefix for a field's
-// problems. If the prefix is empty, the problems are recorded under "fields".
+// checkFieldSet records the problems of a set of fields. The result of path is the path prefix for a field's problems.
+// If the prefix is empty, the problems are recorded under "fields".
 func checkFieldSet(p Problems, signers []*Signer, fields []*Field, path func(*Field) string) {
 	s := fieldSet{p: p, path: path, names: make(map[string][]*Field), order: make(map[uuid.UUID]int), fields: fields}
 	for _, signer := range signers {

@@ -34,7 +34,7 @@ var (
 )
 
 // authorizeLink returns the signer of a link after checking that the link is current and that the state of the envelope
-// permits the action. If the signer has already signed or declined, the error is the parameter spent.
+// permits the action. If the signer has already signed or declined, the error passed as spent is returned.
 func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Error) (*Signer, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {

@@ -54,8 +54,8 @@ func (b *failingCloser) Close() error {
 	return nil
 }
 
-// smtpConversation returns the responses of a server that accepts every email. The function end provides the responses
-// to the end of DATA and to QUIT.
+// smtpConversation returns the responses of a server that accepts every email. It calls end for the responses to the
+// end of DATA and to QUIT.
 func smtpConversation(end func(line string) (string, bool)) func(string) (string, bool) {
 	data := false
 	return func(line string) (string, bool) {

@@ -181,7 +181,7 @@ func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 }
 
 // smtpScript starts a server that sends a greeting and then responds to each line. It closes the connection when the
-// function answer returns false.
+// result of answer is false.
 func smtpScript(t *testing.T, greeting string, answer func(line string) (string, bool)) string {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

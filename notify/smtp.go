@@ -225,9 +225,9 @@ func (s *SMTP) Check(ctx context.Context) error {
 
 type step func(context.Context, *gomail.Client, *smtp.Client) error
 
-// exchange runs the function do on an authenticated connection. It manages the connection itself, so that the
-// connection is closed when ctx ends, and is closed without QUIT if the function fails. A QUIT in the middle of DATA
-// would become part of the message.
+// exchange runs a step on an authenticated connection. It manages the connection itself, so that the connection is
+// closed when ctx ends, and is closed without QUIT if the step fails. A QUIT in the middle of DATA would become part of
+// the message.
 func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()

@@ -306,9 +306,9 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 // restored between reading the rows and reading the archive.
 const archiveAttempts = 4
 
-// rowsOrArchive returns the rows that the function rows loads. If there are none and the envelope has ended, it
-// returns the content of the envelope's archive. An envelope can be archived or restored at any time, so the result is
-// empty only if one snapshot contained neither rows nor an archive of the envelope.
+// rowsOrArchive returns the result of rows. If the result is empty and the envelope has ended, it returns the content
+// of the envelope's archive. An envelope can be archived or restored at any time, so the result is empty only if one
+// snapshot contained neither rows nor an archive of the envelope.
 func rowsOrArchive[T any](ctx context.Context, s *ArchiveRepository, e *models.Envelope, rows func(*gorm.DB) ([]T, error), archived func(*archiveContent) []T) ([]T, error) {
 	out, err := rows(s.db.WithContext(ctx))
 	if err != nil || len(out) > 0 || !e.Status.Terminal() {

@@ -151,8 +151,8 @@ func bulkSendsAfter(db *gorm.DB, app uuid.UUID, tenant string, after uuid.UUID) 
 	return whereNonZero(q, "id < ?", after).Order("id DESC")
 }
 
-// ChangeBulkSend pauses, resumes or cancels a bulk send, or retries its failed rows. If check is not nil, that
-// function can reject the change before anything is modified.
+// ChangeBulkSend pauses, resumes or cancels a bulk send, or retries its failed rows. If check is not nil, it can reject
+// the change before anything is modified.
 func (s *BulkRepository) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action models.BulkAction, check func(*models.BulkSend) error) (*BulkSendWithCounts, error) {
 	out, err := inTransaction(ctx, s.engine, func(t *transaction) (*BulkSendWithCounts, error) {
 		b, err := one[models.BulkSend](s.locked(t.gorm()), "id = ? AND app_id = ?", id, app)

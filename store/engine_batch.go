@@ -40,7 +40,7 @@ func (b *batch) execOne(query string, args ...any) {
 	b.statements = append(b.statements, statement{sql: query, args: args, one: true})
 }
 
-// query adds a query. The method send calls the function read for each row of the result.
+// query adds a query. When the batch is sent, read is called for each row of the result.
 func (b *batch) query(read func(row) error, query string, args ...any) {
 	b.statements = append(b.statements, statement{sql: query, args: args, read: read})
 }
@@ -96,8 +96,8 @@ const (
 	insertPageSQLite = 4
 )
 
-// insert adds the insertion of rows, which must all have the same columns. The SQL clause conflict applies to rows
-// that already exist. If it is empty, an existing row is an error.
+// insert adds the insertion of rows, which must all have the same columns. For rows that already exist, the SQL clause
+// in conflict applies. If conflict is empty, an existing row is an error.
 func (b *batch) insert(table, conflict string, rows ...[]column) {
 	for len(rows) > 0 {
 		page := rows[:min(len(rows), cmp.Or(b.page, insertPage))]

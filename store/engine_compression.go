@@ -9,8 +9,8 @@ import (
 )
 
 // Some columns are compressed before they are encrypted, because encrypted data cannot be compressed. An example is a
-// webhook body, which is JSON that repeats names, IDs and addresses. Compressed data consists of the byte deflated,
-// followed by raw DEFLATE data (RFC 1951). JSON never begins with that byte, so uncompressed values can be recognized.
+// webhook body, which is JSON that repeats names, IDs and addresses. Compressed data consists of a marker byte and raw
+// DEFLATE data (RFC 1951). JSON never begins with the marker, so uncompressed values can be recognized.
 const (
 	deflated = 1
 	// maxCompressed is the maximum size of content that is compressed or decompressed, in bytes.

@@ -26,8 +26,8 @@ var transientStates = []string{
 	"58030", // input or output error of the server
 }
 
-// Unavailable reports whether an error is temporary: the database or the file store is full or does not respond, so
-// that a retry may succeed.
+// Unavailable reports whether an error is temporary: the database or the file store is full or does not respond, so a
+// retry may succeed.
 func Unavailable(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return len(pg.Code) == 5 && (slices.Contains(transientStates, pg.Code[:2]) || slices.Contains(transientStates, pg.Code))

@@ -72,7 +72,7 @@ func count(q *gorm.DB) (int64, error) {
 	return n, err
 }
 
-// requireRows returns the error of a statement, or the error none if the statement changed no row.
+// requireRows returns the error of a statement, or the given error if the statement changed no row.
 func requireRows(done *gorm.DB, none error) error {
 	if done.Error == nil && done.RowsAffected == 0 {
 		return none

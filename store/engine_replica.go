@@ -52,9 +52,9 @@ func (r *replica) close() error {
 	return conn.Close()
 }
 
-// fromReplica calls the function list with an engine that reads from the replica. It first waits until the replica has
-// replayed all transactions committed before the call, so that a client sees its own writes through any process. If no
-// replica is running and up to date, it calls list with an engine that reads from the primary.
+// fromReplica calls list with an engine that reads from the replica. It first waits until the replica has replayed all
+// transactions committed before the call, so that a client sees its own writes through any process. If no replica is
+// running and up to date, it calls list with an engine that reads from the primary.
 func (s *engine) fromReplica(ctx context.Context, list func(*engine) error) error {
 	r := s.replica
 	if r == nil || s.now().UnixNano() < r.notBefore.Load() {

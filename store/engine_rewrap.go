@@ -67,8 +67,8 @@ func (s *engine) rewrapAll(ctx context.Context, r *rewrapping) error {
 	return nil
 }
 
-// eachPage calls the function page repeatedly, until it returns no last key. The first call has the zero key, and each
-// later call has the last key of the previous page. eachPage adds the number of changed rows to total.
+// eachPage calls page repeatedly until a call returns no last key. The first call receives the zero key, and each later
+// call receives the last key of the previous page. eachPage adds the number of changed rows to total.
 func eachPage[K comparable](ctx context.Context, total *int, page func(ctx context.Context, after K) (last K, n int, err error)) error {
 	var none, after K
 	for {
@@ -132,8 +132,7 @@ func rewrapRows[T any](s *engine, key string, rekey func(*gorm.DB, *T) error) {
 	rewrapTable(s, key, rewrapRow(s, rekey))
 }
 
-// rewrapTable registers the function rewrap for the outdated rows of T. It processes the rows page by page in the
-// order of key.
+// rewrapTable registers rewrap for the outdated rows of T. It processes the rows page by page in the order of key.
 func rewrapTable[T any](s *engine, key string, rewrap func(tx *gorm.DB, row *T) error) {
 	page := func(ctx context.Context, result *rewrapping, after string) (last string, n int, err error) {
 		err = s.tx(ctx, func(tx *gorm.DB) error {

@@ -139,7 +139,7 @@ func (t *transaction) open() error {
 	return err
 }
 
-// close rolls back uncommitted changes, and releases the resources that the method open acquired.
+// close rolls back uncommitted changes, and releases the connection and the write lock.
 func (t *transaction) close(ctx context.Context) (err error) {
 	if t.conn != nil {
 		if !t.committed {

@@ -83,7 +83,7 @@ func cloneInto(v reflect.Value) {
 	}
 }
 
-// referringMembers caches the results of the function referring.
+// referringMembers caches the results of referring.
 var referringMembers sync.Map
 
 // referring returns the indexes of the stored fields of a struct that contain references.
@@ -179,8 +179,8 @@ func pick(columns []column, at []int) []column {
 	return mapSlice(at, func(i int) column { return columns[i] })
 }
 
-// removeRows adds the deletion of whatever was removed from a draft. It also removes a deleted draft from the search
-// table.
+// removeRows adds the deletion of everything that was removed from a draft. It also removes a deleted draft from the
+// search table.
 func removeRows(b *batch, e *models.Envelope, was *loadedState) {
 	remove(b, "fields", e.Fields, was.fields) // first, because fields refer to signers
 	remove(b, "signers", e.Recipients(), was.signers)

@@ -181,7 +181,7 @@ func storedMembers(v reflect.Value) (out []reflect.Value) {
 	return out
 }
 
-// eachLocation calls the function visit for each location in a value at any depth. It passes a function that modifies the
+// eachLocation calls visit for each location in a value, at any depth, and passes a function that modifies the
 // location.
 func eachLocation(path string, v reflect.Value, visit func(path string, change func())) {
 	alter := func(v reflect.Value) {

@@ -15,8 +15,8 @@ import (
 // MailRepository stores the status of each email.
 type MailRepository struct{ *engine }
 
-// BeginMail records that an email is about to be sent. It returns the email's record, which contains the time of the
-// first rejection, and whether the email was sent or has permanently failed.
+// BeginMail records that an email is about to be sent. The returned record contains the time of the first rejection. It
+// also shows whether the email was sent or has permanently failed.
 func (s *MailRepository) BeginMail(ctx context.Context, m models.Mail) (models.Mail, error) {
 	m.CreatedAt = s.now()
 	m.Attempts = 1

@@ -71,8 +71,8 @@ type archivedError struct{ id uuid.UUID }
 func (e *archivedError) Error() string { return fmt.Sprintf("envelope %s is in an archive", e.id) }
 
 // changing runs fn in a transaction. If fn would change an archived envelope, the envelope is restored in a separate
-// transaction, and fn is run again. Within another transaction, the method instead returns an archivedError, so that
-// the caller that began the transaction can restore the envelope.
+// transaction, and fn is run again. Within another transaction, changing instead returns an archivedError, so that the
+// caller that began the transaction can restore the envelope.
 func (s *EnvelopeRepository) changing(ctx context.Context, fn func(*transaction) error) error {
 	for attempt := 1; ; attempt++ {
 		err := s.transact(ctx, readWrite, fn)

@@ -65,13 +65,15 @@ func (s *EnvelopeListRepository) search(app uuid.UUID, text string, few bool) (q
 		slices.Concat([]any{app}, parts, hashes)
 }
 
-// searchText selects the envelopes whose subject or a signer's name contains the given text. For few, see search.
+// searchText selects the envelopes whose subject or a signer's name contains the given text. The parameter few has the
+// same meaning as in search.
 func (s *EnvelopeListRepository) searchText(app uuid.UUID, text string, few bool) (query string, args []any) {
 	part, parts := s.textCondition(text, few)
 	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND " + part, append([]any{app}, parts...)
 }
 
-// searchAddress selects the envelopes that have a signer with the given address or domain. For few, see search.
+// searchAddress selects the envelopes that have a signer with the given address or domain. The parameter few has the
+// same meaning as in search.
 func (s *EnvelopeListRepository) searchAddress(app uuid.UUID, text string, few bool) (query string, args []any) {
 	address, hashes := s.addressCondition(app, text, few)
 	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (" + address + ")", append([]any{app}, hashes...)
@@ -80,7 +82,8 @@ func (s *EnvelopeListRepository) searchAddress(app uuid.UUID, text string, few b
 // longNumber matches a number that the PostgreSQL function number_groups splits into groups.
 var longNumber = regexp.MustCompile("[0-9]{5}")
 
-// textCondition returns the condition that a row of envelope_search contains the given text. For few, see search.
+// textCondition returns the condition that a row of envelope_search contains the given text. The parameter few has the
+// same meaning as in search.
 //
 // If few matches are expected, PostgreSQL finds a number through the index of its groups (see the SQL function
 // number_groups). The collation of the second comparison prevents PostgreSQL from also reading the text index.

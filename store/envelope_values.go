@@ -34,8 +34,8 @@ func queueValues(b *batch, out *[]*models.FieldValue, envelope uuid.UUID) {
 	selectRows(b, out, valueRows, "envelope_id = $1", envelope)
 }
 
-// loadValues returns the values of an envelope. It reads the rows that the function narrow selects or, if the envelope
-// is archived, all values from the archive.
+// loadValues returns the values of an envelope. It reads the rows selected by narrow or, if the envelope is archived,
+// all values from the archive.
 func (s *EnvelopeRepository) loadValues(ctx context.Context, e *models.Envelope, narrow func(*gorm.DB) *gorm.DB) ([]models.FieldValue, error) {
 	out, err := rowsOrArchive(ctx, s.archives, e, func(db *gorm.DB) (rows []models.FieldValue, err error) {
 		if err := narrow(db.Where("envelope_id = ?", e.ID)).Find(&rows).Error; err != nil {

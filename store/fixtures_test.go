@@ -24,8 +24,7 @@ func eachDatabase(t *testing.T, test func(*testing.T, *store.Store)) {
 	kit.EachDatabase(t, func(t *testing.T, kind string) { test(t, kit.Store(t, kind, clock)) })
 }
 
-// whileWriting calls the function write with each number below n in the background. Meanwhile and once afterwards, it
-// calls the function read.
+// whileWriting calls write with each number below n in the background. Meanwhile and once afterwards, it calls read.
 func whileWriting(t *testing.T, n int, write func(i int) error, read func()) {
 	t.Helper()
 	written := make(chan error, 1)
@@ -122,7 +121,7 @@ func must[T any](v T, err error) T {
 // errOf returns the error of a call whose result is not used.
 func errOf[T any](_ T, err error) error { return err }
 
-// withIdempotencyKey runs the function do as a request with an idempotency key but without a stored response.
+// withIdempotencyKey calls do as a request with an idempotency key but without a stored response.
 func withIdempotencyKey(ctx context.Context, s *store.Store, key uuid.UUID, do func(*store.Store) error) error {
 	_, err := s.Execute(ctx, key, func(s *store.Store) (*store.StoredResponse, error) { return nil, do(s) })
 	return err

@@ -53,8 +53,8 @@ func (s *MaintenanceRepository) AddAnchor(ctx context.Context, a Anchor) error {
 	return wrap(requireRows(result, ErrAnchored), "record anchor %d", a.Number)
 }
 
-// EachChainHead calls the function visit for the head of every audit chain that has an event at or after the given
-// time, ordered by envelope ID and based on a single snapshot. It holds only one head in memory at a time.
+// EachChainHead calls visit for the head of every audit chain that has an event at or after the given time, ordered by
+// envelope ID and based on a single snapshot. It holds only one head in memory at a time.
 func (s *MaintenanceRepository) EachChainHead(ctx context.Context, since time.Time, visit func(ChainHead) error) (err error) {
 	query := s.db.WithContext(ctx).Table("envelopes").Select("id, audit_seq, audit_head")
 	if !since.IsZero() {

@@ -173,10 +173,10 @@ func (s *TemplateRepository) Template(ctx context.Context, app, id uuid.UUID, ve
 	return out, wrap(err, "load template %s", id)
 }
 
-// CreateFromTemplate stores the envelope that the function build creates from a version of an app's template. Version
-// 0 is the latest. The function can also send the envelope. The envelope, its usage, its events and its outbox rows
-// are written in a single transaction. CreateFromTemplate returns the errors of the function, and an invalid-field
-// error for templateId if the template is missing or archived.
+// CreateFromTemplate calls build with a version of an app's template, and stores the resulting envelope. Version 0 is
+// the latest. The envelope, its usage, its events and its outbox rows are written in a single transaction.
+// CreateFromTemplate returns the errors of build, and an invalid-field error for templateId if the template is missing
+// or archived.
 func (s *TemplateRepository) CreateFromTemplate(ctx context.Context, app, id uuid.UUID, version int, build TemplateBuild) (*EnvelopeWithEvents, error) {
 	made, err := inTransaction(ctx, s.engine, func(t *transaction) (*EnvelopeWithEvents, error) {
 		return s.createFromTemplate(t, app, id, version, build)
@@ -230,8 +230,8 @@ type TemplateTarget struct {
 	Envelope uuid.UUID
 }
 
-// Duplicate stores the envelope that the function build creates from an app's envelope. The original keeps its files
-// until the new envelope is stored.
+// Duplicate calls build with an app's envelope, and stores the resulting envelope. The original keeps its files until
+// the new envelope is stored.
 func (s *TemplateRepository) Duplicate(ctx context.Context, app, id uuid.UUID, build func(*models.Envelope) (*models.Envelope, error)) (*EnvelopeWithEvents, error) {
 	made, err := inTransaction(ctx, s.engine, func(t *transaction) (*EnvelopeWithEvents, error) {
 		l := s.envelopes.queueEnvelope(t, app, id, loadOptions{lock: true, webhooks: true})
@@ -250,8 +250,8 @@ func (s *TemplateRepository) Duplicate(ctx context.Context, app, id uuid.UUID, b
 	return made, wrap(err, "duplicate envelope %s", id)
 }
 
-// PutTemplate stores the template version that the function build returns for the template with the external ID and
-// for the envelope. Either of them may be nil. The envelope keeps its files until the template is stored.
+// PutTemplate calls build with the template that has the external ID and with the envelope, either of which may be nil.
+// It stores the resulting template version. The envelope keeps its files until the template is stored.
 func (s *TemplateRepository) PutTemplate(ctx context.Context, at TemplateTarget,
 	build func(was *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error),
 ) (StoredTemplate, error) {

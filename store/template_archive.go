@@ -9,7 +9,8 @@ import (
 )
 
 // ArchiveTemplate archives an app's template, so that no more envelopes can be created from it. It returns the storage
-// keys of the released files. Archiving the template again has no effect. The function check can reject the template.
+// keys of the released files. Archiving the template again has no effect. If check returns an error, the template is
+// not archived.
 func (s *TemplateRepository) ArchiveTemplate(ctx context.Context, app, id uuid.UUID, check func(*models.Template) error) (blobKeys []string, err error) {
 	err = s.transact(ctx, readWrite, func(t *transaction) error {
 		s.lockTemplate(&t.batch, id, false)

@@ -85,9 +85,9 @@ func ScheduleState(ctx context.Context, c client.Client, id string) (exists, pau
 }
 
 // ensureSchedule creates a schedule that runs a workflow immediately and then at intervals, one run at a time. It
-// updates an existing schedule to match this version of the program, and leaves a paused schedule paused. The parameter
-// note names the setting on which the schedule depends. The parameter limit is the maximum duration of a run, or zero
-// for no limit. The limit ends a run that hangs, for example because no worker of its version is left.
+// updates an existing schedule to match this version of the program, and leaves a paused schedule paused. The note
+// states the setting on which the schedule depends. The limit is the maximum duration of a run, or zero for no limit. It
+// ends a run that hangs, for example because no worker of its version is left.
 func ensureSchedule(ctx context.Context, c client.Client, id, workflow string, every client.ScheduleIntervalSpec, limit time.Duration, summary, note string) error {
 	spec := client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{every}}
 	action := &client.ScheduleWorkflowAction{ID: id, Workflow: workflow, TaskQueue: QueueMain, StaticSummary: summary, WorkflowRunTimeout: limit}

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// resolver returns a resolver that uses its own name server. The server answers each A or AAAA query with the address
-// that the function next returns, if the address belongs to the queried family. If the address is nil, the server
-// responds that the name does not exist (NXDOMAIN).
+// resolver returns a resolver that uses its own name server. The server answers each A or AAAA query with the result of
+// next, if that address belongs to the queried family. If the result is nil, the server responds that the name does not
+// exist (NXDOMAIN).
 func resolver(t *testing.T, next func() net.IP) *net.Resolver {
 	t.Helper()
 	server, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")

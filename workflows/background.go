@@ -25,8 +25,8 @@ type backgroundTasks struct {
 	reads                         int // number of times that the schedule was reloaded
 }
 
-// startBackground runs a task while the workflow waits for the signers. It passes the task's error to the function
-// done, unless the wait ended and canceled the task.
+// startBackground runs a task while the workflow waits for the signers. It calls done with the task's error, unless the
+// wait ended and canceled the task.
 func (w *envelope) startBackground(ctx workflow.Context, t task, result any, done func(workflow.Context, error)) {
 	w.background.running++
 	workflow.Go(ctx, func(ctx workflow.Context) {

@@ -19,8 +19,8 @@ import (
 	"countersign/workflows"
 )
 
-// deliver runs a delivery whose endpoint accepts only the attempt with the number in the parameter takes, or no attempt
-// if the number is zero. It returns the wait before each attempt.
+// deliver runs a delivery to an endpoint that accepts only the attempt with the given number, or no attempt if the
+// number is zero. It returns the wait before each attempt.
 func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, abandoned bool, failed error) {
 	t.Helper()
 	s, err := webhook.ParseSchedule(schedule)

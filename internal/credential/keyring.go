@@ -20,7 +20,7 @@ const (
 type keyRing struct {
 	load func() ([]store.Key, error) // nil if the keys never change
 
-	loading sync.Mutex // held while loading; the method signer does not wait for it
+	loading sync.Mutex // held while loading; calls of signer do not wait for it
 	current atomic.Pointer[keySet]
 }
 

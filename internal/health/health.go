@@ -17,8 +17,9 @@ const timeout = 3 * time.Second
 // Checks maps the names of dependencies to their checks.
 type Checks map[string]func(context.Context) error
 
-// Report runs all checks concurrently and reports "ok" or "down" for each. It only logs the reason for a failure. The
-// status is 503 if a required check fails, and otherwise 200. If required is empty, all checks are required.
+// Report runs all checks concurrently and reports "ok" or "down" for each. The reason for a failure is logged, but not
+// returned. The status is 503 if a required check fails, and otherwise 200. If required is empty, all checks are
+// required.
 func (cs Checks) Report(ctx context.Context, log *slog.Logger, required ...string) (status int, parts map[string]string) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 )
 
 // allowed reports whether a request for the host is accepted. IP addresses are accepted, because DNS rebinding requires
-// a name. Also accepted are localhost, its subdomains, and the given names.
+// a name. Localhost, its subdomains, and the given names are also accepted.
 func allowed(host string, names ...string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

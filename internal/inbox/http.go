@@ -185,7 +185,7 @@ func (b *Inbox) attachment(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", a.ContentType)
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": a.Name}))
 	w.Header().Set("Content-Security-Policy", fileCSP)
-	// Walk the parts in the same order as the function parse, to find the n-th attachment.
+	// Walk the parts in the same order as parse does, to find the n-th attachment.
 	replay, seen := Message{}, 0
 	_ = walkLeaves(src, nil, func(leaf *message.Entity) error {
 		if seen == n && replay.wouldAttach(leaf) {

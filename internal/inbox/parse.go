@@ -88,8 +88,7 @@ func readText(r io.Reader) (string, error) {
 
 var errTooManyParts = errors.New("inbox: too many parts")
 
-// walkLeaves calls the function head with the email's header, and the function leaf with each part that is not a
-// multipart, in order.
+// walkLeaves calls head with the email's header, and leaf with each part that is not a multipart, in order.
 func walkLeaves(r io.Reader, head func(mail.Header), leaf func(*message.Entity) error) error {
 	root, err := message.Read(r)
 	if err != nil && !isUnknownEncoding(err) {

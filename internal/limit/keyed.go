@@ -31,8 +31,8 @@ type keyState struct {
 	nextStart time.Time     // latest time assigned to a retry
 }
 
-// TryAcquire starts work for a key if the number of active units of the key's work is below the limit. The caller must
-// call release when the work ends. If the limit is reached, release is nil, and wait is the time until capacity is
+// TryAcquire starts a unit of work for a key if fewer units than the limit are active for that key. The caller must
+// call release when the unit ends. If the limit is reached, release is nil, and wait is the time until capacity is
 // expected.
 func (l *Keyed) TryAcquire(key string, limit int) (release func(), wait time.Duration) {
 	l.mu.Lock()

@@ -8,8 +8,8 @@ import (
 )
 
 // Hidden reports whether a character is invisible and can change the meaning of a text. Such characters are control
-// characters, line and paragraph separators, bidirectional overrides and isolates (UAX #9 §2), and the characters for
-// which the function invisible returns true.
+// characters, line and paragraph separators, bidirectional overrides and isolates (UAX #9 §2), and characters that can
+// make two different texts look the same (see invisible).
 func Hidden(r rune) bool { return breaks(r) || directs(r) || invisible(r) }
 
 // breaks reports whether r is a control character or a line separator.

@@ -15,7 +15,7 @@ import (
 
 // StartExport sends spans by OTLP over HTTP to the destination specified in OpenTelemetry's standard environment
 // variables, such as OTEL_EXPORTER_OTLP_ENDPOINT. Spans wait in a limited buffer, and spans that cannot be sent are
-// dropped. The returned function stop sends the remaining spans.
+// dropped. A call of stop sends the remaining spans.
 func StartExport(ctx context.Context, version string) (_ trace.Tracer, stop func(context.Context) error, err error) {
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {

@@ -75,8 +75,8 @@ type Store interface {
 	Delete(ctx context.Context, key string) error
 	// List returns the keys that begin with prefix.
 	List(ctx context.Context, prefix string) ([]string, error)
-	// Walk calls the function visit for every file whose key begins with prefix, one file at a time. It may omit files
-	// that are created or deleted in the meantime.
+	// Walk calls visit for every file whose key begins with prefix, one file at a time. It may omit files that are
+	// created or deleted in the meantime.
 	Walk(ctx context.Context, prefix string, visit func(Entry) error) error
 	// Check writes, reads and deletes a small file.
 	Check(ctx context.Context) error
@@ -130,8 +130,7 @@ func uploadFile() (*os.File, error) {
 	return createTemp(os.TempDir(), tempPrefix)
 }
 
-// downloaded returns the object with the given key. The function fetch writes the object's content to a temporary
-// file.
+// downloaded returns the object with the given key. It calls fetch to write the object's content to a temporary file.
 func downloaded(key string, fetch func(*os.File) error) (*File, error) {
 	f, err := anonymousFile()
 	if err != nil {

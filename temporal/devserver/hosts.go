@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// allowedHost reports whether the Web UI accepts a request for the host. It accepts IP addresses, which are not subject
-// to DNS rebinding, localhost and its subdomains, and the given names.
+// allowedHost reports whether the Web UI accepts a request for the host. It accepts localhost, its subdomains, the
+// given names, and IP addresses, which are not subject to DNS rebinding.
 func allowedHost(host string, names []string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

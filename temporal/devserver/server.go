@@ -239,8 +239,8 @@ func dynamicConfig(overrides map[string]any) dynamicconfig.StaticClient {
 	return values
 }
 
-// poll calls the function ready until it succeeds or ctx ends. If ctx ends, poll returns the last error of ready,
-// joined with the error of ctx.
+// poll calls ready until a call succeeds or ctx ends. If ctx ends, poll returns the last error of ready, joined with
+// the error of ctx.
 func poll(ctx context.Context, ready func() error) error {
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
