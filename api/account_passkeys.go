@@ -35,7 +35,7 @@ var (
 )
 
 // newRelyingParty returns the WebAuthn relying party for the host of the public address. It returns nil for an IP
-// address or plain HTTP, because browsers do not support passkeys there.
+// address, and for plain HTTP unless the host is localhost, because browsers do not support passkeys there.
 func newRelyingParty(base string) (*webauthn.WebAuthn, error) {
 	u, err := url.Parse(base)
 	if err != nil {

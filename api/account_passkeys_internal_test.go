@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNewRelyingParty checks at which public addresses browsers support passkeys.
+// TestNewRelyingParty checks for which public addresses passkeys are enabled.
 func TestNewRelyingParty(t *testing.T) {
 	t.Parallel()
 	for base, origin := range map[string]string{

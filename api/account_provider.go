@@ -117,7 +117,7 @@ func (s *signInHandler) toProvider(c *gin.Context, kind models.ChallengeKind, us
 	return respond(c, http.StatusOK, gin.H{"url": request.URL})
 }
 
-// completeAtProvider signs in the user authenticated by the provider. Failed attempts count by client address.
+// completeAtProvider signs in the user authenticated by the provider. Failed attempts are counted per client address.
 func (s *signInHandler) completeAtProvider(c *gin.Context) error {
 	o, err := readObject(c, false)
 	if err != nil {

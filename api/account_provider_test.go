@@ -677,7 +677,7 @@ func TestProviderSignIn_SeveralApps(t *testing.T) {
 	s.atProvider(t, p).rejected(409, "application_unclear")
 }
 
-// TestProviderSignIn_GuessesAreLimited checks that failed attempts are limited by client address.
+// TestProviderSignIn_GuessesAreLimited checks that failed attempts are limited per client address.
 func TestProviderSignIn_GuessesAreLimited(t *testing.T) {
 	t.Parallel()
 	s, _, _ := withProvider(t, kit.MigratedURL(t, "sqlite"))

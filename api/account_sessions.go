@@ -15,8 +15,8 @@ import (
 // consoleIdle is the default time after which an idle console session ends.
 const consoleIdle = 30 * time.Minute
 
-// login signs a console user in. Wrong passwords count by email address and by client address. Wrong codes count by
-// user, because only a user with the correct password can enter them.
+// login signs a console user in. Wrong passwords are counted per email address and per client address. Wrong codes are
+// counted per user, because only a user with the correct password can enter them.
 func (s *signInHandler) login(c *gin.Context) error {
 	o, err := readObject(c, false)
 	if err != nil {
@@ -75,7 +75,7 @@ func readSecondFactor(o *object) secondFactor {
 }
 
 // startSession starts a session for an authenticated user and responds with its token. provedAt is the time of the
-// user's last sign-in through the provider, or nil if the user never did so or the time is unknown.
+// user's last sign-in through the provider, or nil if there was none or its time is unknown.
 func (s *signInHandler) startSession(c *gin.Context, user *models.ConsoleUser, provedAt *time.Time, factor bool) error {
 	ctx := c.Request.Context()
 	app, err := s.store.App(ctx, user.AppID)

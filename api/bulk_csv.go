@@ -319,8 +319,7 @@ func (f *bulkFaults) add(row int, column, message string) {
 	}
 }
 
-// addProblems adds the problems of a row. The parameter column is a function that converts a JSON path to a column
-// name.
+// addProblems adds the problems of a row. It calls column to convert a JSON path to a column name.
 func (f *bulkFaults) addProblems(row int, problems models.Problems, column func(path string) string) {
 	for _, path := range slices.Sorted(maps.Keys(problems)) {
 		for _, text := range problems[path] {

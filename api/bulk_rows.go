@@ -19,7 +19,7 @@ const (
 
 // bulkRows is an iterator over the rows in a request. It returns each row as a JSON object.
 type bulkRows interface {
-	// next returns the next row, or io.EOF after the last one. The result row is the row's number.
+	// next returns the next row and its number, or io.EOF after the last row.
 	next(row int, faults *bulkFaults) (map[string]any, error)
 	// column returns the name of the column for a fault at the given JSON path in the row.
 	column(path string, m map[string]any) string
@@ -95,7 +95,7 @@ func (b *bulkBody) more() bool {
 }
 
 // value reads a value of at most maxBulkRow bytes into b.raw. If the value is larger, it returns an error for the
-// member whose path is the parameter what.
+// member identified by the parameter what.
 func (b *bulkBody) value(what string) error {
 	b.source.left = rowAllowance
 	b.raw = b.raw[:0]

@@ -54,7 +54,7 @@ func storeSession[T any](s *embeddedHandler, c *gin.Context, in *T, create func(
 	}, asJSON(http.StatusCreated, view))
 }
 
-// revokeEmbedded returns a handler that revokes a session with one of the store's methods.
+// revokeEmbedded returns a handler that calls a method of the store to revoke a session.
 func (s *embeddedHandler) revokeEmbedded(revoke func(embeddedStore, context.Context, *models.App, uuid.UUID) error) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		if err := revoke(s.store, c.Request.Context(), app.App, checkedID(c, "id")); err != nil {

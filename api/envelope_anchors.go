@@ -68,8 +68,8 @@ func prepareAnchor(a models.Anchor) (prepare.Anchor, error) {
 	return out, out.Match.UnmarshalJSON(match)
 }
 
-// addDraftFields adds fields to a new draft. It places a field with an anchor at the anchor's text in the given file,
-// or in the first document if the parameter file is nil.
+// addDraftFields adds fields to a new draft. If a field has an anchor, it is placed at the anchor's text in the given
+// file or, without a file, in the first document.
 func (s *uploads) addDraftFields(c *gin.Context, e *models.Envelope, act models.ActionContext, fields []models.FieldInput, path func(int) string, file *upload) error {
 	if i := firstAnchor(fields); i >= 0 {
 		var content io.ReaderAt
@@ -102,9 +102,9 @@ func (s *uploads) addDraftFields(c *gin.Context, e *models.Envelope, act models.
 }
 
 // placeAnchors finds the anchor texts of fields in a document, and returns the fields with their positions. A field
-// whose anchor matches several occurrences becomes several fields. An optional field without any match is omitted. The
-// result at lists the index in the request of each returned field. The parameter path is a function that converts such
-// an index to the JSON path in a problem.
+// whose anchor matches several occurrences becomes several fields. An optional field without any match is omitted. For
+// each returned field, placeAnchors also returns its index in the request. It calls path to convert an index to a JSON
+// path for a problem.
 func (s *uploads) placeAnchors(ctx context.Context, fields []models.FieldInput, r io.ReaderAt, size int64, path func(int) string) (placed []models.FieldInput, at []int, err error) {
 	var anchored []prepare.AnchoredField
 	for _, in := range fields {

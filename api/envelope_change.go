@@ -10,9 +10,9 @@ import (
 	"countersign/store"
 )
 
-// change applies a change to the caller's envelope, and sends a response. The parameter do is the change, and the
-// function view converts its result to the response. The parameter invalid is an error in the request body. It is
-// returned only after the caller's access and the expected version of the envelope were checked.
+// change calls do to change the caller's envelope, and responds with the result of view. If there is an error in the
+// request body, the parameter invalid contains it. This error is returned only after the caller's access and the
+// expected version of the envelope were checked.
 func change[T any](s *envelopeHandler, c *gin.Context, app caller, invalid error,
 	do func(*models.Envelope, models.ActionContext) (T, error), view func(T) (*store.StoredResponse, error),
 ) error {

@@ -150,7 +150,7 @@ func TestSealingProblem_IsShownToTheSender(t *testing.T) {
 	})
 }
 
-// purgingStore is a file store that calls the function purge before it opens a file.
+// purgingStore is a file store that calls purge before it opens a file.
 type purgingStore struct {
 	blob.Store
 	purge func()

@@ -137,8 +137,8 @@ func TestResendInvitation_IsLimited(t *testing.T) {
 	c.post(at, nil).rejected(409, "envelope_terminal")
 }
 
-// TestSigningLinks checks that the sender gets the current link, or a new link if the sender requests it or the current
-// link has expired.
+// TestSigningLinks checks that the sender gets the current link, or a new link if the sender requests one or the
+// current link has expired.
 func TestSigningLinks(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -327,8 +327,8 @@ func TestDelegation(t *testing.T) {
 	})
 }
 
-// TestDelegate_WhileVoiding checks that voiding succeeds, and that a concurrent delegation either takes effect before
-// it or is rejected.
+// TestDelegate_WhileVoiding checks that voiding succeeds, and that a concurrent delegation either takes effect first or
+// is rejected.
 func TestDelegate_WhileVoiding(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

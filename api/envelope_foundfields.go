@@ -32,7 +32,7 @@ func allowedFields(app caller, e *models.Envelope, d *models.Document, u *upload
 	return found, cmp.Or(err, app.allowFields(found...))
 }
 
-// foundPath returns the JSON path that problems contain for a found field.
+// foundPath returns the JSON path that identifies a found field in problems.
 func foundPath(i int) string { return fmt.Sprintf("found[%d].", i) }
 
 // foundFields returns the fields described by the tags and the form in a prepared upload.

@@ -77,7 +77,7 @@ func (r *pageRequest) pixels() int {
 	return appearance.MaxPixels
 }
 
-// send sends a page, and renders it first if it is not stored yet. It calls the function delivered, which may be nil,
+// send sends a page. If the page is not stored yet, send first renders it. If delivered is not nil, send calls it
 // before it sends the page.
 func (s *pageFiles) send(c *gin.Context, r pageRequest, delivered func() error) error {
 	if r.document.PurgeStatus == models.PurgePurged {
@@ -283,7 +283,7 @@ func (s *pageFiles) storePage(ctx context.Context, r pageRequest, p store.PageFi
 }
 
 // removeStray deletes the stored pages of a file that was deleted while a page was being rendered. It reports whether
-// it deleted any. Deleting a file first removes the last reference to it and then its pages. A page that is stored
+// it deleted any. When a file is deleted, the last reference to it is removed before its pages. A page that is stored
 // concurrently is therefore found either by that deletion or by this function.
 func (s *pageFiles) removeStray(ctx context.Context, key string) (bool, error) {
 	gone, err := s.store.Unreferenced(ctx, key)

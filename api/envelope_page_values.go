@@ -31,8 +31,8 @@ func (s *pageFiles) readingCopy(ctx context.Context, job seal.Reading) (*io.Sect
 }
 
 // newReading returns the job that draws values on an original. The parameter page selects one page, starting at 1, or
-// all pages if it is 0. newReading loads the images that are missing from the parameter values. The caller must set the
-// file and the version.
+// all pages if it is 0. If values contains an image without its content, newReading loads the content. The caller must
+// set the file and the version.
 func (s *pageFiles) newReading(ctx context.Context, e *models.Envelope, d *models.Document, values []models.FieldValue, page int) (seal.Reading, error) {
 	byField := make(map[uuid.UUID]models.FieldValue, len(values))
 	for _, v := range values {

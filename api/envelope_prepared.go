@@ -81,7 +81,7 @@ const (
 	maxPassword = 127
 )
 
-// optionsOf reads the preparation options. It calls the function get to obtain the text of each option.
+// optionsOf reads the preparation options. It calls get for the text of each option.
 func optionsOf(get func(name string) (string, bool)) (preparationOptions, error) {
 	o := &object{m: make(map[string]any), p: models.Problems{}}
 	for _, name := range optionNames {

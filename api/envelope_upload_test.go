@@ -148,9 +148,9 @@ func TestUpload_RejectedByStateBeforeExamination(t *testing.T) {
 }
 
 // BenchmarkUpload uploads a 50-page document over HTTP, alternately with and without all options. It reports the total
-// CPU time of the service, the validating process, the database driver and the client. The metrics are named by
-// document: plain-ms without a script and without options, script-ms with a script, which is always removed, all-ms
-// with a tag and a widget on each page, and some-ms with both on every fifth page.
+// CPU time of the service, the validating process, the database driver and the client. Each metric is for one kind of
+// document: plain-ms (no script and no options), script-ms (a script, which is always removed), all-ms (a tag and a
+// widget on each page) and some-ms (both on every fifth page).
 func BenchmarkUpload(b *testing.B) {
 	for _, kind := range kit.Databases {
 		b.Run(kind, func(b *testing.B) {

@@ -58,9 +58,9 @@ func (s *shared) tooMany(again time.Time, message string) error {
 
 const tooManyAttempts = "Too many attempts; please wait."
 
-// withAttemptLimit calls the function try, which checks a credential of an account, or returns an error if there were
-// too many failed attempts. It counts the attempt before the call, so that concurrent attempts cannot exceed the limit.
-// It subtracts successful attempts from the count.
+// withAttemptLimit calls try to check a credential of an account. If there were too many failed attempts, it returns an
+// error instead. It counts the attempt before the call, so that concurrent attempts cannot exceed the limit. It
+// subtracts successful attempts from the count.
 func withAttemptLimit[T any](c *gin.Context, s *shared, what, account string, try func() (T, error)) (T, error) {
 	var none T
 	ctx := c.Request.Context()

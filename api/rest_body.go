@@ -23,9 +23,9 @@ const (
 	maxPairs          = 50      // name=value pairs in a form or a query string
 	maxHeaders        = 8 << 10 // bytes in the headers of one part, or in the preamble
 	multipartOverhead = 1 << 20 // bytes in a multipart body in addition to the file
-	// maxSealOverhead is the number of bytes by which a sealed document may exceed its original. It allows 32 MB for the
-	// seal, and 60 MB plus a quarter for the signers' encoded attachments. The rest is for time-stamps added over the
-	// years.
+	// maxSealOverhead is the number of bytes by which a sealed document may exceed its original. It allows 32 MB for
+	// the seal, and 75 MB for the signers' attachments. Their limit of 60 MB increases by a quarter when they are
+	// encoded. The rest is for time-stamps added over the years.
 	maxSealOverhead = 115 << 20
 )
 
@@ -131,7 +131,7 @@ type receivedPart struct {
 	body io.ReadSeeker
 }
 
-// readParts reads a multipart body as a stream. The parameter limit is the maximum size of its file, in bytes. The
+// readParts reads a multipart body as a stream. The parameter limit is the maximum size of the file, in bytes. The
 // caller must discard the file.
 func (s *shared) readParts(c *gin.Context, limit int64) (*parts, error) {
 	limitBody(c, limit+multipartOverhead)

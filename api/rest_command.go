@@ -15,15 +15,15 @@ import (
 // A client that retries must get the response even if the process dies before it responds. A command therefore computes
 // its response inside its transaction and stores it there with the idempotency key.
 
-// command runs the function fn in one transaction, and sends a response. Before the commit, it calls the function view
-// to convert the result of fn to the response.
+// command runs fn in one transaction, and sends a response. Before the commit, it calls view to convert the result of
+// fn to the response.
 func command[S, T any](s subject[S], c *gin.Context, fn func(S) (T, error), view func(T) (*store.StoredResponse, error)) error {
 	_, err := execute(s, c, fn, view)
 	return err
 }
 
-// execute is like command, but also returns the result to the handler. If the function view is nil, no response is
-// stored with the change, and the handler must respond itself.
+// execute is like command, but also returns the result to the handler. If view is nil, no response is stored with the
+// change, and the handler must respond itself.
 func execute[S, T any](s subject[S], c *gin.Context, fn func(S) (T, error), view func(T) (*store.StoredResponse, error)) (T, error) {
 	var made, none T
 	key := keyOf(c)
@@ -70,12 +70,12 @@ func inJSON(status int, v any) (*store.StoredResponse, error) {
 
 const jsonType = "application/json; charset=utf-8"
 
-// asJSON returns the view of a command that responds with a JSON representation of its result.
+// asJSON returns a view for a command. It converts the command's result, and encodes it as JSON.
 func asJSON[T, V any](status int, view func(T) V) func(T) (*store.StoredResponse, error) {
 	return func(made T) (*store.StoredResponse, error) { return inJSON(status, view(made)) }
 }
 
-// noContent is the view of a command whose response has no body.
+// noContent is the view for a command whose response has no body.
 func noContent[T any](T) (*store.StoredResponse, error) {
 	return &store.StoredResponse{Status: http.StatusNoContent, Header: http.Header{}}, nil
 }

@@ -186,8 +186,8 @@ type spooledBody struct{ io.ReadSeeker }
 // Close implements io.Closer.
 func (spooledBody) Close() error { return nil }
 
-// spool reads a body to its end. It stores at most inMemory bytes in memory, and a larger body in a temporary file that
-// the function discard removes. It returns the number of bytes in memory.
+// spool reads a body to its end. It stores at most inMemory bytes in memory, and a larger body in a temporary file,
+// which discard() removes. It returns the number of bytes in memory.
 func (s *shared) spool(src io.Reader, inMemory int) (body io.ReadSeeker, used int, discard func(), err error) {
 	if b, ok := src.(spooledBody); ok {
 		return b, 0, func() {}, nil // the caller that spooled the body discards it

@@ -188,8 +188,9 @@ func TestIdempotency_InterruptedRequest(t *testing.T) {
 	})
 }
 
-// TestIdempotency_CommitsResponseWithEffect checks that a request that resends a link or has no effect commits its
-// response in the same transaction. A retry then gets the response even if the process dies before it responds.
+// TestIdempotency_CommitsResponseWithEffect checks that a request commits its response in the same transaction as its
+// changes, even if it only resends a link or changes nothing. A retry then gets the response even if the process dies
+// before it responds.
 func TestIdempotency_CommitsResponseWithEffect(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -37,7 +37,7 @@ func TestCountJSON(t *testing.T) {
 	}
 }
 
-// TestCountJSON_Generated compares the results of countJSON for generated values with their actual counts and depth.
+// TestCountJSON_Generated checks the results of countJSON for generated values against their actual counts and depth.
 func TestCountJSON_Generated(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

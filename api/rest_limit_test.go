@@ -21,7 +21,7 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// limits contains the remaining time at each call from a request to another service or to the renderer.
+// limits contains the remaining time at each call to another service or to the renderer during a request.
 type limits struct {
 	mu   sync.Mutex
 	left map[string][]time.Duration

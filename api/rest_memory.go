@@ -47,8 +47,8 @@ func (m *bodyMemory) acquire(ctx context.Context, size int64) (release func(), e
 // workMemory is the maximum memory that this process uses at a time to decode images and decrypt PDFs, in bytes.
 const workMemory = 64 << 20
 
-// acquireWorkMemory acquires working memory, in bytes. It must be the last limit that a request acquires, so that no
-// request waits for another limit while holding working memory.
+// acquireWorkMemory acquires size bytes of working memory. It must be the last limit that a request acquires, so that
+// no request waits for another limit while holding working memory.
 func (s *shared) acquireWorkMemory(ctx context.Context, size int64) (release func(), err error) {
 	return acquire(ctx, s.work, size, s.bodyMemory.wait, "Too many files are being read")
 }

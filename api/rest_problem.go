@@ -139,7 +139,7 @@ func utcPtr(t *time.Time) *time.Time {
 
 func isNotFound(err error) bool { return errors.Is(err, models.ErrNotFound) }
 
-// notFoundAs returns the error rejected if err is a not-found error. Otherwise, it returns err.
+// notFoundAs replaces a not-found error with the given one, and returns every other error unchanged.
 func notFoundAs(rejected, err error) error {
 	if isNotFound(err) {
 		return rejected

@@ -60,8 +60,8 @@ func TestUnresponsiveDatabase_Is503(t *testing.T) {
 	})
 }
 
-// requestEachOperation prepares a request for every operation. The returned function sends these requests. For
-// operations that need the database, it passes the response to the function check.
+// requestEachOperation prepares a request for every operation. The returned function sends these requests, and calls
+// check with the response of each operation that needs the database.
 func requestEachOperation(t *testing.T, s *service) (each func(check func(name string, a *response))) {
 	t.Helper()
 	at := pathReplacer(t, s)
@@ -103,7 +103,8 @@ func requestEachOperation(t *testing.T, s *service) (each func(check func(name s
 	}
 }
 
-// proxied returns the URL of a database behind a proxy. The function cut closes the proxy and all of its connections.
+// proxied returns the URL of a database behind a proxy, and a function that closes the proxy and all of its
+// connections.
 func proxied(t *testing.T, address string) (through string, cut func()) {
 	t.Helper()
 	u, err := url.Parse(address)

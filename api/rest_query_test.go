@@ -59,8 +59,7 @@ func pathReplacer(t *testing.T, s *service) *strings.Replacer {
 	)
 }
 
-// eachOperation calls the function test for every operation in the contract, with a client that has suitable
-// credentials.
+// eachOperation calls test for every operation in the contract, with a client that has suitable credentials.
 func eachOperation(t *testing.T, s *service, test func(c *client, method, path string, op *openapi3.Operation)) {
 	t.Helper()
 	doc, err := contractDocument()
@@ -222,7 +221,7 @@ func (r *counted) Read(b []byte) (int, error) {
 }
 
 // formOf converts a JSON request to flat form fields. A form contains only strings, so it is not always equivalent to
-// the request. The result same reports whether the form is equivalent.
+// the request. formOf also reports whether the form is equivalent.
 func formOf(body []byte) (parts map[string]string, same bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {

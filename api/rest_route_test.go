@@ -367,7 +367,7 @@ func TestPost_CanBeRepeated(t *testing.T) {
 				require.Zero(t, kept, "no part of the response is stored")
 			case path == "/v1/console/logout":
 				again.rejected(401, "unauthorized") // the session has ended, which is checked first
-				// Simulate a request of another process that is still in progress.
+				// Simulate an unfinished request of another process.
 				var fingerprint []byte
 				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT fingerprint FROM idempotency_keys WHERE path = ?", r.path).Scan(&fingerprint))
 				caller = *s.person(t, models.RoleAdmin)

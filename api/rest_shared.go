@@ -84,7 +84,7 @@ type subject[S any] struct {
 	execute func(ctx context.Context, key uuid.UUID, fn func(S) (*store.StoredResponse, error)) (*store.StoredResponse, error) // see store.Store.Execute
 }
 
-// newSubject returns a subject that uses the store methods selected by the function narrow.
+// newSubject returns a subject that uses the store methods selected by narrow.
 func newSubject[S any](s *shared, all *store.Store, narrow func(*store.Store) S) subject[S] {
 	return subject[S]{s, narrow(all), func(ctx context.Context, key uuid.UUID, fn func(S) (*store.StoredResponse, error)) (*store.StoredResponse, error) {
 		return all.Execute(ctx, key, func(st *store.Store) (*store.StoredResponse, error) { return fn(narrow(st)) })

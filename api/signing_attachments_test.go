@@ -326,7 +326,7 @@ func TestRemoveAttachment_WhileSigning(t *testing.T) {
 }
 
 // whileLocked changes a row in a transaction, and commits the transaction as soon as one of the request's SQL
-// statements blocks on the row's lock. The function requires PostgreSQL.
+// statements blocks on the row's lock. whileLocked requires PostgreSQL.
 func (s *service) whileLocked(t *testing.T, change, id, waiting string, request func()) {
 	t.Helper()
 	ctx := t.Context()

@@ -16,7 +16,7 @@ import (
 	"countersign/store"
 )
 
-// codeLimit is the time for which a signer waits for the mail server to accept a code.
+// codeLimit is the maximum time for which a signer waits for the mail server to accept a code.
 const codeLimit = 20 * time.Second
 
 // requestCode creates a one-time code and sends it while the signer waits, because a code is useless if it cannot be

@@ -22,7 +22,7 @@ func TestVerification_BelongsToTheClient(t *testing.T) {
 	})
 }
 
-// The methods browser and stranger return clients that have the same address but different user agents.
+// browser and stranger return clients that have the same address but different user agents.
 func (s *service) browser(t *testing.T) *client {
 	t.Helper()
 	return (&client{t: t, s: s}).with("User-Agent", "browser")

@@ -21,7 +21,7 @@ type enteredValueView struct {
 	DocumentID uuid.UUID        `json:"documentId"`
 	Type       models.FieldType `json:"type"`
 	positionView
-	Value      *string         `json:"value"`   // null if it is an image
+	Value      *string         `json:"value"`   // null if the value is an image
 	Picture    *string         `json:"picture"` // SHA-256 of the image; null if the value is text
 	SignedAt   *time.Time      `json:"signedAt"`
 	Attachment *attachmentView `json:"attachment,omitempty"` // the file whose name is in Value
@@ -88,7 +88,7 @@ func (s *signingHandler) enteredValues(ctx context.Context, e *models.Envelope) 
 }
 
 // changedValues returns the error for a signature based on outdated values. The error contains all current values, and
-// the function records that they were displayed.
+// changedValues records that they were displayed.
 func (s *signingHandler) changedValues(c *gin.Context, l signerLink) error {
 	ctx := c.Request.Context() // recorded in a separate change, because the requested one is rejected and can be retried
 	e, err := s.store.Change(ctx, l.App, l.EnvelopeID, func(e *models.Envelope) error {

@@ -113,8 +113,8 @@ func (s *templateHandler) edited(c *gin.Context, app caller, o *object, file *up
 	return d, s.examine(c, app, d)
 }
 
-// editedDocuments returns the documents of the previous version that the edit lists, in the edit's order and with its
-// names.
+// editedDocuments returns the documents that an edit lists, in the order and with the names in the edit. The documents
+// must belong to the previous version.
 func editedDocuments(o *object, before []*models.TemplateDocument) []*models.TemplateDocument {
 	if o.get("documents") == nil {
 		o.bad("documents", "must be an array")

@@ -75,7 +75,7 @@ func (s *verifyHandler) verifyPage(c *gin.Context) error {
 	return nil
 }
 
-// readDisplayedPages returns the record, contained in a sealed PDF, of the pages that were displayed to its signers.
+// readDisplayedPages returns a sealed PDF's record of the pages that were displayed to its signers.
 func (s *verifyHandler) readDisplayedPages(ctx context.Context, u *upload) (*manifest.Appearance, error) {
 	done, err := acquire(ctx, s.verifications, 1, cmp.Or(s.queueWait, verifyWait), "Too many documents are being verified")
 	if err != nil {

@@ -28,7 +28,8 @@ type undeliveredView struct {
 	CreatedAt  time.Time             `json:"createdAt"`
 	FailedAt   *time.Time            `json:"failedAt"`
 
-	// The URL of the webhook and the subject of the envelope. Each is omitted if it was deleted or not loaded.
+	// The URL of the webhook and the subject of the envelope. Each is omitted if its webhook or envelope was deleted or
+	// not loaded.
 	WebhookURL      string `json:"webhookUrl,omitempty"`
 	EnvelopeSubject string `json:"envelopeSubject,omitempty"`
 }

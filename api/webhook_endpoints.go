@@ -27,8 +27,8 @@ func viewWebhook(w *models.Webhook) webhookView {
 	return webhookView{ID: w.ID, URL: w.URL, Events: w.Events, Active: w.Active, CreatedAt: w.CreatedAt.UTC(), Include: w.Include}
 }
 
-// listWebhooks returns a handler that lists all endpoints of the app. The handler calls the function view to convert
-// each endpoint, and the function respond to write the list.
+// listWebhooks returns a handler that lists all endpoints of the app. The handler converts each endpoint with view, and
+// writes the list with respond.
 func listWebhooks[V any](s *webhookHandler, view func(*models.Webhook) V, respond func(*gin.Context, []V) error) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		hooks, err := s.store.Webhooks(c.Request.Context(), app.ID)
@@ -43,7 +43,7 @@ func (s *webhookHandler) createWebhook(c *gin.Context, app caller, o *object) er
 	return s.registerWebhook(c, app, o, asJSON(http.StatusCreated, viewWebhook))
 }
 
-// registerWebhook registers the endpoint described by o, and responds with the result of the function view.
+// registerWebhook registers the endpoint described by o, and responds with the result of view.
 func (s *webhookHandler) registerWebhook(c *gin.Context, app caller, o *object, view func(*models.Webhook) (*store.StoredResponse, error)) error {
 	url := o.str("url")
 	if !o.badUnder("url") {
@@ -102,7 +102,7 @@ func (s *webhookHandler) patchWebhook(c *gin.Context, app caller) error {
 	return s.changeWebhook(c, app, id, change, asJSON(http.StatusOK, viewWebhook))
 }
 
-// changeWebhook changes an endpoint, and responds with the result of the function view.
+// changeWebhook changes an endpoint, and responds with the result of view.
 func (s *webhookHandler) changeWebhook(c *gin.Context, app caller, id uuid.UUID, change store.WebhookPatch, view func(*models.Webhook) (*store.StoredResponse, error)) error {
 	err := command(s.subject, c, func(st webhookStore) (*models.Webhook, error) {
 		return st.PatchWebhook(c.Request.Context(), app.ID, id, change)

@@ -107,8 +107,8 @@ func TestEventStream_Quiet(t *testing.T) {
 	})
 }
 
-// failingEvents is a store whose queries fail after the first page. If the field cancel is set, the client disconnects
-// when the query fails.
+// failingEvents is a store whose queries fail after the first page. If cancel is set, the client disconnects when a
+// query fails.
 type failingEvents struct {
 	webhookStore
 

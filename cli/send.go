@@ -299,7 +299,7 @@ func (p *progress) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// checkNewFile returns an error if the function save could not create a file at the path.
+// checkNewFile returns an error if save could not create a file at the path.
 func checkNewFile(path string) error {
 	if path == "" || path == "-" {
 		return nil

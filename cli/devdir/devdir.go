@@ -61,7 +61,7 @@ func Write(dir string, i Info) error {
 	return nil
 }
 
-// Lock locks the directory for this process until the returned function unlock is called or the process exits.
+// Lock locks the directory for this process until the returned function is called or the process exits.
 func Lock(dir string) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // our own data directory
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// Role is a role that fills in fields after all roles of lower order.
+// Role is a role of a converted template. Roles with a lower order fill in their fields first.
 type Role struct {
 	Name  string
 	Order int
@@ -38,7 +38,7 @@ type Result struct {
 // 0.
 type PageSize func(document, page int) (w, h float64, ok bool)
 
-// Convert converts a template. The parameter size returns the sizes of the pages in the template's documents.
+// Convert converts a template. It calls size for the sizes of the pages in the template's documents.
 func (t *Template) Convert(size PageSize) *Result {
 	c := &conversion{template: t, size: size, names: make(map[string]string), taken: make(map[string]bool)}
 	for i, s := range t.Submitters {
@@ -270,7 +270,7 @@ func (c *conversion) choices(f *Field, base countersign.FieldRequest) {
 	}
 }
 
-// place adds a field at an area, clipped to the page.
+// place adds a field with the position and size of an area, clipped to the page.
 func (c *conversion) place(f *Field, a Area, out countersign.FieldRequest) {
 	doc := slices.IndexFunc(c.template.Schema, func(d Document) bool { return d.UUID == a.Document })
 	if doc < 0 {

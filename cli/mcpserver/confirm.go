@@ -23,8 +23,8 @@ type confirmationRequest struct {
 	createdAt time.Time
 }
 
-// withConfirmation returns a handler for a tool that the client calls twice. The first call runs the function ask,
-// which requests confirmation from the person. After the confirmation, the second call runs the function do.
+// withConfirmation returns a handler for a tool that the client calls twice. The first call runs ask, which requests
+// confirmation from the person. After the confirmation, the second call runs do.
 func withConfirmation[In any](s *server, ask handler[In], do func(context.Context, confirmationRequest, In) (any, error)) handler[In] {
 	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (any, error) {
 		if req.Params.RequestState == "" && len(req.Params.InputResponses) == 0 {

@@ -116,8 +116,9 @@ func (s *server) remindSigners(ctx context.Context, q confirmationRequest, _ idI
 	return map[string]any{"envelopeId": q.envelope, "reminded": ids, "page": s.page(q.envelope)}, nil
 }
 
-// remind sends a reminder to a signer, unless another person has replaced the signer under the same ID. Emails recorded
-// after the confirmation also change the envelope's version. In that case, remind reloads the envelope and tries again.
+// remind sends a reminder to a signer, unless the data displayed in the confirmation request has changed. Emails
+// recorded after the confirmation also change the envelope's version. In that case, remind reloads the envelope and
+// tries again.
 func (s *server) remind(ctx context.Context, envelope uuid.UUID, r reminded) error {
 	const attempts = 5
 	for n := 1; ; n++ {

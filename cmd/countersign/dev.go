@@ -111,7 +111,7 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 }
 
 // prepare locks the data directory, listens on the address of the API, and loads the settings. The returned function
-// release unlocks the directory and closes the listener.
+// unlocks the directory and closes the listener.
 func (d devCommand) prepare(ctx context.Context) (l net.Listener, cfg config.Config, release func(), err error) {
 	if err := prepareDataDir(d.DataDir); err != nil {
 		return nil, cfg, nil, err
@@ -145,8 +145,8 @@ type devService struct {
 	workers    worker.Workers // nil until startWorking is called
 }
 
-// newDevService creates all parts of the service except for the API listener and the parts that need Temporal. The
-// parameter h is the handler of the API.
+// newDevService creates all parts of the service except for the API listener and the parts that need Temporal. It also
+// returns the handler of the API.
 func newDevService(ctx context.Context, wg *sync.WaitGroup, cfg config.Config, log *slog.Logger) (_ *devService, h http.Handler, err error) {
 	a, err := newApp(ctx, cfg, log)
 	if err != nil {

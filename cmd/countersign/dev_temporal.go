@@ -27,7 +27,7 @@ type devTemporal struct {
 }
 
 // newTemporal starts the bundled Temporal server unless the settings specify another server. If the server is still
-// being compiled, newTemporal only reserves the server's addresses, and the method start launches the server later.
+// being compiled, newTemporal only reserves the server's addresses, and the server is launched later by start.
 func (d devCommand) newTemporal(ctx context.Context, cancel context.CancelCauseFunc, cfg *config.Config, before devdir.Info) (*devTemporal, error) {
 	t := &devTemporal{serverEnd: cancel}
 	if d.TemporalBuild != 0 {

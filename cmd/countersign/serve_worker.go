@@ -75,8 +75,8 @@ func ignoreStop(ctx context.Context, err *error) {
 const callLimit = 10 * time.Second
 
 // startWorkers waits until Temporal responds, because Temporal may start later than this process and be slow at first.
-// It then starts the Temporal workers and creates the schedules. If a worker fails later, it calls the function cancel.
-// The process then ends, so that it is restarted or the operator notices.
+// It then starts the Temporal workers and creates the schedules. If a worker fails later, cancel is called. The process
+// then ends, so that it is restarted or the operator notices.
 func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, cancel context.CancelCauseFunc) (worker.Workers, error) {
 	var ws worker.Workers
 	deployment := worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}
@@ -107,8 +107,8 @@ func (a *app) retryUntilTemporalReady(ctx context.Context, ask func(context.Cont
 	return a.retryUntilReady(ctx, "Temporal", temporal.Retryable, ask)
 }
 
-// retryUntilReady calls the function ask until it succeeds or fails permanently, or until ctx ends. The delay between
-// calls increases to a maximum of ten seconds.
+// retryUntilReady calls ask until the call succeeds or fails permanently, or until ctx ends. The delay between calls
+// increases to a maximum of ten seconds.
 func (a *app) retryUntilReady(ctx context.Context, name string, passes func(error) bool, ask func(context.Context) error) error {
 	for pause := time.Second; ; pause = min(2*pause, 10*time.Second) {
 		try, cancel := context.WithTimeout(ctx, callLimit)

@@ -110,7 +110,8 @@ func (a *anchorFixture) read(key string) []byte {
 	return b
 }
 
-// stamped returns the digest of the content, and a token for it from an arbitrary authority.
+// stamped returns the digest of the content, and a time-stamp token for the digest. The token is issued by an arbitrary
+// authority.
 func stamped(t *testing.T, tsa *kit.TSA, content []byte) (digest string, token []byte) {
 	t.Helper()
 	sum := sha256.Sum256(content)

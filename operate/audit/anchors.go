@@ -27,9 +27,9 @@ type AnchorReport struct {
 	// StampedAt is the time confirmed by the authority, or nil if the token is invalid.
 	StampedAt *time.Time `json:"stampedAt"`
 	Authority string     `json:"authority,omitempty"`
-	// Trusted reports whether the authority is trusted. It must be one of the configured authorities, and must still
-	// have been trustworthy when the next anchor was created. The next anchor contains the digest of this anchor's
-	// list.
+	// Trusted reports whether the authority is trusted. The authority must be one of the configured ones, and must
+	// still have been trustworthy when the next anchor was created. The next anchor contains the digest of this
+	// anchor's list.
 	Trusted bool `json:"trusted"`
 }
 

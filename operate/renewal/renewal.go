@@ -123,8 +123,8 @@ func (r Renewer) renewDocument(ctx context.Context, e *models.Envelope, d *model
 	return emit(report)
 }
 
-// document stores the extended file before it switches the document to that file. If it is interrupted in between, the
-// unreferenced file is harmless, and is purged with the other files.
+// document stores the extended file before it switches the document to that file. If the renewal is interrupted in
+// between, the unreferenced file is harmless, and is purged with the other files.
 func (r Renewer) document(ctx context.Context, e *models.Envelope, d *models.Document) (*time.Time, error) {
 	in, err := blob.OpenRecorded(ctx, r.Blobs, store.FileRecord(d))
 	if err != nil {
