@@ -11,7 +11,7 @@ import (
 type Content struct {
 	// Dark reports, for each box, whether dark ink might be illegible on the painted content.
 	Dark []bool
-	// Free reports whether no paint other than white is in the last box.
+	// Free reports whether the last box contains no paint other than white.
 	Free bool
 	// Size is the number of decoded bytes read, including those of forms.
 	Size int64
@@ -151,7 +151,7 @@ type graphics struct {
 	lineWidth, fontSize, leading, spacing float64 // spacing is the sum of character and word spacing
 }
 
-// marks records that something is painted in a box.
+// marks sets r.taken if paint in a box, after clipping, overlaps the box at the foot.
 func (r *contentReader) marks(g *graphics, b Box) {
 	b = Box{max(b.X0, g.clip.X0), max(b.Y0, g.clip.Y0), min(b.X1, g.clip.X1), min(b.Y1, g.clip.Y1)}
 	r.taken = r.taken || b.Overlaps(r.foot)
@@ -168,7 +168,7 @@ const whiteThreshold = 0.99
 // darkThreshold is the lightness below which a color counts as dark.
 const darkThreshold = 0.55
 
-// paint records the effect of filling a path on the points inside the path.
+// paint updates the darkness of the points inside a painted area.
 func (r *contentReader) paint(g *graphics, in func(x, y float64) bool) {
 	isDark := math.IsNaN(g.light) || g.light < darkThreshold
 	if !isDark && !g.exact {

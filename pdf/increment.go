@@ -329,8 +329,8 @@ func AppendHex(b, s []byte) []byte {
 	return fmt.Appendf(b, "<%X>", s)
 }
 
-// StructureWords contains the beginning of the seal's mark, and keywords that a program that scans a file could mistake
-// for the file's structure. Entered text is written so that it contains none of them.
+// StructureWords contains the beginning of the seal's mark, and keywords that a program could mistake for PDF syntax
+// when it scans a file. Entered text is written without these words.
 var StructureWords = []string{" obj", "endobj", "endstream", "xref", "trailer", "%%EOF", "%PDF-", "_Seal<<"}
 
 func containsStructureWord(s string) bool {

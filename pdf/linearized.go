@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// LinearizationProblem returns the reason why programs could read other pages from a linearized file (Annex F) than
-// those in its page tree, or "" if there is no such reason. The argument pages lists the pages of the page tree, in
-// order. As long as the length of the file equals the length in its first object, pdf.js and Poppler start with the
-// section after this object. pdf.js reads the first page from that section, and Poppler reads all pages from the hint
-// tables.
+// LinearizationProblem returns the reason why programs could find pages in a linearized file (Annex F) that differ from
+// those in its page tree, or "" if there is none. The argument pages lists the pages of the page tree, in order. As
+// long as the length of the file equals the length in its first object, pdf.js and Poppler start with the section after
+// this object. pdf.js reads the first page from that section, and Poppler reads all pages from the hint tables.
 func (f *File) LinearizationProblem(pages []Ref) (string, error) {
 	const near = 1024 // number of bytes in which to search for the section
 	d, err := f.firstDict()

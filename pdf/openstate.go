@@ -125,7 +125,7 @@ func (s *OpenState) stream(ctx context.Context, v, resources Value, level int) (
 	return out, err
 }
 
-// eachAppearance calls do for each appearance stream, in every state of the annotation (12.5.5).
+// eachAppearance calls its callback for each appearance stream, in every state of the annotation (12.5.5).
 func (s *OpenState) eachAppearance(ctx context.Context, appearances []Value, do func(Value) error) error {
 	for _, v := range appearances {
 		if err := ctx.Err(); err != nil {
@@ -248,7 +248,7 @@ func (s *OpenState) mostOfForms(ctx context.Context, res *resources, level int) 
 	return most, err
 }
 
-// each calls the function do with every resource of the given type.
+// each calls its callback with every resource of the given type.
 func (s *OpenState) each(own Value, kind string, do func(v Value) error) error {
 	lookup := &Lookup{File: s.f}
 	own = lookup.Value(own)

@@ -29,11 +29,11 @@ func isOperator(word string) bool {
 // afterTokens is appended to a content stream to distinguish a complete last token from a truncated one.
 const afterTokens = " endobj "
 
-// tokens splits a content stream (7.8.2) into operands and operators. The arguments operator and broken are functions.
-// The first is called for each operator and returns false to stop. The second is called where programs may continue
-// differently. The function tokens writes into the spare capacity of b. An object that is still open at the end extends
-// to the end of the content. If an array or dictionary cannot be parsed, tokens continues inside it. It examines each
-// byte only a few times. It returns no error other than the context's.
+// tokens splits a content stream (7.8.2) into operands and operators. The callback operator is called for each
+// operator, and returns false to stop. The callback broken is called where programs may continue differently. An object
+// that is still open at the end extends to the end of the content. If an array or dictionary cannot be parsed, its
+// content is split instead. Each byte is examined only a few times. The spare capacity of b is overwritten. The only
+// possible error is the context's.
 func tokens(ctx context.Context, b []byte, operand func(Value), operator func(string) bool, inlineImage, broken func()) error {
 	end := len(b)
 	b = append(b, afterTokens...)
@@ -297,7 +297,7 @@ func (s *stream) resource(kind string) Value {
 	return v
 }
 
-// reads reduces the remaining work by the cost of reading n bytes of dictionaries.
+// reads subtracts the cost of reading n bytes of dictionaries from the remaining work.
 func (r *contentReader) reads(n int) { r.work -= n / bytesPerWork }
 
 const (

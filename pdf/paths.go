@@ -110,7 +110,8 @@ func winding(path []subpath, x, y float64) int {
 	return n
 }
 
-// filled records that a path is filled. White paint does not occupy space, and can free the space that it covers.
+// filled records a filled path by the bounding boxes of its subpaths. White paint does not occupy space, and can free
+// the space that it covers.
 func (s *stream) filled(b Box, exact bool) {
 	r := s.reader
 	if s.g.light >= whiteThreshold {
@@ -132,7 +133,7 @@ func boundsOf(points [][2]float64, around float64) Box {
 	return b
 }
 
-// stroked records that a path is stroked, using the bounding box of each segment.
+// stroked records a stroked path by the bounding boxes of its segments, or of its subpaths if the path has curves.
 func (s *stream) stroked() {
 	around := s.g.lineWidth * s.g.ctm.scale() / 2
 	for _, sub := range s.path {

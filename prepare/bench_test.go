@@ -15,7 +15,7 @@ import (
 	"countersign/test/kit"
 )
 
-// BenchmarkLarge measures how long it takes to find tags on 4,000 pages, and to find a text that occurs on each page.
+// BenchmarkLarge measures how long it takes to find tags on 4,000 pages, and to find a string that occurs on each page.
 // It reports the CPU time of both searches and of pdftotext, and the memory obtained from the operating system.
 func BenchmarkLarge(b *testing.B) {
 	file := kit.TaggedPages(4000, 10)

@@ -58,7 +58,7 @@ func cuts(found foundTags) ([]revision1.Cut, error) {
 	return slices.Concat(out, c.out, forms), nil
 }
 
-// formsInPlace returns the cuts of forms from which every use removes the same glyphs.
+// formsInPlace returns the cuts of forms that lose the same glyphs in every use.
 func (c *cutter) formsInPlace(painted map[pdf.Ref]int) []revision1.Cut {
 	type losses struct {
 		uses int

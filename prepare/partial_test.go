@@ -46,7 +46,7 @@ func outcome(tags []FoundTag, err error) string {
 	return out.String()
 }
 
-// findBothWays finds the tags in a one-page file with FindTags, and in the complete text of the page.
+// findBothWays finds the tags in a one-page file twice: with FindTags, and by searching the complete text of the page.
 func findBothWays(ctx context.Context, b []byte) (quick, whole string) {
 	f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 	ActiveReject = "refuse"
 )
 
-// Options specifies the changes to make to a document before anyone reads it. A field with the zero value has the
+// Options specifies the changes to make to a document before anyone reads it. The zero value of a field selects its
 // default.
 type Options struct {
 	Tags          string `json:"tags,omitempty"`

@@ -36,7 +36,7 @@ func shared() []byte {
 	})
 }
 
-// without returns a file without its tags, and the changes.
+// without removes the tags from a file. It returns the resulting file and the changes.
 func without(t *testing.T, b []byte) ([]byte, []prepare.Change) {
 	t.Helper()
 	r, err := prepare.Prepare(t.Context(), open(t, b), sha256.Sum256(b), prepare.Options{Tags: prepare.TagsDetect})

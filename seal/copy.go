@@ -14,8 +14,7 @@ import (
 )
 
 // copier writes the original into the sealed file, reads the written bytes back, and hashes them, so that the hash
-// covers the actual content of the file. It uses two goroutines. One calls the methods copy and end, and the other one
-// calls hash.
+// covers the actual content of the file. It uses two goroutines. One calls copy and end, and the other calls hash.
 type copier struct {
 	out     *os.File
 	in      io.ReaderAt
@@ -64,8 +63,7 @@ type sealTail struct {
 	signature int64 // offset of the signature in bytes
 }
 
-// newCopier returns a copier for the job's original. If the argument mentions is not nil, this scan receives the copied
-// bytes.
+// newCopier returns a copier for the job's original. The copied bytes are passed to the scan, unless the scan is nil.
 func newCopier(out *os.File, job *Job, mentions *pdf.ReferenceScan) *copier {
 	return &copier{
 		out: out, in: job.Original, size: job.Size, pieces: make(chan chunk, job.Size/verify.CopyBuffer+1), endings: make(chan sealTail, 1),
@@ -111,7 +109,7 @@ func (c *copier) copy(ctx context.Context) error {
 	return nil
 }
 
-// hash reads back and hashes each written chunk until the method copy ends, and then the additions up to the signature.
+// hash reads back and hashes each written chunk of the original, and then the additions up to the signature.
 func (c *copier) hash(ctx context.Context) error {
 	file := sha256.New()
 	buf := verify.NewBuffer()

@@ -31,8 +31,8 @@ func prefetch(job *Job, codes *qrCache) *prefetched {
 			order = append(order, a.rasters[key])
 		}
 	}
-	// Prepare only the first few pictures, so that memory use does not grow with their number. Start from the last one,
-	// because drawing requests the first one immediately.
+	// Prepare only the first few pictures, so that memory use does not grow with their number. Start with the last one,
+	// because the first one is needed immediately.
 	const most = 8
 	order = order[:min(len(order), most)]
 	slices.Reverse(order)

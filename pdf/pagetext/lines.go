@@ -230,8 +230,8 @@ func (p *Page) logical(glyphs []int) {
 		slices.Reverse(glyphs[from:to])
 		slices.Reverse(classes[from:to])
 	}
-	// turnRuns reverses every run and returns the positions of the runs. A run starts at a glyph of one of the classes
-	// in the argument begins. It ends at the last such glyph before a glyph of the class in the argument breaks.
+	// turnRuns reverses every run and returns the positions of the runs. The first and the last glyph of a run have
+	// classes in the list begins. The run is as long as possible without containing a glyph of the class in breaks.
 	turnRuns := func(from, to int, begins []int, breaks int) (runs [][2]int) {
 		for i := from; i < to; i++ {
 			if !slices.Contains(begins, classes[i]) {

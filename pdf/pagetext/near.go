@@ -40,9 +40,9 @@ type band struct {
 	start, end float64
 }
 
-// nearBraces reports for each run whether a line with a brace or bracket might continue in it. A line continues in the
-// next one within lineHeight (see join). All runs within that distance of such a line are therefore wanted. The runs
-// between two such bands are also wanted if lines could continue from one band to the other.
+// nearBraces reports for each run whether a line with a brace or bracket might continue in that run. A line can
+// continue only in a line within lineHeight (see join), so all runs within that distance are wanted. The runs between
+// two such bands are also wanted if lines could continue from one band to the other.
 func (p *Page) nearBraces() []bool {
 	for _, r := range p.replaced {
 		if containsBrace(r.text) {

@@ -83,7 +83,7 @@ func (w *walk) value(v pdf.Value) pdf.Value {
 	return v
 }
 
-// matrix returns v as a matrix, or the argument otherwise if v is not a matrix.
+// matrix returns v as a matrix, or the last argument if v is not a matrix.
 func matrix(f *pdf.File, v pdf.Value, otherwise pdf.Matrix) pdf.Matrix {
 	if a := array(f, v); len(a) == len(otherwise) {
 		for i := range otherwise {

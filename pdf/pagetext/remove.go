@@ -20,7 +20,7 @@ var ErrNoSuchText = errors.New("pagetext: no text at this position")
 
 // Removal defines the changes that Remove makes to content.
 type Removal struct {
-	// Glyphs lists the positions of the glyphs to remove. Their Use is ignored.
+	// Glyphs lists the positions of the glyphs to remove. The Use of a position is ignored.
 	Glyphs []Position
 	// Forms contains the new names of painted XObjects, by the position of the former name in the content.
 	Forms map[int]string
@@ -201,7 +201,7 @@ func (r *remover) show(op string, operands []operand, end int) {
 	r.edits = append(r.edits, edit{operands[0].start, end, b.Bytes()})
 }
 
-// cut removes parts of a string. It writes each part that is left as a separate string, and replaces each removed part
+// cut removes parts of a string. It writes each remaining part as a separate string, and replaces each removed part
 // with a number.
 func (r *remover) cut(b *bytes.Buffer, o operand, codes map[int]Position) {
 	text, ok := o.value.Bytes()

@@ -7,7 +7,7 @@ import (
 	"countersign/pdf"
 )
 
-// operand is an operand of an operator, as written in the file, and its position.
+// operand is the written form of an operand, and its offset in the content.
 type operand struct {
 	value pdf.Value
 	start int

@@ -129,7 +129,7 @@ func RejectionOf(err error) error {
 	return err
 }
 
-// reason returns the parser's message in parentheses, including object numbers, positions and the expected content.
+// reason returns the parser's message in parentheses, without its general prefixes.
 func reason(err error) string {
 	s := safeText(err.Error())
 	for _, prefix := range []error{pdf.ErrDamaged, pdf.ErrLimit, pdf.ErrFilter} {

@@ -42,7 +42,7 @@ type Prepared struct {
 	*prepare.Revision
 
 	// Rewritten replaces the upload if the upload was decrypted, repaired, or stripped of signatures. The revision is
-	// then appended to it. If it is nil, the revision is appended to the upload.
+	// then appended to Rewritten. If Rewritten is nil, the revision is appended to the upload.
 	Rewritten []byte
 	// Signatures lists the upload's signatures that are missing from Rewritten.
 	Signatures []manifest.Signature

@@ -15,8 +15,8 @@ import (
 	"countersign/seal/appearance"
 )
 
-// hashesIn runs this program with the given environment in a new process, which renders the pinned pages, and returns
-// its output.
+// hashesIn runs this program in a new process with the given environment, to render the pinned pages. It returns the
+// output of the process.
 func hashesIn(t *testing.T, dir string, environment ...string) string {
 	t.Helper()
 	self, err := os.Executable()

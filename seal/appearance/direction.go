@@ -215,7 +215,7 @@ func isSeparator(all []cluster, i int) bool {
 	return strings.ContainsRune(".,:/", all[i].code()) && i+1 < len(all) && unicode.IsDigit(all[i-1].code()) && unicode.IsDigit(all[i+1].code())
 }
 
-// withBrackets extends a part of a line to include the counterparts of its brackets at its ends.
+// withBrackets extends a part of a line by the adjacent brackets that match unmatched brackets in the part.
 func withBrackets(all []cluster, from, to int) (first, end int) {
 	for {
 		var open []rune // unmatched brackets

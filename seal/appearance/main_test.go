@@ -160,7 +160,7 @@ func textPage() []byte {
 	return pdf(c.String(), letter+fontList(5), helvetica, cid("UniGB-UCS2-H", "GB1"), cid("UniJIS-UCS2-H", "Japan1"), cid("UniKS-UCS2-H", "Korea1"), cid("UniJIS-UCS2-V", "Japan1"))
 }
 
-// scanPage returns a page with one square picture whose sides are side pixels long.
+// scanPage returns a page with one square picture of the given side length in pixels.
 func scanPage(side int) []byte {
 	row := bytes.Repeat([]byte{0x00, 0x80, 0xFF}, side)
 	data := string(bytes.Repeat(row, side))

@@ -59,7 +59,7 @@ func (r *Renderer) Before(prepare func(ctx context.Context) error) { r.prepare =
 // Close ends the idle processes.
 func (r *Renderer) Close() { r.processes.Close() }
 
-// run waits for the concurrency limit and runs a task in a process.
+// run runs a task in a process, after waiting if the concurrency limit is reached.
 func (r *Renderer) run(ctx context.Context, bounds sandbox.Bounds, task byte, file io.ReaderAt, size int64, answer any, most int) error {
 	if size > maxFile {
 		return rejection.New(rejection.PDFTooLarge, "The PDF is too large to display.")

@@ -141,7 +141,7 @@ func pageTask[T any](e *Engine, read func(d *Document, page int, level Level) (*
 	}
 }
 
-// serve opens the PDF of a request, and calls the function do with the requested page and level.
+// serve opens the PDF of a request, and calls its callback with the requested page and level.
 func (e *Engine) serve(ctx context.Context, file io.ReaderAt, size int64, do func(d *Document, page int, level Level) error) (err error) {
 	var head [requestSize]byte
 	if _, err := file.ReadAt(head[:], 0); err != nil {

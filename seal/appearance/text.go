@@ -74,7 +74,7 @@ func (d *Document) Text(number int) (*Text, error) {
 	return t, err
 }
 
-// characters calls the function read with a reader of a page's characters.
+// characters calls its callback with a reader of a page's characters.
 func (d *Document) characters(number int, read func(*textReader)) error {
 	page, closePage, err := d.page(number)
 	if err != nil {

@@ -35,7 +35,7 @@ func newPeers(ctx context.Context, dir string) (*peers, error) {
 	model.ConfigPath = "disable"
 	file := func(name string) string { return filepath.Join(dir, name) }
 	// If these tools are missing, the other programs have no key and report an error.
-	_ = exec.CommandContext(ctx, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", //nolint:gosec // files of ours
+	_ = exec.CommandContext(ctx, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", //nolint:gosec // in this program's own directory
 		"-keyout", file("key.pem"), "-out", file("cert.pem"), "-subj", "/CN=Countersign", "-days", "30").Run()
 	_ = exec.CommandContext(ctx, "openssl", "pkcs12", "-export", "-inkey", file("key.pem"), "-in", file("cert.pem"), //nolint:gosec // likewise
 		"-name", "Countersign", "-passout", "pass:secret", "-out", file("key.p12")).Run()
@@ -43,7 +43,7 @@ func newPeers(ctx context.Context, dir string) (*peers, error) {
 	if err := os.Mkdir(nss, 0o700); err != nil {
 		return nil, err
 	}
-	_ = exec.CommandContext(ctx, "certutil", "-N", "-d", nss, "--empty-password").Run()                        //nolint:gosec // a directory of ours
+	_ = exec.CommandContext(ctx, "certutil", "-N", "-d", nss, "--empty-password").Run()                        //nolint:gosec // in this program's own directory
 	_ = exec.CommandContext(ctx, "pk12util", "-i", file("key.p12"), "-d", nss, "-W", "secret", "-K", "").Run() //nolint:gosec // likewise
 	return &peers{dir, []peer{
 		{"pdfcpu stamp", stamp},

@@ -106,7 +106,7 @@ func TestParse_UnexpectedForm_IsRejected(t *testing.T) {
 	roots := regexp.MustCompile(`^(more in|without|another for) 0\.1\.0\.3\.1`) // root of the authority, which a verifier must know anyway
 	ends := []string{
 		"without 0.1.0.3.1",                                                                 // the chain can end earlier
-		"without 0.1.0.3.1.0.3.0", "without 0.1.0.3.1.0.3.0.0", "more in 0.1.0.3.1.0.3.0.0", // or at a certificate whose issuer is missing, which a verifier must know
+		"without 0.1.0.3.1.0.3.0", "without 0.1.0.3.1.0.3.0.0", "more in 0.1.0.3.1.0.3.0.0", // or without an issuer, which a verifier must then know
 	}
 	for _, kind := range []struct {
 		name          string

@@ -247,7 +247,7 @@ func (c *checker) others(ctx context.Context, r *result, kind, dir, original, na
 		return
 	}
 	tbs, sig := filepath.Join(dir, "tbs"), filepath.Join(dir, "sig")
-	if err := errors.Join(os.WriteFile(tbs, covered, 0o600), os.WriteFile(sig, der, 0o600)); err != nil { //nolint:gosec // in our own folder
+	if err := errors.Join(os.WriteFile(tbs, covered, 0o600), os.WriteFile(sig, der, 0o600)); err != nil { //nolint:gosec // in this program's own folder
 		r.fail("%v", err)
 		return
 	}

@@ -286,9 +286,9 @@ func (a *Answer) Set(err error) {
 	}
 }
 
-// Serve implements the process of a Pool. It examines the files read from in, and writes a response for each to out. At
-// the end of the input, it returns the exit status. It exits the process when a file exceeds the memory or CPU time
-// limit that the environment specifies.
+// Serve implements the process of a Pool. It examines the files in its input, and writes a response for each to its
+// output. At the end of the input, it returns the exit status. It exits the process when a file exceeds the memory or
+// CPU time limit that the environment specifies.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task) int {
 	b := Bounds{defaultMemory, defaultCPU}
 	if n, err := strconv.ParseInt(os.Getenv(validatorMemory), 10, 64); err == nil && n > 0 {

@@ -210,8 +210,8 @@ func ContainsMark(ctx context.Context, r io.ReaderAt, size int64) (bool, error) 
 	return len(m.at) > 0, err
 }
 
-// ResemblesSeal reports whether an upload contains bytes that could be mistaken for its seal after sealing, because a
-// sealed file must have exactly one seal.
+// ResemblesSeal reports whether an upload contains bytes that could be mistaken for its seal after sealing. A sealed
+// file must have exactly one seal.
 func ResemblesSeal(ctx context.Context, r io.ReaderAt, size int64, signed bool) (bool, error) {
 	var m Marks
 	err := ReadRange(ctx, r, 0, size, func(_ int64, b []byte) error { return m.Scan(b) })

@@ -132,8 +132,8 @@ func TestResemblesSeal(t *testing.T) {
 	require.Error(t, err)
 }
 
-// dictionaryText describes a signature dictionary as written by the seal. If the function change is set, it modifies
-// the byte range, which otherwise matches.
+// dictionaryText describes a signature dictionary as written by the seal. The byte range matches unless the function in
+// change modifies it.
 type dictionaryText struct {
 	number, record, stamp, name, padding string
 	contents                             int // number of digits

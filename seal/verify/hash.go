@@ -38,7 +38,7 @@ type Prefix struct {
 	Begun    map[int64]hash.Hash // hashes of the bytes before each signature, by the signature's position
 	// Record is the opened seal record, or nil if it has not been opened.
 	Record *OpenedRecord
-	// Found is the result of the search for the seal, or nil if it has not been searched for.
+	// Found is the result of the search for the seal, or nil if there has been no search.
 	Found *Found
 }
 

@@ -122,7 +122,7 @@ func (a *Archive) next(r archive1.Revision, e archive1.Evidence, token *cms.Toke
 
 // increment is an increment that this service wrote after the seal.
 type increment struct {
-	byteRangeGap // position of its time-stamp, and its end
+	byteRangeGap // gap for the time-stamp, and the end of the increment
 
 	token    *cms.Token
 	evidence archive1.Evidence

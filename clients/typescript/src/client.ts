@@ -144,8 +144,8 @@ export class Countersign {
   }
 
   /**
-   * Iterates over the envelopes of a tenant, newest first. It requests pages as needed. It omits and repeats no
-   * envelope, even if envelopes are created, sent or ended during the iteration.
+   * Iterates over the envelopes of a tenant, newest first. It requests pages as needed. No envelope is omitted or
+   * repeated, even if envelopes are created, sent or ended during the iteration.
    */
   async *envelopes(tenantId: string, status?: EnvelopeStatus, options?: CallOptions): AsyncGenerator<Envelope, void, undefined> {
     for (let cursor: string | null = null; ; ) {
@@ -254,8 +254,8 @@ export class Countersign {
   }
 
   /**
-   * Iterates over the rows of a bulk send, in order. With the argument status, it may miss a row whose status changes
-   * during the iteration.
+   * Iterates over the rows of a bulk send, in order. If a status is given, a row whose status changes during the
+   * iteration may be missed.
    */
   async *bulkRows(id: string, status?: BulkRow["status"], options?: CallOptions): AsyncGenerator<BulkRow, void, undefined> {
     let cursor: string | null = null;

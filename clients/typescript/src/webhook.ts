@@ -39,7 +39,7 @@ export async function verify(body: string | Uint8Array, headers: HeadersLike, se
 
 /**
  * Verifies the X-Service-Signature header. This header covers only the body, so it does not prove the age of the
- * delivery. Prefer the function verify.
+ * delivery. Prefer verify.
  */
 export async function verifySignature(body: string | Uint8Array, signature: string, secrets: string | readonly string[]): Promise<boolean> {
   const match = /^sha256=([0-9a-f]{64})$/i.exec(signature);

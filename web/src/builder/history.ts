@@ -25,7 +25,7 @@ export class Shared {
   }
 }
 
-/** Returns the objects of a list that was written with the method put. */
+/** Returns the objects of a list that was written with Shared.put. */
 export function objectsAt<T>(objects: readonly unknown[], list: unknown): T[] {
   if (!Array.isArray(list)) throw new TypeError();
   return list.map((n: number) => {

@@ -157,8 +157,8 @@ export class TemplateEditor implements Editor {
   }
 
   /**
-   * Removes the documents that another user has removed if neither the service nor this page still has their files, and
-   * reports their names.
+   * Removes the documents whose files neither the service nor this page has anymore, because another user removed them.
+   * The message to the user contains their names.
    */
   private available(c: Content): Content {
     const ids = new Set([...this.saved.documents.map((d) => d.id), ...this.files.keys()]);

@@ -11,7 +11,10 @@ export interface FilePasswords {
   upload: <T>(file: File, send: (headers: Record<string, string>) => Promise<T>) => Promise<T>;
 }
 
-/** Remembers which files the service has rejected because of their passwords. The message about another type names the file. */
+/**
+ * Remembers which files the service has rejected because of their passwords. If a file has another type, the error
+ * contains its name.
+ */
 export function useFilePasswords(): FilePasswords {
   const [problems, setProblems] = useState<readonly Problem[]>([]);
   return {

@@ -128,7 +128,7 @@ export class Viewer {
     this.work();
   }
 
-  /** Displays all sheets while the function act is running. */
+  /** Displays all sheets until the callback has returned. */
   async withAll(sheets: readonly Sheet[], act: () => void): Promise<void> {
     this.keepsAll = true;
     try {

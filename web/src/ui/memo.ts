@@ -6,9 +6,9 @@ function alike(a: object, b: object): boolean {
 }
 
 /**
- * Renders a component again only when its properties have changed, which by default means that one of them is not
- * identical. The memo function of preact/compat is not used, because loading it turns onChange into onInput for every
- * input.
+ * Renders a component again only when its properties have changed. By default, they have changed if any property is not
+ * identical to its previous value. The memo function of preact/compat is not used, because loading that module turns
+ * onChange into onInput for every input.
  */
 export function memo<P extends object>(draw: FunctionComponent<P>, same: (a: Readonly<P>, b: Readonly<P>) => boolean = alike): ComponentClass<P> {
   return class Memo extends Component<P> {
