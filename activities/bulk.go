@@ -92,8 +92,8 @@ func rowsWithinRate(work *store.BulkWork, now time.Time) ([]*models.BulkRow, tim
 	return work.Rows[:n], time.Duration(n) * time.Minute / time.Duration(work.PerMinute)
 }
 
-// sendBulkRows sends rows, each as soon as BulkThrottle admits it. A rejected row does not stop it. It returns any other
-// error, so that the activity is retried.
+// sendBulkRows sends rows, each as soon as BulkThrottle admits it. A rejected row does not stop sendBulkRows. It
+// returns any other error, so that the activity is retried.
 func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, rows []*models.BulkRow) error {
 	if len(rows) == 0 {
 		return nil

@@ -64,8 +64,8 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) (DeliverResul
 	return DeliverResult{Delivered: true}, nil
 }
 
-// attempt sends the event to the endpoint once. If the endpoint is at its concurrency limit, it returns the time to
-// wait.
+// attempt sends the event to the endpoint once. If the endpoint is at its concurrency limit, attempt returns the time
+// to wait.
 func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.DeliveryJob) (wait time.Duration, err error) {
 	attempt := job.Delivery.RunAttempts + 1
 	if attempt > len(in.Delays) {
@@ -147,8 +147,8 @@ func describeFailure(res webhook.Result) string {
 	return strings.TrimSpace(fmt.Sprintf("the endpoint responded with %d %s", res.Status, http.StatusText(res.Status)))
 }
 
-// deliveryError returns the error for a failed attempt. The parameter again is the delay before the activity is
-// retried, or nil if it must not be retried.
+// deliveryError returns the error for a failed attempt. If again is nil, the activity must not be retried. Otherwise,
+// again contains the delay before the retry.
 func deliveryError(why string, again *time.Duration) error {
 	return sdktemporal.NewApplicationErrorWithOptions(why, ErrTypeNotDelivered, sdktemporal.ApplicationErrorOptions{
 		Category: sdktemporal.ApplicationErrorCategoryBenign, NonRetryable: again == nil, NextRetryDelay: models.Deref(again, 0),

@@ -27,7 +27,7 @@ const (
 
 // KeepAlive is an interceptor that sends heartbeats for running activities. When the worker is stopped, KeepAlive
 // returns running activities to Temporal, and another worker restarts them immediately. Deliver does not need
-// KeepAlive, because it ends within seconds.
+// KeepAlive, because a delivery attempt ends within seconds.
 type KeepAlive struct {
 	interceptor.WorkerInterceptorBase
 

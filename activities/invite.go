@@ -37,8 +37,8 @@ type InviteInput struct {
 // other recipients were reached. The error's message contains the server's response and no addresses.
 const ErrTypeRejected = "Rejected"
 
-// Invite invites the given recipients. It returns an error, so that it is retried, until all of them have been reached.
-// A retry skips the emails that were already sent. An unreachable address does not delay the other recipients.
+// Invite invites the given recipients. Until all of them have been reached, it returns an error and is therefore
+// retried. A retry skips the emails that were already sent. An unreachable address does not delay the other recipients.
 func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
 	e, v, release, err := a.loadForMail(ctx, in.EnvelopeInput)
 	if err != nil {
@@ -73,9 +73,9 @@ func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
 	return withRetryDelay(err)
 }
 
-// invite sends an email with the link to a signer, or to the signer's host. If the signer receives text messages, it
-// also sends one. It announces the copy to a recipient who receives only copies. It sends nothing if the signer is no
-// longer awaited, or if the sender delivers the link.
+// invite sends an email with the link to a signer, or to the signer's host. It also sends a text message to a signer
+// who receives text messages. It announces the copy to a recipient who receives only copies. It sends nothing if the
+// signer is no longer awaited, or if the sender delivers the link.
 //
 // A replaced link is not sent, because the workflow that renewed it sends the new one. The invitation of the routing
 // group waits for that workflow, so that only one email is sent.

@@ -138,7 +138,7 @@ func superseded(kind models.NotificationKind, e *models.Envelope, s *models.Sign
 	return false
 }
 
-// userAddressee returns the addressee for an email to a console user. The parameter at is the time of the reported event.
+// userAddressee returns the addressee for an email to a console user about an event at the given time.
 func (a *Activities) userAddressee(user *models.ConsoleUser, chosen *models.NotificationSettings, v mailSettings, at time.Time) (templates.To, error) {
 	token, err := a.Tokens.IssueUnsubscribe(user, at)
 	if err != nil {

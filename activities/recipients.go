@@ -121,8 +121,8 @@ func (a *Activities) copyNoticeRecipients(ctx context.Context, e *models.Envelop
 }
 
 // reportBounce notifies the tenant if err reports that a recipient's address was permanently rejected. It then also
-// calls rejected with the server's response. It returns any other error. The parameter what identifies the rejected
-// email.
+// calls rejected with the server's response. It returns any other error. The rejected email is identified by the
+// parameter what.
 func (a *Activities) reportBounce(ctx context.Context, e *models.Envelope, s *models.Signer, v mailSettings, what string, err error, rejected func(string)) error {
 	bounce, ok := errors.AsType[*notify.PermanentError](err)
 	if !ok {

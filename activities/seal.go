@@ -309,9 +309,9 @@ const (
 // errCopiesBusy indicates that SendCopies must send the copies. SendCopies runs on a separate task queue for email.
 var errCopiesBusy = errors.New("the concurrency limit for sending copies on the sealing queue is reached")
 
-// copyOnce sends the copies if there is enough time and capacity. If the activity's time is nearly over, it starts no
-// email, because SendCopies would begin while that email is still being sent. It also starts no email while many other
-// envelopes are waiting for the mail server, so that sealing can continue.
+// copyOnce sends the copies if there is enough time and capacity. If the activity's time is nearly over, copyOnce
+// starts no email, because SendCopies would begin while that email is still being sent. It also starts no email while
+// many other envelopes are waiting for the mail server, so that sealing can continue.
 func (a *Activities) copyOnce(ctx context.Context, e *models.Envelope) error {
 	release, ok := a.CopyLimit.TryAcquire(1)
 	if !ok {

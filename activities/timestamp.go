@@ -43,7 +43,7 @@ const errTypeStampsBusy = "StampsBusy"
 
 // Timestamp adds time-stamps that the authority did not provide while the documents of an envelope were being sealed.
 // It does not use SealLimit and does not wait for other Timestamp activities, because a hanging authority would
-// otherwise delay sealing. If the concurrency limit is reached, it leaves the envelope to a later attempt.
+// otherwise delay sealing. If the concurrency limit is reached, Timestamp leaves the envelope to a later attempt.
 func (a *Activities) Timestamp(ctx context.Context, in temporal.EnvelopeInput) error {
 	release, ok := a.StampLimit.TryAcquire(1)
 	if !ok {

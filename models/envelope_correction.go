@@ -244,7 +244,7 @@ func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (
 }
 
 // LinkUntil ensures that an awaited signer has a link for an embedded page that is valid until the given time. It
-// issues a new link only if the current one expires earlier. The parameter seen is the signer as the caller loaded it.
+// issues a new link only if the current one expires earlier. The signer that the caller loaded is passed as seen.
 // LinkUntil returns an error if that signer has since been replaced.
 func (e *Envelope) LinkUntil(act ActionContext, seen *Signer, until time.Time) error {
 	s, err := e.CheckEmbed(seen.ID, act.At)

@@ -178,8 +178,8 @@ func (e *Envelope) Consent(act ActionContext, l Link, shown Disclosure) (*Signer
 }
 
 // ViewPage records that the signer viewed a page for dwellMs milliseconds. The first view of a page is recorded as an
-// event, and further views are counted in the signer's PageLog. The parameter delivered is the best picture of the
-// page that was delivered to the signer, or nil if none was delivered.
+// event, and further views are counted in the signer's PageLog. The best picture of the page that the signer received
+// is passed as delivered, or nil if the signer received none.
 func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page int, dwellMs int64, delivered *Appearance) error {
 	s, err := e.authorizeLink(l, act.At, ActionViewPage, ErrLinkInvalid)
 	if err != nil {

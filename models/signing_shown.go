@@ -65,8 +65,8 @@ func (e *Envelope) RecordDisplayedValues(act ActionContext, l Link) (*Signer, er
 	return s, nil
 }
 
-// ErrValuesChanged is returned if another signer has signed since the values were shown, so that a signature would not
-// cover all values.
+// ErrValuesChanged is returned if another signer has signed since the values were shown, so a signature would not cover
+// all values.
 var ErrValuesChanged = Reject(KindConflict, "values_changed",
 	"Another signer has signed since the document was displayed. Review their entries and sign again.")
 

@@ -11,8 +11,8 @@ import (
 // Address is a mailbox, which consists of an optional display name and an addr-spec (RFC 5322 §3.4.1).
 type Address struct{ Name, Email string }
 
-// Attachment is a file attached to an email. Open is called once for each attempt to send the email. The sender closes
-// the reader, so that a large file is streamed rather than held in memory.
+// Attachment is a file attached to an email. Open is called once for each attempt to send the email, so a large file is
+// streamed rather than held in memory. The sender closes the reader.
 type Attachment struct {
 	Name        string
 	ContentType string

@@ -113,7 +113,7 @@ func (s *AppRepository) PlanLimits(plan models.Plan) models.PlanLimits {
 	return s.cfg.Plans.Limits(plan)
 }
 
-// AppByAnyID loads an app by its client ID or its own ID.
+// AppByAnyID loads an app by its client ID or by its ID.
 func (s *AppRepository) AppByAnyID(ctx context.Context, id uuid.UUID) (*models.App, error) {
 	a, err := oneDecrypted[models.App](s.engine, s.db.WithContext(ctx).Order("client_id <> '"+id.String()+"'"), "client_id = ? OR id = ?", id, id)
 	return a, wrap(err, "find app %s", id)

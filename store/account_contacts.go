@@ -119,8 +119,8 @@ func (s *AppRepository) contactKeys(app uuid.UUID, email string) []string {
 	return s.addressKeys("contacts "+app.String(), email)
 }
 
-// rehashContact updates a contact's lookup hash to the newest key. If another row already has that hash, it deletes
-// the contact. Such duplicates arise if processes with different keys create the same contact.
+// rehashContact updates a contact's lookup hash to the newest key. It deletes the contact if another row already has
+// that hash. Such duplicates arise if processes with different keys create the same contact.
 func (s *AppRepository) rehashContact(tx *gorm.DB, c *models.Contact) error {
 	c.EmailKey = s.contactKeys(c.AppID, c.Email)[0]
 	others, err := count(tx.Model(c).Where("app_id = ? AND email_key = ? AND id <> ?", c.AppID, c.EmailKey, c.ID))

@@ -25,8 +25,8 @@ func (s *UserRepository) Passkeys(ctx context.Context, user uuid.UUID) ([]models
 	return rows, wrap(err, "list passkeys")
 }
 
-// AddPasskey adds a passkey, and ends all sessions except keepSession. If the user has no recovery codes yet, it
-// returns new ones, which cannot be retrieved later.
+// AddPasskey adds a passkey, and ends all sessions except keepSession. If the user has no recovery codes yet,
+// AddPasskey returns new ones, which cannot be retrieved later.
 func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keepSession uuid.UUID) (recovery []string, err error) {
 	p.ID, p.CreatedAt = s.newID(), s.now()
 	err = s.tx(ctx, func(tx *gorm.DB) error {

@@ -129,8 +129,7 @@ func (s *BulkRepository) FailBulkRow(ctx context.Context, app uuid.UUID, r *mode
 }
 
 // BulkRows lists rows of a bulk send after the given position, in order and without their content. If a status is
-// given, only rows with that status are listed. The parameter limit is the maximum number of rows. Positions start at
-// one.
+// given, only rows with that status are listed. At most limit rows are listed. Positions start at one.
 func (s *BulkRepository) BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, after, limit int) ([]*models.BulkRow, error) {
 	rows, err := find[*models.BulkRow](bulkRowsAfter(s.db.WithContext(ctx), id, status, after).Limit(limit))
 	return rows, wrap(err, "list rows of bulk send %s", id)

@@ -128,9 +128,9 @@ func countBulkRows(db *gorm.DB, ids ...uuid.UUID) (map[uuid.UUID]models.BulkCoun
 	return out, err
 }
 
-// BulkSends lists an app's bulk sends with their row counts, newest first. The parameter limit is the maximum number of
-// bulk sends. If a tenant is given, only that tenant's bulk sends are listed. If the parameter after is not uuid.Nil,
-// only bulk sends older than the one with this ID are listed.
+// BulkSends lists an app's bulk sends with their row counts, newest first. At most limit bulk sends are listed. If a
+// tenant is given, only that tenant's bulk sends are listed. If an ID is passed as after, only bulk sends older than
+// the one with this ID are listed.
 func (s *BulkRepository) BulkSends(ctx context.Context, app uuid.UUID, tenant string, after uuid.UUID, limit int) (list []*BulkSendWithCounts, err error) {
 	err = s.fromReplica(ctx, func(s *engine) error {
 		return s.read(ctx, func(tx *gorm.DB) error {

@@ -44,7 +44,7 @@ func attachmentColumns(a *models.Attachment) []column {
 }
 
 // saveAttachments adds statements to a batch. New attachments are inserted, and attachments that a signature now uses
-// are marked as used. ChangeAttachments has locked the latter.
+// are marked as used. ChangeAttachments has already locked the existing attachments.
 func saveAttachments(s *engine, b *batch, attached []*models.Attachment) {
 	for _, a := range attached {
 		if a.Used {

@@ -127,8 +127,8 @@ func (s *TemplateRepository) lockTemplate(b *batch, id uuid.UUID, shared bool) {
 	b.exec("SELECT "+fn+"(hashtextextended($1, 0))", "template "+id.String())
 }
 
-// load builds the template from the results of the queries. If a version was added between two of the queries, it loads
-// that version as well.
+// load builds the template from the results of the queries. If a version was added between two of the queries, it
+// queries the documents again.
 func (q *templateQuery) load(s *engine, t *transaction) (*models.LoadedTemplate, error) {
 	if len(q.templates) == 0 || len(q.versions) == 0 {
 		return nil, models.ErrNotFound

@@ -292,8 +292,8 @@ func (s *WebhookRepository) webhookSecrets(db *gorm.DB, w *models.Webhook) ([][]
 	return append(out, old), nil
 }
 
-// RecordAttempt stores a delivery attempt and updates the delivery. If the attempt disables the endpoint, it returns
-// the reason, and otherwise "".
+// RecordAttempt stores a delivery attempt and updates the delivery. It returns the reason if the attempt disables the
+// endpoint, and otherwise "".
 func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
 	a.ID = s.newID()
 	err = s.tx(ctx, func(tx *gorm.DB) error {

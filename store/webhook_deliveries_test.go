@@ -304,8 +304,8 @@ func waitForBlockedStatement(t *testing.T, s *store.Store) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// TestRecordAttempt_DuringDisable_DoesNotDeadlock checks that a successful delivery does not lock its own row while it
-// waits for its endpoint. Meanwhile, another process marks the endpoint's pending deliveries as failed.
+// TestRecordAttempt_DuringDisable_DoesNotDeadlock checks that recording a successful attempt does not lock the delivery
+// while waiting for the endpoint's lock. Meanwhile, another process marks the endpoint's pending deliveries as failed.
 func TestRecordAttempt_DuringDisable_DoesNotDeadlock(t *testing.T) {
 	t.Parallel()
 	kit.OnPostgres(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

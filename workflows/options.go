@@ -35,8 +35,8 @@ func mailOptions(summary string) workflow.ActivityOptions {
 	return opts
 }
 
-// retryForever returns a retry policy with unlimited attempts, because a signature must not be lost if a server is down
-// overnight. The parameter longest is the maximum delay between two attempts.
+// retryForever returns a retry policy with the given maximum delay between two attempts. The number of attempts is
+// unlimited, because a signature must not be lost if a server is down overnight.
 func retryForever(longest time.Duration) *sdktemporal.RetryPolicy {
 	return &sdktemporal.RetryPolicy{
 		InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: longest,

@@ -6,8 +6,8 @@ import (
 )
 
 // Keyed is a concurrency limit for each key, such as an endpoint or an app. Work of one key that hangs does not use up
-// the capacity of other keys. Keyed never blocks. If the limit is reached, it returns the time to wait before a retry.
-// It spreads the retries over the time that the key needs for its waiting work.
+// the capacity of other keys. Keyed never blocks. If the limit is reached, TryAcquire returns the time to wait before a
+// retry. The retries are spread over the time needed for the waiting work of the key.
 type Keyed struct {
 	// MaxWait is the maximum time before a retry. The minimum is one second.
 	MaxWait time.Duration

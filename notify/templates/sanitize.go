@@ -32,7 +32,7 @@ func lines(s string) []string {
 	return out
 }
 
-// truncate shortens s to n characters, of which the last is an ellipsis.
+// truncate shortens a text of more than n characters, and adds an ellipsis. The result has at most n characters.
 func truncate(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s

@@ -86,7 +86,7 @@ func escapePath(path string) string {
 }
 
 // lockFile acquires an exclusive lock on a file beside the given one, so that two servers never use the same file. If
-// they did, ownership of the shard would alternate with every write. It waits for a previous server that is still
+// they did, ownership of the shard would alternate with every write. lockFile waits for a previous server that is still
 // stopping.
 func lockFile(ctx context.Context, file string) (*os.File, error) {
 	lock, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // specified on the command line
