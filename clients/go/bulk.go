@@ -36,8 +36,8 @@ func (c *Client) CheckBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSen
 	return Answer(c.API.CreateBulkSendWithResponse(ctx, nil, b))
 }
 
-// WaitUntilBulkSent waits until no row is pending or the bulk send is canceled. ctx limits the waiting time. Counts in
-// the result reports the number of failed rows.
+// WaitUntilBulkSent waits until no row is pending or the bulk send is canceled. ctx limits the waiting time. The Counts
+// field of the result contains the number of failed rows.
 func (c *Client) WaitUntilBulkSent(ctx context.Context, id uuid.UUID) (*BulkSend, error) {
 	for wait := firstPoll; ; wait = min(wait*3/2, maxPoll) {
 		b, err := Answer(c.API.GetBulkSendWithResponse(ctx, id))

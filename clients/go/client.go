@@ -1,7 +1,7 @@
-// Package countersign is a client for the Countersign API. It obtains and renews the access token. If a request fails
-// in transit, it retries the request with the same idempotency key. It returns every error response as an *Error. The
-// calls themselves are generated from the API's contract (Client.API). Client has methods for the calls that most
-// applications need.
+// Package countersign is a client for the Countersign API. It obtains and renews the access token, retries requests
+// that were lost or temporarily rejected, and returns error responses as an *Error. It sends each POST request with an
+// idempotency key, so that a retry has no additional effect. Client has methods for the calls that most applications
+// need. Client.API has every call in the API's contract.
 package countersign
 
 import (
@@ -36,8 +36,8 @@ func WithHTTPClient(c *http.Client) Option {
 }
 
 // WithRetries sets the maximum number of retries of a request. A request is retried if it was lost, exceeded the rate
-// limit, or reached a server that was not ready. The default is 4. Without retries, a POST request has an
-// Idempotency-Key only if the call specifies one.
+// limit, or caused a temporary server error. A PATCH request is retried only if the failed attempt had no effect. The
+// default is 4. Without retries, a POST request has an Idempotency-Key only if the call specifies one.
 func WithRetries(n int) Option { return func(t *transport) { t.retries = max(n, 0) } }
 
 // WithUserAgent sets the User-Agent header, which is recorded in the audit trail.
@@ -74,9 +74,9 @@ func New(address, clientID, clientSecret string, options ...Option) (*Client, er
 // Address returns the address of the service, without a trailing slash.
 func (c *Client) Address() string { return c.transport.base }
 
-// Do sends a custom request to the service, with the client's token, retries and error handling. A POST request has an
-// Idempotency-Key. Use Do for requests that no method supports, such as a form with a file. The caller must close the
-// response body.
+// Do sends a custom request to the service, with the client's token, retries and error handling. Unless retries are
+// disabled, it adds an Idempotency-Key to a POST request that has none. Use Do for requests that no method supports,
+// such as a form with a file. The caller must close the response body.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	base, err := url.Parse(c.transport.base)
 	if err != nil {
@@ -114,19 +114,19 @@ type response interface {
 	GetBody() []byte
 }
 
-// Response is the response type of a call of Client.API that returns a T with status 200.
+// Response is the type of a response from Client.API that contains a T if the status is 200.
 type Response[T any] interface {
 	response
 	GetJSON200() *T
 }
 
-// createdResponse is the response type of a call of Client.API that returns a T with status 201.
+// createdResponse is the type of a response from Client.API that contains a T if the status is 201.
 type createdResponse[T any] interface {
 	response
 	GetJSON201() *T
 }
 
-// Answer returns the result of a call of Client.API, or an *Error if the response does not contain the expected JSON:
+// Answer returns the result of a call to Client.API, or an *Error if the response does not contain the expected JSON:
 //
 //	app, err := countersign.Answer(c.API.GetAppWithResponse(ctx))
 func Answer[T any](res Response[T], err error) (*T, error) {
@@ -143,7 +143,7 @@ func created[T any](res createdResponse[T], err error) (*T, error) {
 	return answered(res.GetJSON201(), res)
 }
 
-// answered returns the body of a response, or an error if the response has no body of that type.
+// answered returns the decoded body of a response, or an *Error if body is nil.
 func answered[T any](body *T, res response) (*T, error) {
 	if body == nil {
 		text := bytes.TrimSpace(res.GetBody())

@@ -84,7 +84,7 @@ const streamSilence = 45 * time.Second
 func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventRecord, error] {
 	return func(yield func(EventRecord, error) bool) {
 		if o.After == uuid.Nil {
-			// This request returns no events, but the cursor.
+			// This request normally returns no events, only the cursor.
 			future := &api.ListEventsParams{Since: Ptr(c.transport.now().Add(24 * time.Hour))}
 			_, page, err := c.eventPage(ctx, future)
 			for err == nil && page.HasMore {
@@ -179,8 +179,8 @@ func (c *Client) followOnce(ctx context.Context, o *EventOptions, take func(Even
 // maxStreamLine is the maximum length of a line in a stream, in bytes.
 const maxStreamLine = 4 << 20
 
-// readStream reads server-sent events. For each block, it calls the function take with the last ID and the data. The
-// data is empty for a comment, or for an ID without data.
+// readStream reads server-sent events. For each block, it calls take with the last ID and the data. The data is empty
+// for a comment, or for an ID without data.
 func readStream(r io.Reader, take func(id string, data []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxStreamLine)

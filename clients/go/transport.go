@@ -108,7 +108,7 @@ func rewind(req *http.Request) bool {
 
 // repeatable reports whether a request that failed with err may be sent again. POST requests contain an idempotency
 // key, and GET, PUT and DELETE are idempotent. PATCH is not: repeating it could create a second version of a template,
-// or fail because the lost attempt took effect. A PATCH request is repeated only if the first attempt had no effect.
+// or fail because the lost attempt took effect. A PATCH request is repeated only if the failed attempt had no effect.
 func repeatable(method string, err error) bool {
 	if method != http.MethodPatch {
 		return true

@@ -19,8 +19,8 @@ import (
 	"countersign/clients/go/api"
 )
 
-// Event is the body of a webhook. For the test event ("ping") of the console, only Event, ID and CreatedAt are set.
-// For bulk.completed, Data.BulkSendID and Data.Counts are also set.
+// Event is the body of a webhook delivery. For the test event ("ping") of the console, only Event, ID and CreatedAt are
+// set. For bulk.completed, Data.BulkSendID and Data.Counts are also set.
 type Event = api.Notice
 
 // Tolerance is the maximum age of a delivery. It is also the maximum time by which the sender's clock may be ahead.
@@ -29,9 +29,9 @@ const Tolerance = 5 * time.Minute
 // ErrSignature reports that a delivery is not from the service, or is too old.
 var ErrSignature = errors.New("countersign: the delivery has no valid signature")
 
-// Verify verifies a delivery by its Standard Webhooks headers and parses it. The body must be the unchanged body of
-// the request. The delivery must be signed with one of the secrets. While a secret is being replaced, pass both
-// secrets. A delivery can be repeated, and Event.ID identifies the event.
+// Verify verifies a delivery, using its Standard Webhooks headers, and parses it. The body must be the unchanged body
+// of the request. The delivery must be signed with one of the secrets. While a secret is being replaced, pass both
+// secrets. An event can be delivered more than once. Use Event.ID to recognize it.
 func Verify(body []byte, header http.Header, secrets ...string) (*Event, error) {
 	return verifyAt(time.Now(), body, header, secrets...) //nolint:forbidigo // the receiver's own clock
 }
@@ -103,9 +103,9 @@ func mac(key []byte, parts ...string) []byte {
 // maxDelivery is the maximum size of the body of a delivery, in bytes.
 const maxDelivery = 4 << 20
 
-// WebhookHandler returns a handler that receives deliveries. It responds with 401 if the delivery was not signed with
-// any of the secrets, with 204 if fn returns nil, and otherwise with 500, after which the service repeats the
-// delivery. fn must return within ten seconds.
+// WebhookHandler returns a handler that receives deliveries. It responds with 401 if Verify rejects the delivery.
+// Otherwise it calls fn, and responds with 204 if fn returns nil. If fn returns an error, it responds with 500, so that
+// the service repeats the delivery. fn must return within ten seconds.
 func WebhookHandler(fn func(context.Context, *Event) error, secrets ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {

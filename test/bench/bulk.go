@@ -14,7 +14,7 @@ import (
 const (
 	bulkLimit      = 20 * time.Minute
 	maxSingles     = 2000 // maximum number of single sends for the comparison
-	bulkProbes     = 60   // number of envelopes of each app, both when idle and during a bulk send
+	bulkProbes     = 60   // number of single envelopes of each app, both without and during a bulk send
 	bulkSample     = 20   // number of bulk send rows whose stages are read
 	probeInterval  = 300 * time.Millisecond
 	bulkLook       = 100 * time.Millisecond
@@ -88,8 +88,8 @@ func (w *benchEnv) bulkRate(ctx context.Context, template string) error {
 	return nil
 }
 
-// untilInvited calls the function do, which sends n envelopes to two signers each. It returns the time until all of
-// their emails have arrived.
+// untilInvited calls do, which sends n envelopes to two signers each. It returns the time until all invitations have
+// arrived.
 func (w *benchEnv) untilInvited(ctx context.Context, n int, do func(context.Context) error) (time.Duration, error) {
 	before, start := w.mails.count(), now()
 	if err := do(ctx); err != nil {
@@ -99,7 +99,7 @@ func (w *benchEnv) untilInvited(ctx context.Context, n int, do func(context.Cont
 	return now().Sub(start), err
 }
 
-// bulkDelay measures single envelopes when idle and during a bulk send. The bulk send is canceled once enough single
+// bulkDelay measures single envelopes without and during a bulk send. The bulk send is canceled once enough single
 // envelopes have been sent.
 func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 	other, err := w.app(ctx, "Single")
@@ -176,7 +176,7 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 	return nil
 }
 
-// bulkStages returns the stages of some envelopes in the middle of the sent rows.
+// bulkStages returns the durations of the stages for some rows from the middle of a bulk send.
 func (w *benchEnv) bulkStages(ctx context.Context, id string, sent int) (out []probeTimes, err error) {
 	c, err := w.dial()
 	if err != nil {

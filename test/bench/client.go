@@ -37,7 +37,7 @@ func login(base, id, secret string) (*client, error) {
 	return c, err
 }
 
-// timed reports the duration of requests to a client's observer.
+// timed is a transport that reports the duration of each request to the client's observer.
 type timed struct {
 	c    *client
 	next http.RoundTripper
@@ -120,7 +120,7 @@ func (c *client) send(ctx context.Context) (*envelope, error) {
 	return c.Send(ctx, e.ID, "")
 }
 
-// draftFor creates a draft for a tenant with one signer.
+// draftFor creates a draft with one signer. The draft belongs to the given tenant.
 func (c *client) draftFor(ctx context.Context, tenant, address string) (*envelope, error) {
 	e, err := c.Create(ctx, countersign.EnvelopeRequest{
 		TenantID: tenant, Subject: countersign.Ptr("Bench"),
@@ -134,7 +134,7 @@ func (c *client) draftFor(ctx context.Context, tenant, address string) (*envelop
 	return e, err
 }
 
-// draft creates a draft with n signers that is ready to be sent.
+// draft creates a complete draft with n signers, but does not send it.
 func (c *client) draft(ctx context.Context, n int) (*envelope, error) {
 	in := countersign.EnvelopeRequest{TenantID: "bench", Subject: countersign.Ptr("Bench")}
 	for i := range n {

@@ -36,10 +36,10 @@ type effect struct {
 	took  [modes][]time.Duration
 }
 
-// measureHang measures the expiry, void, seal and invitation of envelopes of one app while 500 invitations of another
-// app hang at the mail server. It also measures deliveries to one endpoint while 500 deliveries to another endpoint
-// hang. In the control, the same burst is sent to servers that respond. The probes begin as soon as Temporal has
-// received the burst, and alternate between the effects.
+// measureHang measures the delays of one app's expirations, voids, seals and invitations while 500 invitations of
+// another app hang at the mail server. It also measures deliveries to one endpoint while 500 deliveries to another
+// endpoint hang. In the control, the same burst is sent to servers that respond. The probes begin as soon as Temporal
+// has received the burst, and alternate between the effects.
 func (w *benchEnv) measureHang(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hangLimit)
 	defer cancel()
@@ -122,8 +122,9 @@ func (w *benchEnv) expireSoon(ctx context.Context) error {
 	return err
 }
 
-// hang sends envelopes to addresses whose emails can hang, and events to an endpoint. If hangs is set, the endpoint
-// does not respond within the time limit of the measurement. The method returns when Temporal has received all of them.
+// hang sends envelopes to addresses whose emails can hang, and events to an endpoint. It waits until Temporal has
+// received all of these emails and events. If hangs is set, the endpoint does not respond within the time limit of the
+// measurement.
 func (w *benchEnv) hang(ctx context.Context, c *client, turn int, hangs bool) error {
 	var after time.Duration
 	if hangs {
@@ -150,7 +151,7 @@ func (w *benchEnv) hang(ctx context.Context, c *client, turn int, hangs bool) er
 	return w.awaitEmptyOutbox(ctx)
 }
 
-// sendTo creates an envelope for a tenant with one signer, and sends it.
+// sendTo creates an envelope with one signer, and sends it. The envelope belongs to the given tenant.
 func (c *client) sendTo(ctx context.Context, tenant, address string) (*envelope, error) {
 	e, err := c.draftFor(ctx, tenant, address)
 	if err != nil {

@@ -55,7 +55,7 @@ func (b *mailbox) received(address string) {
 	}
 }
 
-// counting is an SMTP session. It handles an email to one recipient at a time.
+// counting is an SMTP session whose emails have one recipient each.
 type counting struct {
 	box *mailbox
 	to  string

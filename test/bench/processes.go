@@ -72,7 +72,7 @@ func (w *benchEnv) watch(ctx context.Context) (*usageSampler, error) {
 			}
 			_, memory, err := u.sample()
 			if err != nil {
-				continue // a process has exited; the method end returns this error
+				continue // a process has exited; usageSampler.end returns this error
 			}
 			for name, n := range memory {
 				u.memory[name] = append(u.memory[name], n)

@@ -128,8 +128,8 @@ func (w *benchEnv) resetStatements(ctx context.Context) error {
 	return errors.Join(err, db.Close())
 }
 
-// reportStatements prints, per completed envelope, the number of executions and the duration of the statements with the
-// longest total duration.
+// reportStatements prints the PostgreSQL statements with the longest total duration. For each statement, it prints the
+// number of executions and the duration per completed envelope.
 func (w *benchEnv) reportStatements(ctx context.Context, done int) (err error) {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// atOnce calls the function do n times with limited concurrency, and returns the first error.
+// atOnce calls do n times with limited concurrency, and returns the first error.
 func atOnce(ctx context.Context, n int, do func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

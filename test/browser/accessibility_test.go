@@ -66,8 +66,7 @@ func (b *tab) settled() {
 	eval[bool](b, `document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))`)
 }
 
-// accessible runs axe on the page and checks that it reports no problems. It also checks the contrast in the other
-// color scheme.
+// accessible checks that axe reports no problems on the page. It also checks the contrast in the other color scheme.
 func (b *tab) accessible() {
 	b.t.Helper()
 	eval[bool](b, axeScript(b.t))

@@ -21,7 +21,7 @@ func row(text string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("tbody tr")].find((r) => r.textContent.includes(%q))`, text)
 }
 
-// in returns an expression for the button with the given label inside the element that the expression find returns.
+// in returns an expression for the button with the given label inside the element that another expression returns.
 func in(find, label string) string {
 	return fmt.Sprintf(`[...(%s).querySelectorAll("button")].find((x) => x.textContent === %q && !x.disabled && x.ariaDisabled !== "true")`, find, label)
 }
@@ -405,7 +405,7 @@ func TestConsoleSettingsOfOneTenant(t *testing.T) {
 }
 
 // TestConsoleNavigationFits checks, in every language and with several workspaces, that an administrator's header fits
-// on one line of a desktop, and that every section can be reached on any screen.
+// on one line of a desktop screen, and that every section can be reached on any screen.
 func TestConsoleNavigationFits(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

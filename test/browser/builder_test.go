@@ -34,7 +34,7 @@ func (s *service) draft(t *testing.T, subject string, signers []object, file []b
 	return e
 }
 
-// builds creates a builder session for a draft and opens it.
+// builds opens a new builder session for a draft.
 func (b *tab) builds(e envelope, features object) {
 	b.t.Helper()
 	var made struct{ EmbedURL string }
@@ -52,7 +52,7 @@ func (b *tab) press(page int, x, y float64) {
 	b.do(chromedp.MouseClickXY(at.X, at.Y))
 }
 
-// onPage returns the position in the window of a position on a page.
+// onPage converts a position on a page to a position in the window.
 func (b *tab) onPage(page int, x, y float64) point {
 	b.t.Helper()
 	b.until(fmt.Sprintf(`Boolean(document.querySelectorAll(".bpage")[%d])`, page-1))
@@ -205,7 +205,7 @@ func TestBuilder_ConcurrentEdits(t *testing.T) {
 // ignoreConflictErrors discards the errors that the browser logged for expected rejections.
 func (b *tab) ignoreConflictErrors() { b.ignoreConsoleErrors("412") }
 
-// ignoreConsoleErrors discards the console errors that contain a status.
+// ignoreConsoleErrors discards the console errors that contain the given status.
 func (b *tab) ignoreConsoleErrors(status string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -199,8 +199,7 @@ func TestBuilderInTwoTabs(t *testing.T) {
 	require.Len(t, svc.fields(t, e.ID), 2)
 }
 
-// delays intercepts requests with the given method to URLs with the given path suffix. They are sent when the function
-// release is called on the page.
+// delays holds the page's requests that have the given method and path suffix, until window.release is called.
 func (b *tab) delays(method, end string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; window.held = 0;

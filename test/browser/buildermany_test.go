@@ -57,8 +57,8 @@ func (b *tab) undoneAndRedone(id string, steps int) {
 	}
 }
 
-// TestBuilderManyByMouse places a field on every page of a contract of 70 pages for four signers, and reloads the
-// page in between. It checks that the entries are sealed at the positions of the fields.
+// TestBuilderManyByMouse places fields for four signers, one on each page of a 70-page contract, and reloads the
+// builder in between. It checks that the entries are sealed at the positions of the fields.
 func TestBuilderManyByMouse(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Supply contract", fourPeople("many-mouse"), contract(t, manyFields))

@@ -96,7 +96,7 @@ func TestConsoleHomeByKeyboard(t *testing.T) {
 	b.presses(`document.querySelector("nav a[href='#/envelopes']")`)
 	b.until(`document.querySelectorAll(".worklist tbody tr").length === 3`)
 
-	// Open the dialog for a new envelope, which returns the focus when it is closed.
+	// Open and close the dialog for a new envelope. When it closes, its button receives the focus again.
 	start := sectionButton("button", "New envelope")
 	b.presses(start)
 	b.goes(`document.querySelector("#newme")`)

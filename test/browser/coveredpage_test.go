@@ -11,7 +11,7 @@ import (
 func TestCoveredPage_IsRemovedUnlessItHasEntries(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
-	// Shorten delays of minutes by a factor of 100. The hour for which a page with entries is retained stays.
+	// Shorten delays of minutes by a factor of 100, but not the hour for which a page with entries is retained.
 	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
 		const before = window.setTimeout;
 		window.setTimeout = (f, ms, ...more) => before(f, ms >= 100_000 && ms <= 600_000 ? ms / 100 : ms, ...more);

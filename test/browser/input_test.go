@@ -33,7 +33,7 @@ func (b *tab) doubleClick(find string) {
 	eval[bool](b, `(async () => { const x = `+find+`; x.click(); await new Promise((done) => setTimeout(done)); x.click(); return true; })()`)
 }
 
-// point is a position in a window, in CSS pixels. The script aim sets Ready, and the script clicked sets Hit.
+// point is a position in a window, in CSS pixels. Ready is set by aim, and Hit is set by clicked.
 type point struct {
 	X, Y       float64
 	Ready, Hit bool
@@ -63,8 +63,8 @@ const aim = `(async (find) => {
 // the result is lost, and the click counts as a hit.
 const clicked = `({ Hit: window.aimedAt?.hit ?? true })`
 
-// clickIn clicks in the window or frame in which eval evaluates expressions. The function origin returns the position
-// of the frame in the window. The element may move after it was found, so a click that missed is repeated, but a click
+// clickIn clicks in the window or frame in which eval evaluates expressions. Calls to origin return the position of
+// that frame in the window. The element may move after it was found, so a click that missed is repeated, but a click
 // that hit is not.
 func (b *tab) clickIn(find string, eval func(string) (point, error), origin func() point) {
 	b.t.Helper()

@@ -14,8 +14,8 @@ const nextPage = `(async () => {
 	return left();
 })()`
 
-// reading calls the function lead, which opens an unread page, until it returns true. Each page takes 1.5 seconds, or
-// longer on a busy machine. The test fails when the number of unread pages no longer decreases.
+// reading calls lead, which opens an unread page, until lead returns true. Each page takes 1.5 seconds, or longer on a
+// busy machine. The test fails when the number of unread pages no longer decreases.
 func (b *tab) reading(left func() string, lead func() bool) {
 	b.t.Helper()
 	last, deadline := "", time.Now().Add(waitTimeout)
@@ -31,7 +31,7 @@ func (b *tab) reading(left func() string, lead func() bool) {
 	}
 }
 
-// read reads the unread pages with the button until all pages are read.
+// read clicks "Next page" until all pages are read.
 func (b *tab) read() {
 	b.t.Helper()
 	b.reading(func() string { return eval[string](b, nextPage) }, func() bool {

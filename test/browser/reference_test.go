@@ -10,8 +10,8 @@ import (
 )
 
 // TestReference checks that the API reference loads data from this service only, follows the color scheme, and fits on
-// a phone screen. The function tab.waitUntilStill reports requests to other hosts and violations of the content
-// security policy.
+// a phone screen. Calls to tab.waitUntilStill report requests to other hosts and violations of the content security
+// policy.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	for _, l := range []device{desktop, {width: 390, height: 844, touch: true, dark: true}} {

@@ -132,7 +132,7 @@ func TestFirstTimeSender_InGermanByTouch(t *testing.T) {
 	b.choose("#newfiles", "Mietvertrag.pdf", threePages())
 	lists += 2
 	b.until(`document.querySelector("#newsubject")?.value === "Mietvertrag"`)
-	b.until(dialog + `.style.pointerEvents === ""`) // a second tap of the same finger is ignored for a moment
+	b.until(dialog + `.style.pointerEvents === ""`) // for a moment, the dialog ignores a second tap with the same finger
 	b.tapsInto("#newname", "Ada Lovelace")
 	b.tapsInto("#newemail", "tippt-ada@exmaple.com")
 	hint := strings.ReplaceAll(console["didYouMean"][0], "{address}", "tippt-ada@example.com")
@@ -145,7 +145,7 @@ func TestFirstTimeSender_InGermanByTouch(t *testing.T) {
 	tap(console["continue"][0])
 	b.until(`document.querySelector(".bpaint img") !== null`)
 	id := eval[string](b, `location.hash.split("/")[2]`)
-	for page := 1; page <= 3; page++ { // scrolled through
+	for page := 1; page <= 3; page++ { // scroll through the pages
 		b.shows(page)
 		b.until(fmt.Sprintf(`document.querySelectorAll(".bpage")[%d].querySelector("[class*=sugg]") !== null`, page-1))
 	}
@@ -156,7 +156,7 @@ func TestFirstTimeSender_InGermanByTouch(t *testing.T) {
 	saved()
 	tap(builder["selectSeveral"][0])
 	b.until(`document.querySelectorAll(".bfield").length === 11`)
-	b.shows(3) // the last page comes into view again
+	b.shows(3) // scroll back to the last page
 	b.settled()
 	tap(builder["selectPage"][0])
 	b.until(`document.querySelector("#pwho") !== null`)

@@ -51,8 +51,8 @@ func TestTooManyCodes(t *testing.T) {
 	b.button("Send code")
 	b.see("Too many codes requested. Try again in")
 	b.checked("too-many-codes")
-	// When the page is opened again, the last code is still valid, and the page displays when another one can be
-	// requested.
+	// When the page is opened again, the last code is still valid, and the page displays the time until another one can
+	// be requested.
 	b.visit(e.Signers[0].SigningURL)
 	b.until(`document.activeElement?.id === "code"`)
 	b.see("Send a new code in")

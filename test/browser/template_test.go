@@ -49,7 +49,7 @@ func (s *service) templateOf(t *testing.T, name string) string {
 	return made.ID
 }
 
-// buildsTemplate creates a builder session for a template and opens it.
+// buildsTemplate opens a new builder session for a template.
 func (b *tab) buildsTemplate(id string, features object) {
 	b.t.Helper()
 	var made struct{ EmbedURL string }

@@ -187,7 +187,7 @@ func sendFor[T any](p *tryIt, status int) T {
 }
 
 // TestReference_SendsRequests checks that an envelope can be created, sent, signed, sealed, downloaded and verified
-// with only the request forms of the reference. The function tab.waitUntilStill reports requests to other hosts.
+// with only the request forms of the reference. Calls to tab.waitUntilStill report requests to other hosts.
 func TestReference_SendsRequests(t *testing.T) {
 	t.Parallel()
 	p := openReference(t)

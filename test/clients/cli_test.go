@@ -23,7 +23,7 @@ import (
 	"countersign/test/kit"
 )
 
-// cli is a user of the command line with a home directory.
+// cli is a command-line user with a home directory.
 type cli struct {
 	home string
 	env  []string

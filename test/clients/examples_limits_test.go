@@ -104,7 +104,7 @@ func (r *recorder) pageRejections() {
 	})
 }
 
-// streams calls the function do while n event streams are open.
+// streams calls do while n event streams are open.
 func (r *recorder) streams(n int, do func()) {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(r.t.Context())

@@ -55,7 +55,7 @@ func (r *recorder) contract() []byte {
 	return b
 }
 
-// as calls the function do with a different credential.
+// as calls do with a different credential.
 func (r *recorder) as(token string, do func()) {
 	own := r.token
 	defer func() { r.token = own }()

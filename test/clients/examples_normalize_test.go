@@ -38,8 +38,8 @@ var fixed = map[string]any{
 	"expires_in": json.Number("3600"), "latencyMs": json.Number("12"), "size": json.Number("48213"), "nextCursor": nil, "service": "Countersign", "sealedBy": "Countersign",
 }
 
-// normalize returns v, which is the value of the named member, with fixed IDs, times, hashes and tokens. It truncates
-// long lists of objects to two objects.
+// normalize returns v, the value of the named member, after replacing its IDs, times, hashes and tokens with fixed
+// values. It truncates long lists of objects to two objects.
 func (n *normalizer) normalize(name string, v any) any {
 	if f, ok := fixed[name]; ok && v != nil {
 		_, wantText := f.(string)

@@ -234,7 +234,8 @@ func (r *recorder) draft(email string) (envelope, signer string) {
 	return envelope, signer
 }
 
-// sent creates a draft with the method draft, and sends it. It also returns the token of the signing link.
+// sent creates and sends an envelope. It returns the ID of the envelope, the ID of its signer, and the token of the
+// signing link.
 func (r *recorder) sent(email string) (envelope, signer, token string) {
 	r.t.Helper()
 	envelope, signer = r.draft(email)

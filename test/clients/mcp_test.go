@@ -139,7 +139,7 @@ func (a *agent) tools(t *testing.T) map[string]*mcp.Tool {
 
 func arg(id any) map[string]any { return map[string]any{"envelope_id": id} }
 
-// draft creates a draft with one signer, acting as the application itself.
+// draft creates a draft with one signer, using the application's own credential instead of an agent.
 func draft(t *testing.T, s *service, subject string) uuid.UUID {
 	t.Helper()
 	c := s.client(t)

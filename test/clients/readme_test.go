@@ -46,8 +46,8 @@ func newNewcomer(t *testing.T) *newcomer {
 	return n
 }
 
-// shell returns a command that runs a script in a new directory, and that directory. Only the standard environment
-// variables are set. The script ends if a command fails or a variable is not set.
+// shell returns a command that runs a script in a new directory, the command's output, and the path of the directory.
+// Only the standard environment variables are set. The script ends if a command fails or a variable is not set.
 func (n *newcomer) shell(t *testing.T, script string) (cmd *exec.Cmd, out *kit.Buffer, dir string) {
 	t.Helper()
 	dir = t.TempDir()

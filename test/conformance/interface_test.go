@@ -564,8 +564,8 @@ func checkAdministration(t *testing.T, s *target, c *client, user, email string)
 	admin.post(t, at+"/client-secrets/"+before+"/end", object{"password": password}).want(t, 204)
 }
 
-// checkNotifications sends an envelope as a console user and declines it. The user receives a notification, and
-// unsubscribes with the link in that email.
+// checkNotifications sends an envelope as a console user and declines it. The user receives a notification by email,
+// and unsubscribes with the link in it.
 func checkNotifications(t *testing.T, s *target, user *client, email string) {
 	t.Helper()
 	const at = "/v1/console/me/notifications"

@@ -18,8 +18,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestBadInput checks that the API returns the errors in the contract with the common error body, and that a rejected
-// request changes nothing.
+// TestBadInput checks that the API rejects invalid requests with the error codes of the contract and the common error
+// body, and that a rejected request changes nothing.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	s, _ := dev(t, t.TempDir(), "COUNTERSIGN_RATE_LIMIT=100000")

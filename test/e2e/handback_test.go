@@ -62,7 +62,8 @@ func TestWorkerStop_HandsBackRunningSeal(t *testing.T) {
 	c.completed(t, id) // another worker seals the envelope
 
 	it := tc.GetWorkflowHistory(t.Context(), temporal.EnvelopeWorkflowID(id), "", true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	// The event that starts the last attempt is written only when that attempt ends, after the envelope is completed.
+	// Temporal writes the start event of the last attempt only when that attempt ends, which is after the envelope is
+	// completed.
 	seal, failure := int64(0), ""
 	for it.HasNext() {
 		ev, err := it.Next()

@@ -107,7 +107,7 @@ func run(t *testing.T, env []string, args ...string) (string, error) {
 
 const waitTimeout = 60 * time.Second
 
-// eventually polls until the function check returns true.
+// eventually polls until check returns true.
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
 	require.Eventually(t, check, waitTimeout, 50*time.Millisecond, what)

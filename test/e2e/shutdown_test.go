@@ -57,8 +57,8 @@ func TestGracefulShutdown(t *testing.T) {
 	})
 	assert.EqualValues(t, 1, attempts.Load(), "the activity must not be started again")
 
-	// Stop an API process during a request. The first upload of a process waits until the renderer is compiled, which can
-	// take longer on a busy machine than a stopped process may wait. Upload a document beforehand.
+	// Stop an API process during a request. The first upload of a process waits until the renderer is compiled. On a
+	// busy machine, this can exceed the time limit of a shutdown, so upload a document beforehand.
 	c.draft(t, agreement("Ada Lovelace", "ada@example.com"), kit.OnePage())
 	body, contentType := envelopeForm(t)
 	pipe, rest := io.Pipe()

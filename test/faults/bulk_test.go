@@ -109,7 +109,7 @@ func TestKillDuringBulk(t *testing.T) {
 		for i := range 4 {
 			begun := w.sent(bulk)
 			if begun >= *bulkSize*(i+2)/6 {
-				continue // the bulk send completed before the kill
+				continue // the bulk send is too far advanced for this kill
 			}
 			w.awaitSent(bulk, *bulkSize*(i+1)/6)
 			switch place := []string{"store.bulk", "store.committed", ""}[(i+rnd.IntN(3))%3]; place {
@@ -151,7 +151,7 @@ func TestPostgresStopsDuringBulk(t *testing.T) {
 			require.NoError(t, server.Crash(t.Context()))
 			pause(rnd, 300*time.Millisecond)
 			require.NoError(t, server.Restart(t.Context()))
-			w.db.Reset() // the connections were to the stopped server
+			w.db.Reset() // close the connections to the server that crashed
 		}
 		w.checkBulk(bulk, *bulkSize)
 	})

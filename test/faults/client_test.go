@@ -73,7 +73,8 @@ func (a answer) code() string {
 	return e.Error
 }
 
-// again reports whether a client retries the request, because its outcome is unknown or the service requests a retry.
+// again reports whether a client retries a request. It does so if the outcome is unknown, or if the service requests a
+// retry.
 func again(status int, a answer, err error) bool {
 	return err != nil || status >= 500 || status == http.StatusTooManyRequests || a.code() == "idempotency_in_flight"
 }

@@ -233,7 +233,8 @@ func (w *scenario) sendDelegable(n int) (*envelope, error) {
 	return e, w.sendDraft(e)
 }
 
-// correct makes a call of the model. It uses the client's current link, and replaces it if the call returns a new link.
+// correct makes one of the model's calls. It uses the client's current link, and replaces it if the call returns a new
+// link.
 func (e *envelope) correct(in correction, link *string) (corrected, error) {
 	switch in.what {
 	case "get":

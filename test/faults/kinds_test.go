@@ -20,8 +20,8 @@ import (
 	"countersign/test/kit"
 )
 
-// partCaller makes a call of the model. It uses the client's current link, and replaces it if the call returns a new
-// link.
+// partCaller makes one of the model's calls. It uses the client's current link, and replaces it if the call returns a
+// new link.
 type partCaller func(in partCall, link *string) (partSeen, error)
 
 // racesOfParts runs clients that make random calls for one envelope, and returns their calls and responses.
@@ -269,7 +269,7 @@ func (d *storedParts) send(t *testing.T) error {
 	return d.s.Create(t.Context(), e)
 }
 
-// call makes a call of the model. Its response contains the status that the API would return.
+// call makes one of the model's calls. The response contains the status that the API would return.
 func (d *storedParts) call(t *testing.T, in partCall, link *string) (partSeen, error) {
 	t.Helper()
 	if in.what == "get" {

@@ -43,8 +43,8 @@ func (s state) done(i int) bool  { return s.signed[i] || s.declined[i] }
 func (s state) open() bool       { return s.status == "in_progress" && !s.all() }
 func (s state) to(st string) any { s.status = st; return s }
 
-// step is the model of the envelope. It reports whether a call could have produced this response in state s, and
-// returns the resulting state. In the model, no call completes the envelope. Instead, the first get that returns
+// step is the model of the envelope. It reports whether a call could have produced this response in the given state,
+// and returns the resulting state. In the model, no call completes the envelope. Instead, the first get that returns
 // "completed" reveals the completion.
 func step(in, asked, out any) (bool, any) {
 	s, c, o := in.(state), asked.(call), out.(response)

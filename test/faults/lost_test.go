@@ -17,14 +17,14 @@ import (
 	"countersign/temporal"
 )
 
-// reconciled runs the schedule reconcile, which normally runs every few minutes, until the function done returns true.
+// reconciled runs the "reconcile" schedule, which normally runs every few minutes, until done returns true.
 func (w *scenario) reconciled(c sdkclient.Client, what string, done func() bool) {
 	w.t.Helper()
 	w.scheduled(c, temporal.ScheduleReconcile, what, done)
 }
 
-// scheduled triggers a schedule until the function done returns true. One trigger is not sufficient, because the
-// schedule skips runs while a run waits for the timeout of a killed worker.
+// scheduled triggers a schedule until done returns true. One trigger is not sufficient, because the schedule skips runs
+// while a run waits for the timeout of a killed worker.
 func (w *scenario) scheduled(c sdkclient.Client, schedule, what string, done func() bool) {
 	w.t.Helper()
 	last := time.Time{}
@@ -38,7 +38,7 @@ func (w *scenario) scheduled(c sdkclient.Client, schedule, what string, done fun
 }
 
 // TestWorkflowsAreLost terminates, cancels and deletes the workflows of envelopes that wait for signers, for their
-// deadline, or for disk space that sealing requires. It checks that the schedule reconcile restarts them without any
+// deadline, or for disk space that sealing requires. It checks that the "reconcile" schedule restarts them without any
 // operator command, and that no recipient receives an email twice.
 func TestWorkflowsAreLost(t *testing.T) {
 	t.Parallel()

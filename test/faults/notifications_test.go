@@ -81,7 +81,7 @@ func (w *scenario) notified() {
 	}, "a notification was not sent")
 }
 
-// digestsDue makes the user's digest due, and runs the schedule cleanup until the function done returns true.
+// digestsDue makes the user's digest due, and runs the "cleanup" schedule until done returns true.
 func (w *scenario) digestsDue(c sdkclient.Client, u *models.ConsoleUser, what string, done func() bool) {
 	w.t.Helper()
 	w.exec("UPDATE console_notifications SET digest_at = $1 WHERE user_id = $2", clock().Add(-time.Second), u.ID)
@@ -159,7 +159,7 @@ func TestKillWhileNotifying(t *testing.T) {
 }
 
 // TestRequestedEmailsAreLost removes the workflows of requested emails, as if Temporal had lost its data. It checks
-// that the schedule reconcile restarts them, that the next digest replaces a lost one, and that each email arrives
+// that the "reconcile" schedule restarts them, that the next digest replaces a lost one, and that each email arrives
 // once.
 func TestRequestedEmailsAreLost(t *testing.T) {
 	t.Parallel()

@@ -156,10 +156,10 @@ func (w *scenario) run(args ...string) []byte {
 // process is an API or a worker.
 type process struct {
 	w       *scenario
-	program string // empty selects the tested program
+	program string // if empty, the tested program
 	args    []string
 	env     []string
-	stdout  *os.File // nil selects the log
+	stdout  *os.File // if nil, the log
 	cmd     *exec.Cmd
 	ended   chan struct{}
 }

@@ -88,8 +88,8 @@ func newRoot(name string) *identity {
 	return &identity{cert: must(x509.ParseCertificate(der)), key: key}
 }
 
-// issue issues a certificate that is valid for five years around the time of sealing. The function change may modify
-// the template.
+// issue issues a certificate that is valid for five years around the time of sealing. If change is not nil, it modifies
+// the template of the certificate.
 func (i *identity) issue(name string, change func(c *x509.Certificate)) *identity {
 	c := &x509.Certificate{
 		SerialNumber: nextSerial(), Subject: pkix.Name{CommonName: name, Organization: []string{name}},
@@ -161,7 +161,7 @@ func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// lowSigner creates signatures with the smaller of the two possible ECDSA values, because the service requires it.
+// lowSigner creates signatures with the smaller of the two possible ECDSA values, as the service requires.
 type lowSigner struct{ *ecdsa.PrivateKey }
 
 func (s lowSigner) Sign(r io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {

@@ -251,7 +251,7 @@ func TestCost(t *testing.T) {
 			t.Logf("%d bytes: %s, %v, %d MB", len(made), verdict, processor.Round(time.Millisecond), memory>>20)
 			assert.Less(t, processor, maxProcessor)
 			assert.Less(t, memory, maxMemory)
-			// Even a valid file is not valid there, because the other process uses a different issuer.
+			// Even a genuine file is not valid in the other process, which uses a different issuer.
 			assert.NotEqual(t, string(valid), verdict)
 		})
 	}

@@ -118,7 +118,7 @@ func (g *genuine) later() []span {
 
 type span struct{ from, to int }
 
-// make seals an original for an issuer at the given level.
+// make returns an original that the service has sealed at the given level.
 func (h *fakeIssuer) make(level level, original []byte, change ...func(*seal.Job)) *genuine {
 	g, err := h.tryMake(level, original, change...)
 	check(err)
@@ -151,7 +151,7 @@ func (h *fakeIssuer) tryMake(level level, original []byte, change ...func(*seal.
 	return g, err
 }
 
-// intoFile returns the content that write wrote to a file.
+// intoFile calls write with a temporary file, and returns the content of that file.
 func intoFile(write func(out *os.File) error) ([]byte, error) {
 	out, err := os.CreateTemp("", "forgery-*.pdf")
 	if err != nil {
@@ -244,7 +244,7 @@ func pagesOf(b []byte) int {
 	return must(f.Walk(func(*pdf.Page) error { return nil }))
 }
 
-// inEnvelope changes a job's envelope and documents. Other documents can also be part of the envelope.
+// inEnvelope makes a job part of the given envelope, which contains the given documents.
 func inEnvelope(j *seal.Job, envelope string, documents ...seal.Document) {
 	j.Envelope.ID, j.Documents = envelope, documents
 	hashes := ""

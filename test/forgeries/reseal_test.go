@@ -107,8 +107,8 @@ func (inc *increment) add(body string) int {
 	return n
 }
 
-// write writes the increment after base. It sets new offsets and the byte range of the signature, and fills the
-// signature with zeros.
+// write returns base with the increment appended. It sets new offsets and the byte range of the signature, and fills
+// the signature with zeros.
 func (inc *increment) write(base []byte) []byte {
 	w := &writer{b: slices.Concat(base, inc.lead)}
 	for _, p := range inc.parts {

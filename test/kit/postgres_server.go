@@ -42,9 +42,9 @@ type PostgresServer struct {
 // port first.
 const portAttempts = 3
 
-// StartPostgres starts a server from the binaries in $PATH or the newest of Debian's packages. If this process runs
-// as root, the server runs as the user postgres or nobody, because PostgreSQL requires it. The server stops when Stop
-// is called or this process exits for any reason.
+// StartPostgres starts a server from the binaries in $PATH or the newest of Debian's packages. If this process runs as
+// root, the server runs as the user postgres or nobody, because PostgreSQL refuses to run as root. The server stops
+// when Stop is called or this process exits for any reason.
 func StartPostgres(ctx context.Context, opts PostgresOptions) (*PostgresServer, error) {
 	bin, err := postgresBin()
 	if err != nil {

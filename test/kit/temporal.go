@@ -33,9 +33,9 @@ var sharedTemporal = sync.OnceValues(func() (*bundled.Server, error) {
 	return StartTemporal(ctx)
 })
 
-// Temporal returns client options for a namespace of a real Temporal server that is used only by this test and has
-// Countersign's search attributes. HostPort and Namespace are set, and Logger writes warnings and errors to the
-// test's log. Creating a namespace takes about 10 ms.
+// Temporal creates a namespace for this test only, with Countersign's search attributes, on a real Temporal server. It
+// returns client options in which HostPort and Namespace are set, and Logger writes warnings and errors to the test's
+// log. Creating a namespace takes about 10 ms.
 func Temporal(tb testing.TB) client.Options {
 	tb.Helper()
 	Needs(tb, TemporalVariable)

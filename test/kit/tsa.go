@@ -77,8 +77,8 @@ func NewTSA(t testing.TB) *TSA {
 	return ServeTSA(t, leaf, root, key)
 }
 
-// ServeTSA starts a time-stamp authority that signs with the key of leaf, which root has issued. It is stopped when
-// the test ends.
+// ServeTSA starts a time-stamp authority with the given key and its certificate leaf, which was issued by root. It is
+// stopped when the test ends.
 func ServeTSA(t testing.TB, leaf, root *x509.Certificate, key *ecdsa.PrivateKey) *TSA {
 	t.Helper()
 	a := &TSA{Root: root, NotAfter: leaf.NotAfter}

@@ -27,7 +27,7 @@ func TestLongestText(t *testing.T) {
 	require.Equal(t, rejection.TextTooLong, rejected.Code)
 }
 
-// prepared returns a description of the original as a prepared file, after applying the function change.
+// prepared returns a description of the original as a prepared file, as modified by change.
 func prepared(j *seal.Job, change func(p *seal.Prepared)) *seal.Prepared {
 	p := &seal.Prepared{UploadSize: j.Size}
 	p.SHA256, p.Size = j.OriginalSHA256, j.Size

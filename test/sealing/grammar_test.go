@@ -136,7 +136,8 @@ func (g grammar) content(label string) string {
 	return b.String() + g.pick("end", "", "", "", "", "(", "[ 1", "<< /A", "BI /W 9 ID x", "1 2", "1 1 rg", "q", "BT", "/OC /Off BDC")
 }
 
-// balanced returns content that rarely contains unbalanced marked content, because such content is rejected.
+// balanced usually returns the content in usual, and rarely generated content. Generated content can have unbalanced
+// marked content, which is rejected.
 func (g grammar) balanced(label, usual string) string {
 	if rapid.IntRange(0, 9).Draw(g.t, label) > 0 {
 		return usual

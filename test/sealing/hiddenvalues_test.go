@@ -57,7 +57,7 @@ func visibleValues(t testing.TB) []seal.Value {
 	return values
 }
 
-// newInk returns the number of pixels in a field that have changed.
+// newInk returns the number of changed pixels in a field.
 func newInk(before, after image.Image, v seal.Value) int {
 	n := 0
 	for y := int(v.Y); y < int(v.Y+v.H); y++ {

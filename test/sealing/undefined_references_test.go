@@ -338,8 +338,9 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	require.Contains(t, rejected.Message, "object 1000 occurs twice")
 	require.Less(t, sixty, once*3/2)
 
-	// Forty trailers refer to the same hidden section of 100,000 entries, at different positions in the white space
-	// before it. In another file, each table also refers to itself in this way.
+	// Forty trailers refer to one hidden section of 100,000 entries. Their offsets differ, because they point into the
+	// white space before the section. In the other file, each trailer also refers to its own table, through the white
+	// space before the table.
 	once, err = work(t, repeatedSections(1, false))
 	require.NoError(t, err)
 	forty, err := work(t, repeatedSections(40, false))
@@ -350,8 +351,8 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	require.Contains(t, rejected.Message, "cycle")
 }
 
-// repeatedSections returns a file with n tables. Each table refers to the same stream of 100,000 entries. If blanks is
-// set, each table also refers to itself.
+// repeatedSections returns a file with n tables. All of them refer to one stream of 100,000 entries. If blanks is set,
+// each table also refers to itself.
 func repeatedSections(n int, blanks bool) []byte {
 	b := sealkit.SimplePDF(1)
 	data := make([]byte, 3*100_000)

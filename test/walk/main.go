@@ -296,7 +296,7 @@ func (s *service) call(ctx context.Context, method, path, contentType string, bo
 	return json.Unmarshal(answer, out)
 }
 
-// await polls the function holds until it returns true.
+// await polls until holds returns true.
 func await(ctx context.Context, holds func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -161,8 +161,9 @@ func run(ctx context.Context, o options) error {
 }
 
 // tryAll tries the changes until the time limit, first with the tests of the changed package. Undetected changes are
-// then tried with the tests of the next package, so that a package's tests are compiled and explored only if needed.
-// The result tried is the number of changes that a test detected or that no package's tests detected.
+// then tried with the tests of the next package, so that a package's tests are compiled and explored only if needed. In
+// the results, survivors are the changes that the tests of all packages failed to detect, and tried is the number of
+// survivors and detected changes.
 func (b *bench) tryAll(ctx context.Context, chosen []mutation, limit time.Duration) (tried int, survivors []mutation, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

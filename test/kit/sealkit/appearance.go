@@ -7,8 +7,8 @@ import (
 	"countersign/seal/manifest"
 )
 
-// SealedWithPicture returns a sealed PDF. Its record states that page 1 was displayed to Ada at level 1 with the
-// given hash of its pixels.
+// SealedWithPicture returns a sealed PDF. The record states that page 1 was displayed to Ada at level 1, and that the
+// page's pixels have the given hash.
 func SealedWithPicture(t testing.TB, original []byte, hash string) []byte {
 	t.Helper()
 	p := appearance.Current()

@@ -24,7 +24,8 @@ import (
 	"countersign/test/kit"
 )
 
-// Authority is a certificate authority with an OCSP server and a time-stamp authority run by openssl.
+// Authority is a certificate authority with an OCSP server and a time-stamp authority. Only the time-stamp authority
+// uses openssl.
 type Authority struct {
 	Key   *ecdsa.PrivateKey
 	Cert  *x509.Certificate
@@ -116,8 +117,7 @@ func (a *Authority) AnswerStatus(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Keys returns a fixture whose sealing certificate is issued by the authority and that uses the authority's
-// time-stamps.
+// Keys returns a fixture with a sealing certificate and time-stamps from the authority.
 func (a *Authority) Keys(t *testing.T) Fixture {
 	t.Helper()
 	k := NewFixture(t)
