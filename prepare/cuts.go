@@ -30,8 +30,8 @@ type cutter struct {
 	out    []revision1.Cut        // cuts of clones
 }
 
-// cuts converts tags to cuts of pages and forms. If every use of a form shows the same tags, glyphs are removed from
-// the form itself. Otherwise, the uses that show tags paint a clone of the form.
+// cuts returns the cuts of pages and forms that remove the tags. If every use of a form shows the same tags, glyphs are
+// removed from the form itself. Otherwise, the uses that show tags paint a clone of the form.
 func cuts(found foundTags) ([]revision1.Cut, error) {
 	c := cutter{
 		codes: make(map[useKey][]pagetext.Position), uses: make(map[int][]pagetext.Use), text: make(map[int]string), tags: make(map[int]int),

@@ -193,7 +193,7 @@ func (c *canvas) show(f face, x, y float64, l text.Line) {
 	c.text("BT\n", l, f.size, c.left(x, l.Width*f.size/1000), c.h-y, "ET\n")
 }
 
-// text draws a line of text between the operators in begin and end, which delimit a text object.
+// text draws a line of text between the given operators, which delimit a text object.
 func (c *canvas) text(begin string, l text.Line, size, x, y float64, end string) {
 	b, err := c.t.fonts.Append(append(c.b, begin...), l, size, x, y)
 	if err != nil {

@@ -252,7 +252,8 @@ func (a *assembly) writeSignature(ref pdf.Ref) {
 	a.w.End()
 }
 
-// fill writes the byte range into tail, which begins at offset base in a file whose size is total bytes.
+// fill writes the byte range into the last part of a file. The argument base is the offset of that part, and total is
+// the size of the file.
 func (p signaturePlace) fill(tail []byte, base, total int64) {
 	b := fmt.Sprintf("%d %d %d", p.contents, p.contentsEnd, total-p.contentsEnd)
 	copy(tail[p.byteRange-base:][:verify.ByteRangeWidth], b)

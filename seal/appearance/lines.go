@@ -275,7 +275,7 @@ func isRectangle(points []point) bool {
 	return true
 }
 
-// framed reports whether b is inset from a by at most the width of a line on each side.
+// framed reports whether the second box is inset from the first by at most the width of a line on each side.
 func framed(a, b Box) bool {
 	for _, d := range []float64{b.X - a.X, b.Y - a.Y, a.X + a.W - b.X - b.W, a.Y + a.H - b.Y - b.H} {
 		if d <= 0 || d > thickest {

@@ -51,8 +51,9 @@ func FetchStatement(ctx context.Context, client *http.Client, c, issuer *x509.Ce
 	return s, err
 }
 
-// CheckValid checks that a statement is about a certificate, is signed by its issuer or the issuer's delegate, and
-// contains nothing that the signature does not cover. It does not check the content or the time of the statement.
+// CheckValid checks that a statement is about a certificate, is signed by the certificate's issuer or that issuer's
+// delegate, and contains nothing that the signature does not cover. It does not check the content or the time of the
+// statement.
 func (s Statement) CheckValid(c, issuer *x509.Certificate) error {
 	switch {
 	case s.OCSP != nil && s.CRL == nil:

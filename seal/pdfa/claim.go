@@ -143,7 +143,7 @@ func without(xmp []byte) (rest []byte, level string, err error) {
 func isClaim(space string) bool { return strings.HasPrefix(space, namespace) }
 
 // trimTag returns a start tag without the namespace's attributes and declarations. It adds the values of those
-// attributes to the map stated. The tag must be well-formed, and attrs must contain its attributes in order.
+// attributes to the given map. The tag must be well-formed, and attrs must contain its attributes in order.
 func trimTag(tag []byte, attrs []xml.Attr, stated map[string]string) []byte {
 	const space = " \t\r\n"
 	at := bytes.IndexAny(tag, space+"/>")

@@ -111,7 +111,8 @@ func (i *identity) chain() []*x509.Certificate {
 	return out
 }
 
-// crl returns a revocation list of i. The argument change is a function that can modify the list before it is signed.
+// crl returns a revocation list issued by i. The argument change is a function that can modify the list before it is
+// signed.
 func (i *identity) crl(at time.Time, change func(*x509.RevocationList)) []byte {
 	i.t.Helper()
 	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: at, NextUpdate: at.AddDate(0, 0, 7)}

@@ -169,7 +169,7 @@ func hasCritical(extensions []pkix.Extension) bool {
 	return slices.ContainsFunc(extensions, func(x pkix.Extension) bool { return x.Critical })
 }
 
-// names reports whether the response is about a certificate of this issuer.
+// names reports whether the response is about a certificate issued by the given issuer.
 func (r *singleResponse) names(issuer *x509.Certificate) bool {
 	hash, ok := idHashes[r.ID.Hash.Algorithm.String()]
 	if !ok {

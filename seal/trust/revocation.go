@@ -125,8 +125,7 @@ func (s statements) status(c, issuer *x509.Certificate) RevocationStatus {
 	return k
 }
 
-// Chain returns a certificate chain. It starts with the argument first, and continues with issuers from the argument
-// others.
+// Chain returns the certificate chain that starts with the first argument and continues with issuers from the second.
 func Chain(first *x509.Certificate, others []*x509.Certificate) []*x509.Certificate {
 	chain, last := []*x509.Certificate{first}, first
 	for len(chain) <= len(others) && !bytes.Equal(last.RawIssuer, last.RawSubject) {

@@ -133,8 +133,8 @@ func TestStatements_OnlyRelevantOnesCount(t *testing.T) {
 	}
 }
 
-// TestAnIndirectEntry checks a list that also covers certificates of other authorities. Their serial numbers must not
-// be confused with the issuer's own.
+// TestAnIndirectEntry checks a list that also covers certificates issued by other authorities. Their serial numbers
+// must not be confused with the issuer's own.
 func TestAnIndirectEntry(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))

@@ -17,7 +17,7 @@ import (
 var (
 	// errPositionMismatch reports that the seal and the record disagree on the position of the original.
 	errPositionMismatch = errors.New("the seal and the record give different positions")
-	// errOtherOriginal reports that the hash of the original differs from the record.
+	// errOtherOriginal reports that the hash of the original differs from the recorded hash.
 	errOtherOriginal = errors.New("the hash of the original differs")
 	// errOtherBytes reports that the appended bytes cannot be reproduced.
 	errOtherBytes = errors.New("the bytes after the original differ from the reproduced preparation")

@@ -31,7 +31,10 @@ interface Props {
 
 const target = 24; // in CSS pixels; the minimum target size (WCAG 2.5.8)
 
-/** Returns the handles that fit. If out is set, the handle is farther from the field, because the field is small. */
+/**
+ * Returns the handles that fit. If the member out is true, the handle is farther from the center, because the field is
+ * small.
+ */
 function handlesFor(w: number, h: number): { handle: Handle; out: boolean }[] {
   const [wide, tall] = [w >= target * 1.6, h >= target * 1.6];
   const at = (...names: Handle[]) => names.map((handle) => ({ handle, out: false }));

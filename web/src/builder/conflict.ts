@@ -35,8 +35,8 @@ export function differences(theirs: Draft["fields"], saved: ReadonlyMap<string, 
 export interface Unanswered { key: string; content: FieldContent | null }
 
 /**
- * Returns the saved fields, including those that this page has saved without receiving the response. Their content
- * matches the page or the sent request.
+ * Returns the saved fields, including those that this page has saved without receiving the response. The content of
+ * such a field matches the page or the sent request.
  */
 export function adopt(theirs: Draft["fields"], saved: ReadonlyMap<string, Saved>, fields: readonly BuilderField[], unanswered: readonly Unanswered[]): Map<string, Saved> {
   const out = new Map(saved);

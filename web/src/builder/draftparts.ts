@@ -5,8 +5,8 @@ import type { BuilderField, DraftDocument, Recipient } from "./model";
 type Edits = [id: string, edit: Record<string, unknown>][];
 
 /**
- * The data of a step that can be stored across a reload, which excludes file contents. The IDs are those that were
- * valid at the time of the step.
+ * The data of a step, which can be stored across a reload. It excludes the contents of files. The IDs are the ones at
+ * the time of the step.
  */
 export type StepData =
   | { kind: "added"; id: string; body: Record<string, unknown>; edits: Edits; changed: Edits; fields: readonly BuilderField[] }

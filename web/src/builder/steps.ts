@@ -24,8 +24,8 @@ function numbered(steps: readonly (readonly Recipient[])[]): Map<string, Recipie
 }
 
 /**
- * Moves a recipient with their witnesses into a step. If between is set, they are moved into a new step before the
- * step with that index.
+ * Moves a recipient with their witnesses into a step. If the argument between is true, they are moved into a new step
+ * before the step with that index.
  */
 export function moveTo(recipients: readonly Recipient[], moved: Recipient, index: number, between: boolean): Map<string, RecipientEdit> {
   const own = (r: Recipient) => r.id === moved.id || (r.witnessFor !== undefined && r.witnessFor === moved.role);

@@ -35,7 +35,7 @@ export async function foundByService(at: string, bearer: string, documentId: str
 
 const blank = /[_.…]{4,}\s*$/;
 
-/** Returns lines that are to be filled in, such as "Signature: ________", found in the text of a page. */
+/** Returns the lines to fill in, such as "Signature: ________", that the text of a page contains. */
 function blanksIn(texts: readonly PieceOfText[], documentId: string, page: number): Suggestion[] {
   const out: Suggestion[] = [];
   texts.forEach((t, i) => {

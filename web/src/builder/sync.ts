@@ -66,7 +66,7 @@ export interface Sync {
   readonly fields: readonly BuilderField[];
   /** The fields that the service rejected, with the rejected content. */
   readonly rejected: ReadonlyMap<string, { problem: string; content: FieldContent }>;
-  /** The content sent since the last response that contained a version, for which no response was received. */
+  /** Content that was sent after the last response with a version, and to which the service has not responded. */
   readonly unanswered: readonly Unanswered[];
   /** The new IDs of recipients and documents that were removed and created again. */
   readonly successors: ReadonlyMap<string, string>;

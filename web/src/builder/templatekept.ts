@@ -22,7 +22,7 @@ interface State {
   future: Content[];
 }
 
-/** Documents that cannot be stored are listed in lost. */
+/** The member lost contains the names of the documents that could not be stored. */
 export interface KeptTemplate extends State { lost: string[] }
 
 type Numbers = Record<keyof Content, number[]>;

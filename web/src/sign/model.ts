@@ -113,8 +113,8 @@ export interface Context {
   /** The fields of later signers. They are absent until the signer is verified. */
   later?: LaterField[];
   /**
-   * The digest of the entries in filled. The signature includes the digest, so that the record proves which entries
-   * were displayed.
+   * The digest of the entries in the member filled. The signature includes the digest, so that the record proves which
+   * entries were displayed.
    */
   shown: string | null;
   /** The key that encrypts the draft on this device, or null until the signer is verified. */
