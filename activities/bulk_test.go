@@ -280,8 +280,8 @@ func TestBulkSend_WaitsForItsBacklog(t *testing.T) {
 	})
 }
 
-// TestChangeBulk_AppliesAllowedActions checks that operators' signals pause, resume and cancel a bulk send, and that
-// signals that its status does not allow are ignored.
+// TestChangeBulk_AppliesAllowedActions checks that operators' signals pause, resume and cancel a bulk send, and that a
+// signal is ignored if the status does not allow it.
 func TestChangeBulk_AppliesAllowedActions(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {

@@ -59,8 +59,8 @@ func (env *fakeEnv) timestamps(in temporal.EnvelopeInput) (key string, record fu
 	}
 }
 
-// TestSweep_KeepsLaterFiles checks that sealing, when it deletes the files of interrupted runs, does not delete files
-// stored after the envelope was completed.
+// TestSweep_KeepsLaterFiles checks that sealing deletes the files of interrupted runs, but no files stored after the
+// envelope was completed.
 func TestSweep_KeepsLaterFiles(t *testing.T) {
 	t.Parallel()
 	t.Run("of the run that completed it", func(t *testing.T) {

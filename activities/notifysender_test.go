@@ -445,8 +445,8 @@ func TestSendDigest_Retry(t *testing.T) {
 	})
 }
 
-// TestSendDigest_ShowsTenantOrAppName checks that a digest shows the tenant's name, or the app's name if it is about
-// several tenants.
+// TestSendDigest_ShowsTenantOrAppName checks that a digest shows the tenant's name, or the app's name if the digest is
+// about several tenants.
 func TestSendDigest_ShowsTenantOrAppName(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {

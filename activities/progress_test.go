@@ -65,8 +65,8 @@ func TestCleanupRound_More(t *testing.T) {
 	assert.Equal(t, activities.CleanupRound{More: true, Removed: []activities.RemovedRows{{Kind: "rows", Rows: 2}, {Kind: "others", Rows: 1}}}, round)
 }
 
-// TestSeal_ReportsProgressWhileWaiting checks that sealing an envelope is not restarted as stalled while it waits for
-// the worker to seal other envelopes.
+// TestSeal_ReportsProgressWhileWaiting checks that an activity is not restarted as stalled while it waits for the
+// worker to seal other envelopes.
 func TestSeal_ReportsProgressWhileWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // simulated time passes instantly

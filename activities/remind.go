@@ -106,8 +106,8 @@ func (a *Activities) sendReminder(ctx context.Context, in temporal.EnvelopeInput
 }
 
 // RenewLinks replaces the links of awaited signers that will soon expire while the envelope stays open. Each new link
-// is sent as an invitation. It returns the time at which the next link must be replaced, or nil if no link will expire
-// before the envelope's deadline.
+// is sent as an invitation. RenewLinks returns the time at which the next link must be replaced, or nil if no link will
+// expire before the envelope's deadline.
 func (a *Activities) RenewLinks(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {

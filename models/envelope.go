@@ -45,7 +45,7 @@ type Envelope struct {
 	ExternalID *string
 	// Metadata contains name-value pairs that the sender stores with the envelope.
 	Metadata map[string]string `gorm:"serializer:json"`
-	// Labels are categories that the sender assigned to the envelope. They are not part of its audit record.
+	// Labels are categories that the sender assigned to the envelope. They are not part of the envelope's audit record.
 	Labels []string `gorm:"serializer:json"`
 	// OwnerID is the console user who created or sent the envelope and receives its notifications. It is nil if an
 	// application created the envelope.

@@ -242,7 +242,8 @@ func (e *Envelope) renumberDocuments(act ActionContext) {
 	}
 }
 
-// Delete deletes a draft. Only its ID, its owner and its audit chain remain. It returns the storage keys of the files.
+// Delete deletes a draft. Only its ID, its owner and its audit chain remain. Delete returns the storage keys of the
+// files.
 func (e *Envelope) Delete(act ActionContext) (blobKeys []string, err error) {
 	if err := e.check(ActionDelete); err != nil {
 		return nil, err

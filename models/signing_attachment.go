@@ -70,7 +70,8 @@ func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size 
 	return nil
 }
 
-// Attach adds an examined file to one of the signer's fields. It is recorded in the audit trail when the signer signs.
+// Attach adds an examined file to one of the signer's fields. The file is recorded in the audit trail when the signer
+// signs.
 func (e *Envelope) Attach(act ActionContext, l Link, field uuid.UUID, a Attachment, known []*Attachment) (*Attachment, error) {
 	if err := e.CheckAttach(act, l, field, a.Size, known); err != nil {
 		return nil, err

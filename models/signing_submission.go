@@ -101,8 +101,9 @@ func (e *Envelope) saveSignature(s *Signer, values []FieldValue, fontLabel *stri
 	}
 }
 
-// valuesHash returns the hash that binds the audit trail to the signed values. It is the SHA-256 hash over the line
-// "<field id> <SHA-256 of the value>\n" for each value, in field order. The value of an attachment field is the file.
+// valuesHash returns the hash that binds the audit trail to the signed values. It is the SHA-256 hash of the lines
+// "<field id> <SHA-256 of the value>\n", one for each value, in field order. The value of an attachment field is the
+// file.
 func valuesHash(values []FieldValue) string {
 	var lines bytes.Buffer
 	for _, v := range values {

@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSession_EndsDespiteActivity checks that activity prevents a session from becoming idle, but does not extend its
-// maximum lifetime.
+// TestSession_EndsDespiteActivity checks that activity prevents a session from becoming idle, but does not extend the
+// session's maximum lifetime.
 func TestSession_EndsDespiteActivity(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

@@ -179,9 +179,9 @@ func (f *archiveFixture) everythingRead() (out []any) {
 	return append(out, links)
 }
 
-// TestArchivedEnvelopes_ReadUnchanged checks that every read of an envelope returns the same result while it is
-// archived and after it is restored. While it is archived, the database contains none of its events and values, and the
-// file does not reveal them.
+// TestArchivedEnvelopes_ReadUnchanged checks that every read operation returns the same result while the envelope is
+// archived and after it is restored. While the envelope is archived, the database contains none of its events and
+// values, and the file does not reveal them.
 func TestArchivedEnvelopes_ReadUnchanged(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

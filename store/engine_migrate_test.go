@@ -159,8 +159,8 @@ func TestAuditEvents_AreAppendOnly(t *testing.T) {
 	})
 }
 
-// TestAwaitMigration_OfAnotherProcess checks that a migration by another process is detected, and that the wait for it
-// ends with the context.
+// TestAwaitMigration_OfAnotherProcess checks that a migration by another process is detected, and that waiting for the
+// migration ends with the context.
 func TestAwaitMigration_OfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

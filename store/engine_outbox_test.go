@@ -85,7 +85,7 @@ func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 	})
 }
 
-// drainLeased removes the rows that others had claimed, after their leases have expired.
+// drainLeased removes the rows that others had claimed, after the leases have expired.
 func drainLeased(t *testing.T, s *store.Store, clock *kit.Clock) []models.OutboxRow {
 	t.Helper()
 	clock.Add(2 * time.Minute)

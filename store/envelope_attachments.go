@@ -88,8 +88,8 @@ func (s *AttachmentRepository) RemoveAttachment(ctx context.Context, id uuid.UUI
 	return result.RowsAffected == 1, wrap(result.Error, "remove attachment %s", id)
 }
 
-// UnusedAttachments lists up to n attachments that no signature uses, from all envelopes. They were uploaded before the
-// given time, or their signer was replaced. It is for operators.
+// UnusedAttachments lists up to n attachments, of any envelope, that no signature uses. They were uploaded before the
+// given time, or their signer was replaced. UnusedAttachments is for operators.
 func (s *AttachmentRepository) UnusedAttachments(ctx context.Context, before time.Time, n int) ([]*models.Attachment, error) {
 	out, err := findDecrypted[models.Attachment](s.engine, s.db.WithContext(ctx).Where("NOT used AND (withdrawn OR created_at < ?)", before.UTC()).Order("created_at").Limit(n))
 	return out, wrap(err, "list unused attachments")

@@ -146,7 +146,7 @@ func (s *EnvelopeRepository) createFor(t *transaction, e *models.Envelope, webho
 }
 
 // save adds the changes since b to the transaction, or the whole envelope if b is nil. It also adds the recorded events
-// and their effects. After the commit, it clears the events and other records of the change in e.
+// and their effects. After the commit, save clears the events and the other records of the change from e.
 func (s *EnvelopeRepository) save(t *transaction, e *models.Envelope, b *loadedState, webhooks []*models.Webhook) error {
 	t.afterCommit = append(t.afterCommit, func() {
 		failpoint.Inject("store.committed")

@@ -33,8 +33,8 @@ func (s *MaintenanceRepository) AllEnvelopes(ctx context.Context, after uuid.UUI
 }
 
 // EnvelopesDueForTimestamp lists up to n envelopes of all apps in ID order, starting after the given ID. The sealed
-// documents of these envelopes have no document time-stamp, or one that expires before the given time. It is for
-// operators.
+// documents of these envelopes have no document time-stamp, or one that expires before the given time.
+// EnvelopesDueForTimestamp is for operators.
 func (s *MaintenanceRepository) EnvelopesDueForTimestamp(ctx context.Context, before time.Time, after uuid.UUID, n int) ([]EnvelopeRef, error) {
 	out, err := find[EnvelopeRef](s.db.WithContext(ctx).Model(&models.Envelope{}).Where(`id > ? AND status = ? AND EXISTS (SELECT 1 FROM documents AS d
 		WHERE d.envelope_id = envelopes.id AND d.kind = ? AND d.purge_status = ? AND (d.timestamped_until IS NULL OR d.timestamped_until < ?))`,

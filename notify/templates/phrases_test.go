@@ -31,7 +31,7 @@ func TestPhrases_AreComplete(t *testing.T) {
 	}
 }
 
-// TestEverySealingProblemHasACause checks that a notice explains each sealing problem in its own language.
+// TestEverySealingProblemHasACause checks that a notice explains each sealing problem in every language.
 func TestEverySealingProblemHasACause(t *testing.T) {
 	t.Parallel()
 	for tag, p := range languages {
