@@ -98,7 +98,7 @@ func TestClientSecrets_RequireSecondFactor(t *testing.T) {
 }
 
 // TestClientSecretRotation_KeepsWebhookSignature checks the signatures of deliveries to endpoints without their own
-// secret. Until the overlap ends, they are signed with both the old and the new client secret.
+// secret. Until the overlap ends, the deliveries are signed with both the old and the new client secret.
 func TestClientSecretRotation_KeepsWebhookSignature(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

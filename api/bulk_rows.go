@@ -25,8 +25,8 @@ type bulkRows interface {
 	column(path string, m map[string]any) string
 }
 
-// jsonRows reads JSON rows, one at a time. Every row is parsed twice. The first pass determines the number of rows and
-// reads the members after them, before the first row is processed.
+// jsonRows reads JSON rows, one at a time. Every row is parsed twice. The first pass determines the number of rows, and
+// reads the members that follow the rows.
 type jsonRows struct {
 	body   io.ReadSeeker
 	start  int64 // offset of the first row in the body

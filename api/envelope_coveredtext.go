@@ -19,7 +19,7 @@ type placementKey struct {
 	position prepare.Position
 }
 
-// coverCache caches whether areas cover text, so that repeated requests for a draft do not read its files again.
+// coverCache caches whether an area covers text, so that repeated requests for a draft do not read the files again.
 type coverCache struct {
 	mu    sync.Mutex
 	known map[placementKey]bool

@@ -184,7 +184,7 @@ func TestPlainEnvelope_HasOnlyOriginalMembers(t *testing.T) {
 	require.Equal(t, object{"text_1": "yes"}, c.get("/v1/envelopes/"+e.str("id")+"/values").want(200).body)
 }
 
-// TestAnchors_PlaceFields checks that every request that accepts fields places them at their anchor text.
+// TestAnchors_PlaceFields checks that fields are placed at their anchor text, for every request that accepts fields.
 func TestAnchors_PlaceFields(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -25,8 +25,8 @@ func addFoundFields(app caller, e *models.Envelope, act models.ActionContext, d 
 	return err
 }
 
-// allowedFields returns the fields described by the tags and the form of an upload. It returns an error if the caller
-// may not add one of their types.
+// allowedFields returns the fields described by the tags and the form of an upload. It returns an error if a field has
+// a type that the caller may not add.
 func allowedFields(app caller, e *models.Envelope, d *models.Document, u *upload) ([]models.FieldInput, error) {
 	found, err := foundFields(e, d, u.revision, u.preparing.Options)
 	return found, cmp.Or(err, app.allowFields(found...))

@@ -24,8 +24,8 @@ const (
 	maxHeaders        = 8 << 10 // bytes in the headers of one part, or in the preamble
 	multipartOverhead = 1 << 20 // bytes in a multipart body in addition to the file
 	// maxSealOverhead is the number of bytes by which a sealed document may exceed its original. It allows 32 MB for
-	// the seal, and 75 MB for the signers' attachments. Their limit of 60 MB increases by a quarter when they are
-	// encoded. The rest is for time-stamps added over the years.
+	// the seal, and 75 MB for the signers' attachments, which are at most 60 MB before they are encoded. The rest is
+	// for time-stamps added over the years.
 	maxSealOverhead = 115 << 20
 )
 

@@ -11,9 +11,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestLinkWithoutCode_HasNoAccess tries every operation in the contract without a confirmed code, with a signing link
-// or the token of an embedded session. It checks that no response contains confidential data, and that the requests
-// change nothing but the record of views.
+// TestLinkWithoutCode_HasNoAccess tries every operation in the contract with a signing link, or with the token of an
+// embedded session, before a code is confirmed. It checks that no response contains confidential data, and that the
+// requests change nothing but the record of views.
 func TestLinkWithoutCode_HasNoAccess(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -79,7 +79,7 @@ func eventID(p models.Problems, name, text string) uuid.UUID {
 	return id
 }
 
-// streamEvents sends the app's events as server-sent events while they occur. The stream begins after the event in
+// streamEvents sends the app's events as server-sent events as they occur. The stream begins after the event in
 // Last-Event-ID or cursor, or otherwise with the next new event.
 func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 	p := models.Problems{}

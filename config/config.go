@@ -23,8 +23,8 @@ import (
 const Prefix = "COUNTERSIGN_"
 
 // Config contains all settings. Each is read from the environment variable COUNTERSIGN_ followed by the name in its env
-// tag. A setting that is not set keeps its default. A Secret can be read from a file instead, whose path is in the
-// variable with the suffix _FILE.
+// tag. A setting that is not set keeps its default. Alternatively, a Secret can be read from a file whose path is in
+// the variable with the suffix _FILE.
 type Config struct {
 	// Listen is the address that the API listens on.
 	Listen string `env:"LISTEN"`

@@ -113,7 +113,7 @@ func comparePlural(t *testing.T, tag, name, want string, got map[string]any) {
 	}
 }
 
-// otherWords lists, for each language, the words for an envelope that its texts must not use.
+// otherWords lists, for each language, the words for an envelope that texts in that language must not use.
 var otherWords = map[string]*regexp.Regexp{"ar": regexp.MustCompile(`مظروف|مظاريف|مغلف`), "de": regexp.MustCompile(`Vorg(ang|äng)`), "ja": regexp.MustCompile(`封筒`)}
 
 // TestEnvelope_IsOneWordPerLanguage checks that emails, pages, console and certificate use the same word for an

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// limitMemory sets the soft memory limit of the Go runtime to half of the memory limit of the process's cgroup. It has
-// no effect if GOMEMLIMIT is set. The other half is for memory that the runtime does not count, and for the processes
-// that render pages and examine files.
+// limitMemory sets the soft memory limit of the Go runtime to half of the memory limit of the process's cgroup. The
+// other half is for memory that the runtime does not count, and for the processes that render pages and examine files.
+// If GOMEMLIMIT is set, limitMemory has no effect.
 func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return

@@ -91,8 +91,8 @@ func exitError(r verify.Report) error {
 	return verdictError(r.Verdict)
 }
 
-// extract finds the longest prefix of a file that its service wrote. This prefix ends with the seal and any time-stamps
-// added later. extract copies it to a new file, and verifies that file.
+// extract finds the longest prefix written by the service that sealed the file. This prefix ends with the seal and any
+// time-stamps added later. extract copies it to a new file, and verifies that file.
 func extract(ctx context.Context, in *os.File, size int64, r verify.Report, to string, again *examiner) (verify.Report, error) {
 	if r.Verdict == verify.VerdictBroken || r.Verdict == verify.VerdictNotSealed {
 		return r, fmt.Errorf("nothing to extract: %w", verdictError(r.Verdict))

@@ -138,8 +138,8 @@ func TestAnchors_OfTrustedAuthorities(t *testing.T) {
 	problems, _ = reports(pool(first), later.Add(time.Hour), second.revoking(later, 1))
 	assert.Empty(t, strings.TrimSpace(problems), "another authority's revocation list has no effect")
 
-	// The next anchor is from another authority. It proves when the earlier anchors existed, so they remain valid
-	// after their certificates have expired.
+	// The next anchor is from another authority. It proves when the earlier anchors existed, so these remain valid
+	// after the certificates of their authorities have expired.
 	anchor(second.serve(end.AddDate(5, 0, 0)))
 	problems, trusted = reports(pool(first, second), end.Add(time.Minute), first.revoking(later, 1))
 	assert.Empty(t, strings.TrimSpace(problems))
