@@ -184,7 +184,7 @@ func (s *signingHandler) viewContext(c *gin.Context, chosen models.Settings, e *
 	return v, s.contextFields(c, &v, e, signer, confirmed)
 }
 
-// senderSettings returns the settings in effect for the sender of an envelope, for the app with the given ID.
+// senderSettings returns the settings in effect for the sender of an envelope in the app with the given ID.
 func (s *signingHandler) senderSettings(c *gin.Context, id uuid.UUID, e *models.Envelope) (models.Settings, error) {
 	app, err := s.store.App(c.Request.Context(), id)
 	if err != nil {

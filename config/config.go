@@ -157,16 +157,18 @@ type Config struct {
 	TSAAnchor bool `env:"TSA_ANCHOR"`
 	// SealLongTerm adds validation data and a document time-stamp to each seal (PAdES B-LTA).
 	SealLongTerm bool `env:"SEAL_LONG_TERM"`
-	// TrustCA lists PEM files with the certificates of authorities for the organizations in TrustSealers, separated by
-	// semicolons.
+	// TrustCA is a semicolon-separated list of PEM files with the certificates of authorities for the organizations in
+	// TrustSealers.
 	TrustCA []string `env:"TRUST_CA" envSeparator:";"`
-	// TrustSealers lists the trusted sealers in addition to this installation, separated by semicolons. Each is a PEM file
-	// with certificates or public keys, or O= followed by the exact organization in a certificate issued under TrustCA.
+	// TrustSealers is a semicolon-separated list of the sealers that are trusted in addition to this installation. Each
+	// is a PEM file with certificates or public keys, or O= followed by the exact organization in a certificate issued
+	// under TrustCA.
 	TrustSealers []string `env:"TRUST_SEALERS" envSeparator:";"`
-	// TrustTSA lists PEM files with the certificates of time-stamp authorities, separated by semicolons. If it is empty,
-	// times are not confirmed.
+	// TrustTSA is a semicolon-separated list of PEM files with the certificates of time-stamp authorities. If it is
+	// empty, times are not confirmed.
 	TrustTSA []string `env:"TRUST_TSA" envSeparator:";"`
-	// TrustKeys lists files with the JWK sets of other installations whose records are trusted, separated by semicolons.
+	// TrustKeys is a semicolon-separated list of files with the JWK sets of other installations whose records are
+	// trusted.
 	TrustKeys []string `env:"TRUST_KEYS" envSeparator:";"`
 	// FirstApp, FirstUser and FirstPassword specify the app and the administrator that migrate creates if the database
 	// contains no console users.
