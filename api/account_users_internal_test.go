@@ -22,7 +22,7 @@ func (twoUsers) UserDetails(context.Context, uuid.UUID) ([]store.UserDetail, err
 }
 
 // TestListUsers_SecondFactor checks that a user of the provider is listed without a second factor, because the service
-// does not ask for it.
+// does not require one.
 func TestListUsers_SecondFactor(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()

@@ -22,7 +22,8 @@ type bulkRowView struct {
 	SettledAt  *time.Time           `json:"settledAt"`
 }
 
-// bulkErrorView is the error of a failed row. It matches the error that a request for a single envelope would return.
+// bulkErrorView is the error of a failed row. It matches the error that a request to create a single envelope would
+// return.
 type bulkErrorView struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

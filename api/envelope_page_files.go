@@ -34,7 +34,7 @@ type pageFiles struct {
 	renderer      PageRenderer
 	readingCopies *limit.Limit       // limits concurrent reading copies
 	renders       singleflight.Group // keyed by the file's storage key
-	prerender     sync.Mutex         // held while a page is rendered before it is requested
+	prerender     sync.Mutex         // held while a page that has not been requested is rendered
 }
 
 type pageStore interface {
@@ -135,7 +135,7 @@ func (s *pageFiles) renderFirstPage(ctx context.Context, e *models.Envelope) {
 		defer s.prerender.Unlock()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageLimit)
 		defer cancel()
-		for _, level := range []int{2, 1, models.TextLevel} { // level 2 first, because the page requests level 1 only on a slow network, and therefore later
+		for _, level := range []int{2, 1, models.TextLevel} { // level 2 first, because the signing page requests level 1 only on a slow network, and therefore later
 			r := pageRequest{e, originals[0].Presented(), cmp.Or(e.AppearanceProfile, models.AppearanceProfile), 1, level}
 			if p, err := s.store.PageFile(ctx, r.document.BlobKey, r.profile, r.page, level); p != nil || err != nil {
 				continue

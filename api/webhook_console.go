@@ -88,7 +88,7 @@ const (
 )
 
 // rotateSecret replaces the secret of an endpoint. Null selects the client secret. Deliveries are also signed with the
-// old secret for overlapHours.
+// old secret for the number of hours in overlapHours.
 func (s *webhookHandler) rotateSecret(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)
 	if err != nil {
