@@ -105,11 +105,11 @@ func (a *Activities) retentionStep(ctx context.Context, step store.RetentionStep
 	return done, a.Store.SetRetentionStep(ctx, step, new(models.RetentionStepAfter(*until, now)), days)
 }
 
-// linksSent reports whether a recipient may have received only links to the files. It returns true if the files are
-// too large to attach. Otherwise, the audit trail shows whether links were sent, because the limit was lower at the
-// time or a mail server rejected the size. If the archive that contains the audit trail is damaged, linksSent
-// returns true, because an unnecessary reminder is better than a retention period that never ends. The purge then
-// reports the damage.
+// linksSent reports whether a recipient may have received only links to the files. It returns true if the files are too
+// large to attach. Otherwise, links may have been sent because the limit was lower at the time, or because a mail
+// server rejected the size. The audit trail shows whether this is the case. If the archive that contains the audit
+// trail is damaged, linksSent returns true, because an unnecessary reminder is better than a retention period that
+// never ends. The purge then reports the damage.
 func (a *Activities) linksSent(ctx context.Context, e *models.Envelope) (bool, error) {
 	if !a.attachmentsFit(e) {
 		return true, nil

@@ -30,7 +30,7 @@ const (
 )
 
 // Handler serves the page at /, the JSON API under /api/, and the Twilio-compatible endpoint POST
-// /2010-04-01/Accounts/{sid}/Messages.json. It must be mounted at the root of its listener.
+// /2010-04-01/Accounts/{sid}/Messages.json. Handler must be mounted at the root of its listener.
 //
 //	GET    /api/messages?to=&kind=mail|sms&after=<id or RFC 3339 time>&limit=&summary=1
 //	       an array of messages, newest first; summary omits text, html and links

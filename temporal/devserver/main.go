@@ -1,6 +1,6 @@
 // Command countersign-temporal is a Temporal server with its Web UI in one process, on one SQLite file, for development
 // and tests. It accepts the "server start-dev" flags of the Temporal CLI, so that testsuite.StartDevServer of the Go
-// SDK can run it. It is not intended for production: it has one shard, no authentication, and listens on loopback by
+// SDK can run it. It is not intended for production: it has one shard and no authentication, and listens on loopback by
 // default.
 //
 // When the server is healthy, it prints one line of key=value pairs to standard output:
