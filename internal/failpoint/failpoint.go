@@ -2,8 +2,8 @@
 // active only in programs built with the tag "failpoints". In other programs, its functions do nothing.
 package failpoint
 
-// Variable is the name of the environment variable that contains the directory of faults. Each file in this directory
-// has the name of a failpoint, and contains the fault to inject there:
+// Variable is the name of the environment variable that contains the directory of faults. A file in this directory that
+// has the name of a failpoint contains the fault to inject there:
 //
 //	kill         kill the process as kill -9 does, after removing the file
 //	sleep 250ms  wait
