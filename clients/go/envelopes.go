@@ -66,8 +66,8 @@ func (c *Client) AddSigner(ctx context.Context, id uuid.UUID, s SignerRequest) (
 	return created(c.API.CreateSignerWithResponse(ctx, id, nil, s))
 }
 
-// AddFields adds either all fields or none to a draft. A field that is placed by text in the document (Anchor) can
-// result in several fields or none, so the number of returned fields may differ.
+// AddFields adds fields to a draft, either all of them or none. A field that is placed by text in the document (Anchor)
+// can result in several fields or none, so the number of returned fields may differ.
 func (c *Client) AddFields(ctx context.Context, id uuid.UUID, fields ...FieldRequest) ([]Field, error) {
 	var body api.FieldOrListRequest
 	if err := body.FromFieldOrListRequest1(fields); err != nil {
@@ -155,7 +155,7 @@ func (c *Client) Remind(ctx context.Context, id, signer uuid.UUID) error {
 }
 
 // Download returns the content of the first document of an envelope, as uploaded, prepared or sealed. The caller must
-// close it.
+// close the reader.
 func (c *Client) Download(ctx context.Context, id uuid.UUID, kind api.DownloadDocumentParamsKind) (io.ReadCloser, error) {
 	return c.DownloadWith(ctx, id, DownloadOptions{Kind: &kind})
 }
@@ -168,7 +168,7 @@ func (c *Client) DownloadWith(ctx context.Context, id uuid.UUID, o DownloadOptio
 	return opened(c.API.DownloadDocument(ctx, id, &o))
 }
 
-// DownloadAll returns a ZIP file with all sealed documents of an envelope. The caller must close it.
+// DownloadAll returns a ZIP file with all sealed documents of an envelope. The caller must close the reader.
 func (c *Client) DownloadAll(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) {
 	return opened(c.API.DownloadSealedDocuments(ctx, id))
 }
@@ -187,7 +187,7 @@ type ListOptions struct {
 }
 
 // Envelopes iterates over the envelopes of a tenant, newest first. It requests pages as needed, and stops after an
-// error. It omits and repeats no envelope, even if envelopes are created, sent or ended during the iteration.
+// error. It neither omits nor repeats an envelope, even if envelopes are created, sent or ended during the iteration.
 func (c *Client) Envelopes(ctx context.Context, o ListOptions) iter.Seq2[*Envelope, error] {
 	return func(yield func(*Envelope, error) bool) {
 		params := &api.ListEnvelopesParams{TenantID: o.TenantID, PageSize: Ptr(100), Status: Optional(o.Status)}

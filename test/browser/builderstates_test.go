@@ -29,8 +29,8 @@ func TestBuilderSnaps(t *testing.T) {
 		p := b.onPage(1, x, y)
 		call(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1, Modifiers: modifiers})
 	}
-	// Drag the field by its center, which is 80 and 10 points from its left and upper edges, until both edges are within three points
-	// of the lines of the box.
+	// Drag the field by its center, which is 80 and 10 points from its left and upper edges, until both edges are
+	// within three points of the lines of the box.
 	x, y := box.X+80+3, box.Y+10+3
 	mouse("mousePressed", 300, 600, 0)
 	mouse("mouseMoved", 290, 500, 0)

@@ -20,8 +20,8 @@ func encrypted(t *testing.T, file []byte, password string) []byte {
 	return locked
 }
 
-// TestEncryptedPDFs_AreUploadedWithTheirPasswords uploads encrypted PDFs in every place of the console that accepts documents:
-// a new envelope, the builder of an envelope, a new template, and the builder of a template.
+// TestEncryptedPDFs_AreUploadedWithTheirPasswords uploads encrypted PDFs in every place of the console that accepts
+// documents: a new envelope, the builder of an envelope, a new template, and the builder of a template.
 func TestEncryptedPDFs_AreUploadedWithTheirPasswords(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

@@ -241,7 +241,8 @@ func TestReceipt_WaitsForOtherSigners(t *testing.T) {
 	}
 }
 
-// TestDigitsOfTheKeyboard checks that codes and numbers can be entered with the native digits of the language, such as Arabic digits.
+// TestDigitsOfTheKeyboard checks that codes and numbers can be entered with the native digits of the language, such as
+// Arabic digits.
 func TestDigitsOfTheKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "أرقام", []object{{"name": "Ada Lovelace", "email": "digits@example.com"}},

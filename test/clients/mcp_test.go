@@ -25,7 +25,7 @@ import (
 // request. In earlier versions, the server sends a request to the client.
 var protocols = []string{"2025-06-18", "2026-07-28"}
 
-// agent is a program with a language model that uses "countersign mcp".
+// agent simulates a program with a language model. The program uses "countersign mcp".
 type agent struct {
 	session *mcp.ClientSession
 	folder  string

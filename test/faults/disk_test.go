@@ -19,8 +19,8 @@ import (
 	"countersign/models"
 )
 
-// smallDisk is a directory on a disk that a test can fill. It is a separate file system if this process is allowed to mount one.
-// Otherwise, it is an ordinary directory with a failpoint that simulates a full disk.
+// smallDisk is a directory on a disk that a test can fill. It is a separate file system if this process is allowed to
+// mount one. Otherwise, it is an ordinary directory with a failpoint that simulates a full disk.
 type smallDisk struct {
 	w    *scenario
 	dir  string
@@ -38,7 +38,7 @@ func newSmallDisk(t *testing.T, size int) *smallDisk {
 	return d
 }
 
-// fill fills the disk except for a few bytes. Call empty to free the space.
+// fill fills the disk except for the given number of bytes. A call to empty frees the space.
 func (d *smallDisk) fill(t *testing.T, leave int) {
 	t.Helper()
 	if !d.real {

@@ -418,7 +418,7 @@ func (p *nightProcess) retire() {
 	p.stop()
 }
 
-// shrink reduces the size of the disk to the space in use. Call grow to restore the size.
+// shrink reduces the size of the disk to the space in use. A call to grow restores the size.
 func (d *smallDisk) shrink(t *testing.T) {
 	t.Helper()
 	if !d.real {

@@ -166,7 +166,7 @@ func (f *filter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stop closes all connections and accepts no new ones. Use start to accept connections again.
+// stop closes all connections, and accepts no new ones until start is called.
 func (r *smtpRelay) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

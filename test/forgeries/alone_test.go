@@ -25,12 +25,12 @@ import (
 type continuation struct {
 	name  string
 	bytes func() []byte
-	alone []effect // for the upload, which shows honestText
-	later []effect // for the sealed file, which is VALID and shows forgedText
+	alone []effect // effects of the upload, which shows honestText
+	later []effect // effects of the sealed file, which shows forgedText
 }
 
 func continuations() []continuation {
-	// twice returns a draft that lists one object 5 and contains another one that is not listed.
+	// twice returns a draft that contains two objects with the number 5, of which only the first is listed.
 	twice := func() *draft {
 		d := newDraft()
 		d.objects[objContent] = textStream(forgedText)

@@ -35,7 +35,7 @@ func (f forgery) at() []level {
 	return f.levels
 }
 
-// The verdicts.
+// The possible verdicts on a forged file.
 const (
 	altered   = verify.Verdict("altered")
 	broken    = verify.VerdictBroken

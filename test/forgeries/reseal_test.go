@@ -135,7 +135,8 @@ func (inc *increment) write(base []byte) []byte {
 	return w.b
 }
 
-// fillRange writes the byte range of a signature that covers the file up to end, and clears its contents.
+// fillRange writes the byte range of a signature that covers the first end bytes of the file. It fills the signature's
+// Contents with zeros.
 func fillRange(b []byte, h hole, end int) {
 	numbers := fmt.Sprintf("%d %d %d", h.from, h.to, end-h.to)
 	copy(b[h.rangeFrom:h.rangeTo], numbers+strings.Repeat(" ", h.rangeTo-h.rangeFrom-len(numbers)))

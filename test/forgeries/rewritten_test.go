@@ -20,7 +20,7 @@ type rewritten struct {
 	name     string
 	bytes    func() []byte
 	readers  []reader // programs display the honest text, and not the forged text
-	rejected bool     // rejected at upload; otherwise the file is sealed, and the readers still display the honest text
+	rejected bool     // rejected at upload; otherwise, the sealed file still shows the honest text in these readers
 }
 
 // reader returns the text that a program displays.

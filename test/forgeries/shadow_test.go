@@ -124,7 +124,8 @@ func hiddenCatalog() []byte {
 	return d.bytes()
 }
 
-// hiddenSection returns a file with a complete cross-reference section inside a stream. The section lists a hidden content stream.
+// hiddenSection returns a file with a complete cross-reference section inside a stream. The section lists a hidden
+// content stream.
 func hiddenSection() []byte { return withDormantSection(func(int) string { return "" }) }
 
 // withDormantSection returns a file with a stream that contains an object and a section that lists it. The hidden

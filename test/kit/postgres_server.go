@@ -38,8 +38,8 @@ type PostgresServer struct {
 	*guarded
 }
 
-// portAttempts is the maximum number of attempts to start the server. Another attempt is needed when another process takes the chosen
-// port first.
+// portAttempts is the maximum number of attempts to start the server. Another attempt is needed when another process
+// takes the chosen port first.
 const portAttempts = 3
 
 // StartPostgres starts a server from the binaries in $PATH or the newest of Debian's packages. If this process runs as

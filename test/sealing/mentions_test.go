@@ -12,8 +12,8 @@ import (
 	"countersign/test/kit/sealkit"
 )
 
-// TestReferenceScanInPieces checks that scanning a file in pieces of any size finds the same references as reading
-// it, and returns the same error for a damaged file.
+// TestReferenceScanInPieces checks that scanning a file in pieces of any size finds the same references as a scan that
+// reads the file itself, and returns the same error for a damaged file.
 func TestReferenceScanInPieces(t *testing.T) {
 	t.Parallel()
 	mentions := func(b []byte, piece int) string {
@@ -44,7 +44,7 @@ func TestReferenceScanInPieces(t *testing.T) {
 	for _, original := range [][]byte{sealkit.OpenEndedContents(), sealkit.HybridPDF(), sealkit.SimplePDF(3), unlisted} {
 		for round := range 300 {
 			b := bytes.Clone(original)
-			for range round % 4 { // the first one remains unchanged
+			for range round % 4 { // every fourth file remains unchanged
 				b[rng.IntN(len(b))] = "0123456789 R()<>[]/obj\n"[rng.IntN(23)]
 			}
 			want := mentions(b, 0)

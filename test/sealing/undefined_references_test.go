@@ -451,8 +451,8 @@ func TestContentThatTakesLong(t *testing.T) {
 	}
 }
 
-// TestLayersThatTakeLong checks that an optional content group is read only once, however many usage entries refer to it, and that the
-// number of groups is limited.
+// TestLayersThatTakeLong checks that an optional content group is read only once, however many usage entries refer to
+// it, and that the number of groups is limited.
 func TestLayersThatTakeLong(t *testing.T) {
 	t.Parallel()
 	b := sealkit.ClassicPDF(sealkit.Layout{

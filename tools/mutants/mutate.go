@@ -118,8 +118,8 @@ func mutate(ctx context.Context, dir string) ([]mutation, string, error) {
 		if len(p.Errors) > 0 {
 			return nil, "", p.Errors[0]
 		}
-		// Each package has its own range of mutation numbers, so that changing one package does not alter the test binaries of the
-		// others.
+		// Each package has its own range of mutation numbers, so that changing one package does not alter the test
+		// binaries of the others.
 		next := n*numbersPerPackage + 1
 		for i, f := range p.Syntax {
 			path := p.Fset.Position(f.Package).Filename

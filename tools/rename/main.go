@@ -1,5 +1,6 @@
-// Command rename changes the module paths in this repository, for the root module and all modules below it. It updates go.mod files,
-// imports, tool settings and documents. It also sets the repository URL of the npm package, which is unknown until then.
+// Command rename changes the module paths in this repository, for the root module and all modules below it. It updates
+// go.mod files, imports, tool settings and documents. It also sets the repository URL of the npm package, which is
+// unknown until then.
 //
 //	rename -to example.org/countersign
 package main
