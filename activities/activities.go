@@ -1,6 +1,6 @@
-// Package activities implements the activities of the workflows. Each activity loads its objects by ID, calls seal,
-// notify, webhook or store, and returns a small result. Activities are idempotent, because each one may run more than
-// once.
+// Package activities implements the activities of the workflows. Each activity loads its objects by ID, calls the
+// package seal, notify, webhook or store, and returns a small result. Activities are idempotent, because each one may
+// run more than once.
 package activities
 
 import (

@@ -163,7 +163,7 @@ func firstID(at time.Time) uuid.UUID {
 	var id uuid.UUID
 	ms := max(at.UnixMilli(), 0)
 	for i := range 6 {
-		id[i] = byte(ms >> (8 * (5 - i))) //nolint:gosec // one byte of it
+		id[i] = byte(ms >> (8 * (5 - i))) //nolint:gosec // one byte of ms
 	}
 	return id
 }

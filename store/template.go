@@ -301,7 +301,7 @@ type StoredTemplate struct {
 // templateOfExternalID loads and locks the template with the external ID. It returns nil if there is none.
 func (s *TemplateRepository) templateOfExternalID(t *transaction, at TemplateTarget) (*models.LoadedTemplate, error) {
 	if at.ExternalID == nil {
-		return nil, nil //nolint:nilnil // no external id
+		return nil, nil //nolint:nilnil // no external ID
 	}
 	holder, err := s.externalIDHolder(t, at.App, at.Tenant, *at.ExternalID)
 	if err != nil || holder == uuid.Nil {
