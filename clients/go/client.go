@@ -24,7 +24,7 @@ type Client struct {
 	transport *transport
 }
 
-// Version is the version of this module. Requests include it in the User-Agent header.
+// Version is the version of this module. By default, requests include it in the User-Agent header.
 const Version = "0.1.0"
 
 // Option changes the behavior of a client.

@@ -148,7 +148,7 @@ func (c *Client) Void(ctx context.Context, id uuid.UUID, reason string) (*Envelo
 	return Answer(c.API.VoidEnvelopeWithResponse(ctx, id, nil, api.ReasonRequest{Reason: Optional(reason)}))
 }
 
-// Remind sends a signer a reminder email with the current link. It can be called once per hour.
+// Remind sends a signer a reminder email with the current link. Each signer can be reminded once per hour.
 func (c *Client) Remind(ctx context.Context, id, signer uuid.UUID) error {
 	_, err := c.API.RemindSignerWithResponse(ctx, id, signer, nil)
 	return err

@@ -14,7 +14,7 @@ import (
 const (
 	bulkLimit      = 20 * time.Minute
 	maxSingles     = 2000 // maximum number of single sends for the comparison
-	bulkProbes     = 60   // number of single envelopes of each app, both without and during a bulk send
+	bulkProbes     = 60   // number of single envelopes of each app, both during a bulk send and without one
 	bulkSample     = 20   // number of bulk send rows whose stages are read
 	probeInterval  = 300 * time.Millisecond
 	bulkLook       = 100 * time.Millisecond
@@ -99,8 +99,8 @@ func (w *benchEnv) untilInvited(ctx context.Context, n int, do func(context.Cont
 	return now().Sub(start), err
 }
 
-// bulkDelay measures single envelopes without and during a bulk send. The bulk send is canceled once enough single
-// envelopes have been sent.
+// bulkDelay measures single envelopes, both during a bulk send and without one. The bulk send is canceled once enough
+// single envelopes have been sent.
 func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 	other, err := w.app(ctx, "Single")
 	if err != nil {

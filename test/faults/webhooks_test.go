@@ -76,7 +76,7 @@ func TestBadEndpoints(t *testing.T) {
 
 		for path, e := range endpoints {
 			if e.slow && !long() {
-				continue // each delivery takes five times 10 s, and two are made at a time
+				continue // each delivery takes five attempts of 10 s, and two deliveries run at a time
 			}
 			within(t, 4*waitTimeout, func() bool { return w.deliveries(path, "pending") == 0 }, "deliveries to %s are not given up", path)
 			assert.Equal(t, n, w.deliveries(path, "failed"), path)

@@ -45,7 +45,7 @@ func TaggedPages(pages, every int) []byte {
 	return b.Bytes()
 }
 
-// WithoutScript replaces the script of a document from TaggedPages with spaces.
+// WithoutScript returns a document from TaggedPages in which spaces replace the script.
 func WithoutScript(b []byte) []byte {
 	const script = "/OpenAction<</S/JavaScript/JS(a)>>"
 	return bytes.Replace(b, []byte(script), []byte(strings.Repeat(" ", len(script))), 1)

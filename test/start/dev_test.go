@@ -10,7 +10,7 @@ import (
 )
 
 // make runs tools/dev in the same way as "make dev", but with a substitute for make, and returns the output. The
-// argument targets contains the branches of the substitute's case statement.
+// branches of the substitute's case statement are in targets.
 func (m *machine) make(t *testing.T, targets string) (string, error) {
 	t.Helper()
 	for _, name := range []string{"cat", "chmod", "date", "grep", "mkdir", "mktemp", "mv", "nice", "rm", "sleep", "tail", "xargs"} {

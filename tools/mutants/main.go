@@ -6,12 +6,17 @@
 //
 //	mutants -count 155 -seed 1 -time 40m -accepted test/mutants.txt
 //
-// A change is one of the following: the condition of an if statement is never true, one side of && or || is omitted, <
-// is replaced with <= or similar, a named constant is replaced with its neighbor of the same type or with its half, a
-// comparison is omitted from an SQL statement, or a statement is omitted. Changes in the file of accepted changes are
-// not counted. Each of them is listed with the reason why it has no relevant effect. A change is detected if a test
-// fails or hangs twice with it, and not without it. The exit status is 1 if the percentage of detected changes is below
-// -goal.
+// A change is one of the following:
+//   - The condition of an if statement is never true.
+//   - One side of && or || is omitted.
+//   - < is replaced with <=, or similar.
+//   - A named constant is replaced with its neighbor of the same type, or with its half.
+//   - A comparison is omitted from an SQL statement.
+//   - A statement is omitted.
+//
+// Changes in the file of accepted changes are not counted. Each of them is listed with the reason why it has no
+// relevant effect. A change is detected if a test fails or hangs in two runs with the change, and not in a run without
+// it. The exit status is 1 if the percentage of detected changes is below -goal.
 //
 // Changes are tried first with the tests of the changed package, and then with the tests of packages that use it. The
 // changes that each test reaches are determined once for each package that is needed, and cached in the directory
