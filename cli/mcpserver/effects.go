@@ -157,7 +157,7 @@ func (s *server) confirmReminder(ctx context.Context, req *mcp.CallToolRequest, 
 		return nil, err
 	}
 	q := confirmationRequest{envelope: e.ID}
-	text := []string{heading("Send new links for", e), "Their current links will stop working. To:"}
+	text := []string{heading("Send reminders for", e), "Their links stay the same. To:"}
 	for i := range e.Signers {
 		if g := &e.Signers[i]; canSignNow(g) {
 			q.remind = append(q.remind, reminded{g.ID, shown(g)})
