@@ -188,12 +188,13 @@ func TestMCPFromDraftToSeal(t *testing.T) {
 		why := a.must(t, "explain_envelope", arg(id))
 		require.Contains(t, why["waitingFor"].([]any)[0], "Ada <ada@example.com> was invited")
 		require.Len(t, a.must(t, "list_envelopes", map[string]any{"search": protocol})["envelopes"], 1)
+		link := signingLink(t, s, uuid.MustParse(id))
 		reminded := a.must(t, "remind_signers", arg(id))
 		require.Len(t, reminded["reminded"], 1)
 		require.Contains(t, a.questions()[1], "ada@example.com")
+		require.Contains(t, a.questions()[1], "links stay the same")
 
 		app := s.client(t)
-		link := signingLink(t, s, uuid.MustParse(id))
 		e, err := app.Envelope(t.Context(), uuid.MustParse(id))
 		require.NoError(t, err)
 		e.Signers[0].SigningURL = &link
