@@ -21,10 +21,16 @@ func (b *tab) button(text string) { b.t.Helper(); b.click(buttonOf(text)) }
 // click uses the mouse to click the center of the element that an expression returns.
 func (b *tab) click(find string) {
 	b.t.Helper()
-	b.clickIn(find, func(expression string) (point, error) {
-		return chromedp.Run(b.ctx, chromedp.Evaluate[point](expression, chromedp.EvalAwaitPromise))
-	}, func() point { return point{} })
+	b.clickIn(find, b.point, atOrigin)
 }
+
+// point evaluates an expression in the window.
+func (b *tab) point(expression string) (point, error) {
+	return chromedp.Run(b.ctx, chromedp.Evaluate[point](expression, chromedp.EvalAwaitPromise))
+}
+
+// atOrigin is the position of the window itself.
+func atOrigin() point { return point{} }
 
 // doubleClick clicks the element that an expression returns, and clicks it again before the service responds.
 func (b *tab) doubleClick(find string) {
@@ -68,20 +74,24 @@ const clicked = `({ Hit: window.aimedAt?.hit ?? true })`
 // that hit is not.
 func (b *tab) clickIn(find string, eval func(string) (point, error), origin func() point) {
 	b.t.Helper()
-	b.eventually("a click comes to "+find, func() bool {
-		at, err := eval(aim + find + ")")
-		if err != nil || !at.Ready {
-			return false
-		}
-		o := origin()
-		b.do(chromedp.MouseClickXY(o.X+at.X, o.Y+at.Y))
-		got, err := eval(clicked)
-		if err == nil && !got.Hit {
-			b.t.Logf("the page moved during a click on %s", find)
-			return false
-		}
-		return true // an error means that the page was left
-	})
+	b.eventually("a click comes to "+find, func() bool { return b.tryClick(find, eval, origin) })
+}
+
+// tryClick is like clickIn, but clicks at most once, and reports whether the click hit the element.
+func (b *tab) tryClick(find string, eval func(string) (point, error), origin func() point) bool {
+	b.t.Helper()
+	at, err := eval(aim + find + ")")
+	if err != nil || !at.Ready {
+		return false
+	}
+	o := origin()
+	b.do(chromedp.MouseClickXY(o.X+at.X, o.Y+at.Y))
+	got, err := eval(clicked)
+	if err == nil && !got.Hit {
+		b.t.Logf("the page moved during a click on %s", find)
+		return false
+	}
+	return true // an error means that the page was left
 }
 
 // keys types text into the element that has the focus.

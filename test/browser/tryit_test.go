@@ -119,12 +119,23 @@ func (p *tryIt) set(name, value string) {
 	p.replace(formRow(name)+`?.querySelectorAll(".code-input-lite__editor")[1]`, value)
 }
 
-// option selects the value of a parameter that has a list of values.
+// option selects the value of a parameter that has a list of values. If the page moves during a click, the list may
+// close without a selection, and is opened again.
 func (p *tryIt) option(name, value string) {
 	p.t.Helper()
-	p.click(formRow(name) + `?.querySelector("button[aria-haspopup]")`)
-	p.click(fmt.Sprintf(`[...document.querySelectorAll("[role=menuitem], [role=option]")].find((o) => o.textContent.trim() === %q)`, value))
-	p.until(fmt.Sprintf(`%s?.querySelector("button[aria-haspopup]")?.textContent.trim() === %q`, formRow(name), value))
+	list := formRow(name) + `?.querySelector("button[aria-haspopup]")`
+	item := fmt.Sprintf(`[...document.querySelectorAll("[role=menuitem], [role=option]")].find((o) => o.textContent.trim() === %q)`, value)
+	p.eventually("the parameter "+name+" is "+value, func() bool {
+		if eval[bool](p.tab, fmt.Sprintf(`(%s)?.textContent.trim() === %q`, list, value)) {
+			return true
+		}
+		if eval[bool](p.tab, "Boolean("+item+")") {
+			p.tryClick(item, p.point, atOrigin)
+		} else {
+			p.tryClick(list, p.point, atOrigin)
+		}
+		return false
+	})
 }
 
 func (p *tryIt) body(v any) {
