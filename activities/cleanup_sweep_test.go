@@ -46,8 +46,8 @@ func (env *fakeEnv) load(in temporal.EnvelopeInput) *models.Envelope {
 	return e
 }
 
-// timestamps stores the file of a later version of a completed envelope's first document. The returned function records
-// that version with a later time-stamp.
+// timestamps stores a newer version of the first document's file of a completed envelope. The returned function records
+// that version and its time-stamp.
 func (env *fakeEnv) timestamps(in temporal.EnvelopeInput) (key string, record func()) {
 	env.t.Helper()
 	d := env.load(in).Sealed()[0]

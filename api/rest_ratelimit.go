@@ -111,8 +111,8 @@ func (s *shared) limitAddress(c *gin.Context) {
 	}
 }
 
-// countRejected counts a request toward the limit of its address, because the request's bearer token was rejected. It
-// returns the rate limit error if the limit is exceeded, and err otherwise.
+// countRejected counts a request whose bearer token was rejected toward the rate limit of its address. It returns the
+// rate limit error if the limit is exceeded, and err otherwise.
 func (s *shared) countRejected(c *gin.Context, err error) error {
 	if rejected, ok := errors.AsType[*models.Error](err); ok && rejected.Kind == models.KindUnauthorized && hasBearer(c) {
 		return cmp.Or(s.limit(c, addressKey(c)), err)

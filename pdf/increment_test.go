@@ -8,8 +8,8 @@ import (
 	"countersign/pdf"
 )
 
-// TestIncrement_ReusesMemory checks that an increment does not depend on the content of a reused buffer, regardless of
-// which increment is larger.
+// TestIncrement_ReusesMemory checks that content left in a reused buffer does not affect an increment, whether the
+// previous increment was larger or smaller.
 func TestIncrement_ReusesMemory(t *testing.T) {
 	t.Parallel()
 	write := func(objects, room int) (*pdf.Increment, string) {

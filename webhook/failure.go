@@ -10,8 +10,7 @@ import (
 	"countersign/internal/netfail"
 )
 
-// The reasons for the lack of a usable response to an attempt. Their messages contain no addresses and are safe to
-// store and display.
+// Reasons why an attempt got no usable response. Their messages contain no addresses and are safe to store and display.
 var (
 	ErrURL               = errors.New("the URL cannot be used")
 	errNoSecret          = errors.New("no signing secret")

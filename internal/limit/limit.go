@@ -26,8 +26,9 @@ var ErrBusy = errors.New("limit: busy")
 // New returns a limit with the given number of units.
 func New(size int64) *Limit { return &Limit{semaphore.NewWeighted(size), size} }
 
-// Acquire acquires n units, or all units if n exceeds the size, and returns the function that releases them. It waits
-// until ctx ends. If wait is positive, Acquire waits at most that long and then returns ErrBusy.
+// Acquire acquires n units, or all units if n exceeds the size, and returns the function that releases them. It blocks
+// until the units are available or ctx ends. If wait is positive, Acquire blocks at most that long and then returns
+// ErrBusy.
 func (l *Limit) Acquire(ctx context.Context, n int64, wait time.Duration) (release func(), err error) {
 	if release, ok := l.TryAcquire(n); ok {
 		return release, nil

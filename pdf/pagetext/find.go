@@ -23,8 +23,8 @@ type Match struct {
 	Lines []Box
 	// RightToLeft reports whether the text is read from right to left.
 	RightToLeft bool
-	// Glyphs contains the indexes of the match's glyphs in Page.Glyphs, in reading order. They are followed by glyphs
-	// that draw another glyph a second time, and by the remaining glyphs of a replaced text.
+	// Glyphs contains the indexes in Page.Glyphs of the matched glyphs, in reading order. The indexes of glyphs that
+	// draw another glyph a second time follow, and those of the other glyphs of a replaced text.
 	Glyphs []int
 }
 

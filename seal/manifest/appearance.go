@@ -95,7 +95,7 @@ func (m *Manifest) checkAppearance() error {
 		sum, size = p.SHA256, p.Size
 	}
 	if a.SHA256 != sum || a.Size != size {
-		return fmt.Errorf("the file whose pages were displayed differs")
+		return fmt.Errorf("the file is not the one whose pages were displayed")
 	}
 	listed, err := a.listed()
 	if err != nil {

@@ -162,8 +162,8 @@ func (d dictionaryText) bytes() (b []byte, mark int64) {
 	return b, int64(bytes.Index(b, []byte("/CSGN")))
 }
 
-// TestSignatureDictionary checks that only the form written by the seal is accepted, and that its byte range must match
-// its position.
+// TestSignatureDictionary checks that a signature dictionary is accepted only in the form that the sealer writes, and
+// only if its byte range matches its position.
 func TestSignatureDictionary(t *testing.T) {
 	t.Parallel()
 	issuers := "/Issuers<" + strings.Repeat("B", 64) + ">"

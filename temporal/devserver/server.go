@@ -165,14 +165,14 @@ func (s *server) waitReady(ctx context.Context) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("namespace %q does not become available: %w", name, err)
+			return fmt.Errorf("namespace %q did not become available: %w", name, err)
 		}
 	}
 	if s.ui == nil {
 		return nil
 	}
 	if err := poll(ctx, func() error { return getOK(ctx, s.uiURL+"/healthz") }); err != nil {
-		return fmt.Errorf("the Web UI does not become available: %w", err)
+		return fmt.Errorf("the Web UI did not become available: %w", err)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func corpus(t *testing.T) map[string][]byte {
 		"--no-pdf-header-footer", "--print-to-pdf=OUT", html)
 	tool("mupdf", "mutool", "clean", "-gg", "IN", "OUT")
 	tool("cairo of poppler", "pdftocairo", "-pdf", "IN", "OUT")
-	// These files were created by programs that need not be installed. See the README in their directory.
+	// You do not need to install the programs that created these files. See the README in the directory of the files.
 	made, err := filepath.Glob("../../seal/testdata/corpus/*.pdf")
 	require.NoError(t, err)
 	require.Len(t, made, 9)
