@@ -33,7 +33,7 @@ func (p *Picture) Encode() (b []byte, mediaType string, err error) {
 		return lossless.Bytes(), mediaPNG, nil
 	}
 	var lossy bytes.Buffer
-	if err := jpeg.Encode(&lossy, p.Image, &jpeg.Options{Quality: jpegQuality}); err != nil {
+	if err := jpeg.Encode(&lossy, opaque(p.Image), &jpeg.Options{Quality: jpegQuality}); err != nil {
 		return nil, "", fmt.Errorf("appearance: encode JPEG: %w", err)
 	}
 	if err == nil && lossless.Len() <= lossy.Len() {
@@ -97,7 +97,7 @@ func reduced(img *image.NRGBA) image.Image {
 	if out := paletted(img); out != nil {
 		return out
 	}
-	return opaque{img}
+	return opaque(img)
 }
 
 // paletted returns the picture with a palette, or nil if it has more than 256 colors.
@@ -126,8 +126,8 @@ func paletted(img *image.NRGBA) *image.Paletted {
 	return out
 }
 
-// opaque is a picture known to be opaque, so that encoders need not check its pixels.
-type opaque struct{ *image.NRGBA }
-
-// Opaque implements an optional interface of image/png.
-func (opaque) Opaque() bool { return true }
+// opaque returns the same opaque pixels as an image.RGBA. The encoders of the standard library read the pixels of this
+// type directly. For other types, they call At for each pixel, which takes several times as long.
+func opaque(img *image.NRGBA) *image.RGBA {
+	return &image.RGBA{Pix: img.Pix, Stride: img.Stride, Rect: img.Rect}
+}
