@@ -11,10 +11,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 )
 
-// TestNamedTestsExist checks that every test named in a document exists, and that learn/security.md names at least one
-// test.
+// TestNamedTestsExist checks that every test named in a document exists, and that test/asvs.yaml names only existing
+// tests, and attackers and requirements that learn/security.md lists.
 func TestNamedTestsExist(t *testing.T) {
 	t.Parallel()
 	var (
@@ -35,17 +36,31 @@ func TestNamedTestsExist(t *testing.T) {
 			pages = append(pages, name)
 		}
 	}
-	found := make(map[string]bool)
 	for _, name := range pages {
 		text, err := os.ReadFile(filepath.Join("..", name))
 		require.NoError(t, err)
 		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
-			found[name] = true
 			test := m[1] + m[2]
 			assert.True(t, defined[test] || beginsOne(defined, m[2]), "%s is mentioned in %s, but does not exist", test, name)
 		}
 	}
-	assert.True(t, found["docs/learn/security.md"])
+
+	var listed struct{ Threats, Requirements map[string][]string }
+	b, err := os.ReadFile("../test/asvs.yaml")
+	require.NoError(t, err)
+	require.NoError(t, yaml.Unmarshal(b, &listed))
+	security, err := os.ReadFile("learn/security.md")
+	require.NoError(t, err)
+	require.NotEmpty(t, listed.Threats)
+	require.NotEmpty(t, listed.Requirements)
+	for _, rows := range []map[string][]string{listed.Threats, listed.Requirements} {
+		for row, tests := range rows {
+			assert.Contains(t, string(security), "\n| "+row+" ", "test/asvs.yaml names a row that learn/security.md lacks")
+			for _, test := range tests {
+				assert.True(t, defined[test], "%s is mentioned in test/asvs.yaml, but does not exist", test)
+			}
+		}
+	}
 }
 
 // beginsOne reports whether a name begins with the given prefix, which is an argument of -run. It returns false for an
