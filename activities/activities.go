@@ -71,8 +71,7 @@ type Activities struct {
 	AttachmentLimit int64
 	// ReminderInterval is the time between reminders. Zero disables reminders.
 	ReminderInterval time.Duration
-	// ArchiveAfter is the time after the last change to an ended envelope at which the envelope is archived. Zero
-	// disables archiving.
+	// ArchiveAfter is how long after its last change an ended envelope is archived. Zero disables archiving.
 	ArchiveAfter time.Duration
 	Now          func() time.Time
 	NewID        func() uuid.UUID

@@ -15,8 +15,8 @@ const (
 	// bulkBatch is the number of rows per activity. It is small, so that a pause takes effect quickly and the bulk
 	// sends of several apps take turns.
 	bulkBatch = 50
-	// bulkBacklog is the maximum number of envelopes that wait for their workflows to start. No rows are sent while it
-	// is reached, so that Temporal, rather than the database, determines the rate.
+	// bulkBacklog is the maximum number of envelopes that wait for their workflows to start. While that many envelopes
+	// are waiting, no rows are sent, so that Temporal, rather than the database, determines the rate.
 	bulkBacklog = 200
 	// bulkBacklogWait is the delay before the next batch while the backlog is full.
 	bulkBacklogWait = time.Second
@@ -88,12 +88,12 @@ func rowsWithinRate(work *store.BulkWork, now time.Time) ([]*models.BulkRow, tim
 	if remaining <= 0 {
 		return nil, max(time.Millisecond, work.SettledSince.Add(time.Minute).Sub(now))
 	}
-	n := min(len(work.Rows), remaining, max(1, work.PerMinute/6)) // the rows of ten seconds, but at least one
+	n := min(len(work.Rows), remaining, max(1, work.PerMinute/6)) // ten seconds' worth of rows, but at least one
 	return work.Rows[:n], time.Duration(n) * time.Minute / time.Duration(work.PerMinute)
 }
 
-// sendBulkRows sends rows, each as soon as BulkThrottle admits it. A rejected row does not stop sendBulkRows. It
-// returns any other error, so that the activity is retried.
+// sendBulkRows sends rows, each as soon as BulkThrottle admits it. It continues after a rejected row, and returns any
+// other error, so that the activity is retried.
 func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, rows []*models.BulkRow) error {
 	if len(rows) == 0 {
 		return nil

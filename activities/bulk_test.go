@@ -162,8 +162,8 @@ func TestBulkSend_PausesForOthers(t *testing.T) {
 	}
 }
 
-// TestAwaitPace_EndsWithTheActivity checks that awaitThrottle returns when the activity is canceled.
-func TestAwaitPace_EndsWithTheActivity(t *testing.T) {
+// TestAwaitThrottle_EndsWithTheActivity checks that awaitThrottle returns when the activity is canceled.
+func TestAwaitThrottle_EndsWithTheActivity(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(env *fakeEnv) {
 		env.sent("other@example.com")

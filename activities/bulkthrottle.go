@@ -21,19 +21,18 @@ const (
 	// idleFactor is the factor by which the limit increases when no single envelopes are expected.
 	idleFactor = 6
 	// rowInterval is the minimum time between two rows if InFlight is one. A higher InFlight shortens it
-	// proportionally. It leaves CPU time for the work that follows an invitation.
+	// proportionally. The pause leaves CPU time for the work that follows an invitation.
 	rowInterval = 75 * time.Millisecond
 )
 
-// BulkThrottle decides when a bulk send can send its next row. It admits a row only when few envelopes of any sender
-// await their invitations, so that the row neither waits in a queue nor delays other envelopes. While single
-// envelopes are being sent, it also enforces a pause after each row.
+// BulkThrottle decides when a bulk send can send its next row. It admits a row only when few envelopes, including those
+// of other senders, await their invitations. The row therefore neither waits in a queue nor delays other envelopes.
+// While single envelopes are being sent, it also enforces a pause after each row.
 //
 // It reads the database, so it counts the envelopes of all processes. Its state in memory only affects the speed of
 // bulk sends.
 type BulkThrottle struct {
-	// InFlight is the maximum number of envelopes that may await their invitations. No more rows are sent while it is
-	// reached. Zero means one.
+	// InFlight is the number of envelopes awaiting their invitations at which no more rows are sent. Zero means one.
 	InFlight int
 
 	invitationStarts broadcast

@@ -109,7 +109,7 @@ func (a *Activities) archiveRound(ctx context.Context, round *CleanupRound) erro
 		return err
 	}
 	moved, err := a.archiveAll(ctx, due)
-	round.count("envelopes to archives", moved, len(due) == archiveBatch)
+	round.count("envelopes moved to archives", moved, len(due) == archiveBatch)
 	return err
 }
 

@@ -74,7 +74,7 @@ func TestCleanup_ArchivesEndedEnvelopes(t *testing.T) {
 		round()
 		a.ArchiveAfter = 10 * 24 * time.Hour
 		clock.Add(2 * time.Minute)
-		round(activities.RemovedRows{Kind: "envelopes to archives", Rows: 2})
+		round(activities.RemovedRows{Kind: "envelopes moved to archives", Rows: 2})
 		round()
 		for e, want := range map[*models.Envelope]bool{broken: false, first: true, second: true, open: false, late: false} {
 			assert.Equal(t, want, archived(e))
@@ -84,7 +84,7 @@ func TestCleanup_ArchivesEndedEnvelopes(t *testing.T) {
 		clock.Add(6 * 24 * time.Hour)
 		round()
 		clock.Add(25 * time.Hour)
-		round(activities.RemovedRows{Kind: "envelopes to archives", Rows: 1})
+		round(activities.RemovedRows{Kind: "envelopes moved to archives", Rows: 1})
 		assert.True(t, archived(broken))
 
 		require.NoError(t, s.Restore(ctx, first.ID))

@@ -63,7 +63,7 @@ func (env *fakeEnv) timestamps(in temporal.EnvelopeInput) (key string, record fu
 // envelope was completed.
 func TestSweep_KeepsLaterFiles(t *testing.T) {
 	t.Parallel()
-	t.Run("of the run that completed it", func(t *testing.T) {
+	t.Run("sealing completes the envelope", func(t *testing.T) {
 		t.Parallel()
 		onBothDatabases(t, func(env *fakeEnv) {
 			e, in := env.sent("a@example.com")
@@ -88,7 +88,7 @@ func TestSweep_KeepsLaterFiles(t *testing.T) {
 			}
 		})
 	})
-	t.Run("of a run that came too late", func(t *testing.T) {
+	t.Run("another run has completed the envelope", func(t *testing.T) {
 		t.Parallel()
 		onBothDatabases(t, func(env *fakeEnv) {
 			e, in := env.sent("a@example.com")

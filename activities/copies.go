@@ -38,8 +38,8 @@ func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, 
 var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted at the end of the retention period")}
 
 // sendCopy attaches the files to the email if they fit. If they do not, or if the mail server rejects the message size,
-// sendCopy sends links instead. Links are recorded in the audit trail, because the reminder before the files are
-// deleted depends on them.
+// sendCopy sends links instead. Sent links are recorded in the audit trail, which determines whether a deletion
+// reminder is sent later.
 func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addressee, v mailSettings) error {
 	pending := models.Mail{ID: a.completedID(to.signer), EnvelopeID: e.ID, SignerID: to.signer.ID, Kind: models.MailCompleted}
 	attach := a.attachmentsFit(e)

@@ -64,7 +64,7 @@ func TestSendCopiesAgain_OncePerRequest(t *testing.T) {
 			require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), request))
 		}
 		require.Len(env.t, env.mails.mails, 1)
-		require.Zero(env.t, unsent(), "nobody is to get one any more")
+		require.Zero(env.t, unsent(), "the files can no longer be sent")
 	})
 }
 

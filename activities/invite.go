@@ -118,7 +118,7 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 	wentOut := err == nil
 	err = a.reportBounce(ctx, e, s, v, s.LinkID.String(), err, rejected)
 	var text error
-	if wentOut || smsContainsLink(s) { // otherwise the text message refers to the email
+	if wentOut || smsContainsLink(s) { // without a link, the text message refers to the email
 		text = a.sendSMSInvitation(ctx, e, s, msg)
 	}
 	return errors.Join(err, a.noticeDelegation(ctx, e, s, v), text) // each message is sent independently of the others

@@ -125,7 +125,7 @@ func (a *Activities) lastAttempt(m models.Mail) bool {
 }
 
 // longestWait is the maximum delay between two attempts to send an email that the server rejects. RFC 5321 section
-// 4.5.4.1 requires a delay of at least this length. The delay increases gradually to this value, because most
+// 4.5.4.1 recommends a delay of at least this length. The delay increases gradually to this value, because most
 // rejections are temporary for only a short time.
 const longestWait = 30 * time.Minute
 
@@ -138,7 +138,7 @@ type rejectedError struct {
 
 func (r *rejectedError) Unwrap() error { return r.error }
 
-// withRetryDelay returns the error for an activity that sends emails. If all its errors are temporary rejections, the
+// withRetryDelay returns the error for an activity that sends emails. If err contains only temporary rejections, the
 // activity is retried when the first rejected email is due. A delay of up to one minute is left to the retry policy.
 func withRetryDelay(err error) error {
 	wait := rejectionRetryDelay(err)

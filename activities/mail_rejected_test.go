@@ -18,7 +18,7 @@ import (
 )
 
 // TestRejectedMail_FailsAfterTheRetryPeriod checks that an email fails permanently after its address has been rejected
-// for days, unlike an email during a long outage of the server.
+// for days, but not after an equally long outage of the server.
 func TestRejectedMail_FailsAfterTheRetryPeriod(t *testing.T) {
 	t.Parallel()
 	const days = 5 * 24 * time.Hour
@@ -40,7 +40,7 @@ func TestRejectedMail_FailsAfterTheRetryPeriod(t *testing.T) {
 		assert.Equal(env.t, "451 later (retries ended after several days)", mails[0].Error)
 		assert.Equal(env.t, []bool{false, false, true}, env.mails.lastAttempts, "an abandoned email is counted as refused")
 	})
-	onBothDatabases(t, func(env *fakeEnv) { // the same for the signer; the sender is notified
+	onBothDatabases(t, func(env *fakeEnv) { // an invitation, whose failure is recorded in the audit trail
 		e, in := env.sent("a@example.com")
 		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
 		env.mails.deferred = "a@example.com"
@@ -51,7 +51,7 @@ func TestRejectedMail_FailsAfterTheRetryPeriod(t *testing.T) {
 		assert.Equal(env.t, 1, env.events(e, models.EventInvitationFailed))
 		assert.Equal(env.t, []bool{false, true}, env.mails.lastAttempts)
 	})
-	onBothDatabases(t, func(env *fakeEnv) { // the same for the sender's own address
+	onBothDatabases(t, func(env *fakeEnv) { // an email to the sender's own address
 		notify := "sender@example.com"
 		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, NotifyEmail: &notify}))
 		e, in := env.sent("a@example.com", "b@example.com")

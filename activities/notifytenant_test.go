@@ -93,7 +93,7 @@ func TestFailedInvitation_NotifiesAfterInterruption(t *testing.T) {
 
 		ctx, stop := context.WithCancel(env.t.Context())
 		newID := env.NewID
-		env.NewID = func() uuid.UUID { stop(); return newID() } // generates the ID of the event
+		env.NewID = func() uuid.UUID { stop(); return newID() } // interrupts the activity before it records the event
 		require.ErrorIs(env.t, env.Invite(ctx, invite), context.Canceled)
 		env.NewID = newID
 		require.Zero(env.t, env.events(e, models.EventInvitationFailed))

@@ -44,7 +44,7 @@ func TestProgress_IsReported(t *testing.T) {
 		})
 		beats(2, func(ctx context.Context) error { return env.SendCopies(ctx, in) })
 
-		kinds := len(store.AllExpiredRows) // one batch of each
+		kinds := len(store.AllExpiredRows) // one batch of rows of each kind
 		beats(kinds, func(ctx context.Context) error { _, err := env.Cleanup(ctx); return err })
 		voided, _ := env.sent("c@example.com")
 		env.change(voided, func(e *models.Envelope) error { return e.Void(env.act(), nil) })

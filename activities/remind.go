@@ -12,9 +12,9 @@ import (
 )
 
 // Remind sends a reminder to each awaited signer whose last invitation or reminder is at least one reminder interval
-// old. It replaces a link that is about to expire, unless the link was also sent by text message. RenewLinks replaces
-// such a link and sends both messages again. Remind returns the time at which the next reminder is due, or nil if there
-// is none.
+// old. It replaces a link that is about to expire, unless the link was also sent by text message. In that case,
+// RenewLinks replaces the link and sends both messages again. Remind returns the time at which the next reminder is
+// due, or nil if there is none.
 func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
 	e, v, release, err := a.loadForMail(ctx, in)
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *Activities) sendReminder(ctx context.Context, in temporal.EnvelopeInput
 	}
 	pending.EnvelopeID, pending.SignerID, pending.Kind = e.ID, s.ID, models.MailReminder
 	return ignoreRejection(a.sendRecorded(ctx, pending, newMail(models.MailReminder, invitee(s), v, messageID, content), func(id, rejected string) error {
-		if rejected != "" { // the invitation's failure is in the audit trail
+		if rejected != "" { // the audit trail records only rejected invitations
 			return a.recordMailResult(ctx, id, rejected)
 		}
 		return a.recordMail(ctx, in, id, rejected, func(e *models.Envelope) error { return e.Invited(a.systemContext(), s.ID, true, id) })

@@ -46,7 +46,7 @@ func (f *File) ReadContent(contents []Value, resourceDict Value, boxes []Box) (C
 				dark++
 			}
 		}
-		c.Dark[i] = dark*10 >= 3*pointsPerBox // more than a line through the box, or a border
+		c.Dark[i] = dark*10 >= 3*pointsPerBox // a line through the box, or a border, covers fewer points
 	}
 	return c, nil
 }
@@ -62,7 +62,7 @@ func (f *File) contentData(contents []Value, most int64) (data []byte, whole boo
 	}()
 	for _, v := range contents {
 		ref, ok := v.Ref()
-		if !ok { // null, for which Poppler shows an empty page
+		if !ok { // null; Poppler then shows an empty page
 			whole = false
 			continue
 		}
@@ -144,7 +144,7 @@ func (r *contentReader) addPoints(b Box) {
 type graphics struct {
 	ctm   Matrix
 	clip  Box
-	exact bool    // the clipping path is exactly that box, and paint covers the content below
+	exact bool    // clip is exactly the clipping path, and paint hides the content below
 	light float64 // lightness of the fill color, from 0 to 1; NaN if unknown
 	space string  // color space of the fill color
 
@@ -182,8 +182,8 @@ func (r *contentReader) paint(g *graphics, in func(x, y float64) bool) {
 	}
 }
 
-// run interprets one stream. It writes to the spare capacity of b. For a form, only the painting matters, because a
-// form cannot restore graphics states of the page.
+// run interprets one stream. It writes to the spare capacity of b. A form changes only what is painted, because it
+// cannot change the graphics state of the content that paints it.
 func (r *contentReader) run(b []byte, own *resources, g graphics, level int) error {
 	s := &stream{reader: r, resources: own, level: level, g: g}
 	_ = tokens(context.Background(), b, s.operand, func(op string) bool {

@@ -37,7 +37,7 @@ func (f *File) entries(visit func(num int, e entry) error) error {
 	for i := range f.sections {
 		s := &f.sections[i]
 		err := f.sectionEntries(s, func(num int, e entry) error {
-			if e.kind == entryFree && s.hybrid != nil { // possibly hidden from old programs
+			if e.kind == entryFree && s.hybrid != nil { // the hybrid section may list the object
 				return nil
 			}
 			return first(num, e)

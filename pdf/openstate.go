@@ -172,10 +172,10 @@ func (s *OpenState) content(ctx context.Context, data []byte, whole bool, own Va
 		last = v
 		if c := v[0]; c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.' {
 			_, number := decimal(v)
-			plain = plain && number // some programs recognize an operator after the digits
+			plain = plain && number // some programs find an operator after the digits
 		}
 	}, func(op string) bool {
-		plain = plain && isOperator(op) // or at the beginning of a longer token
+		plain = plain && isOperator(op) // some programs find an operator at the start of a longer token
 		switch op {
 		case "BMC", "BDC":
 			open++

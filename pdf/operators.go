@@ -236,7 +236,7 @@ func (s *stream) trackFillColor(op string) {
 	}
 	switch len(n) {
 	case 1:
-		if s.g.space == "DeviceGray" { // in other spaces it may be a tint, for which 1 is dark
+		if s.g.space == "DeviceGray" { // in other color spaces, the value may be a tint, of which 1 is the darkest
 			s.g.light = n[0]
 		}
 	case 3:
@@ -389,7 +389,7 @@ func (s *stream) do() {
 		}
 		g.ctm = m.Times(g.ctm)
 	}
-	own := s.resources // default for old files
+	own := s.resources // old files have forms without Resources
 	if v := d.Get("Resources"); v != nil {
 		own = &resources{f: s.reader.f, value: v}
 	}

@@ -13,7 +13,7 @@ var errLoneR = errors.New("pdf: R without two numbers before it")
 // References calls visit for every indirect reference in v, at any depth. It returns an error for content that only
 // some programs interpret as a reference.
 func (v Value) References(visit func(Ref) error) error {
-	if ref, ok := v.Ref(); ok { // any other value ends with a delimiter, or contains no reference
+	if ref, ok := v.Ref(); ok { // any other value that contains references ends with a delimiter
 		return visit(ref)
 	}
 	for i := 0; i < len(v); {

@@ -18,7 +18,7 @@ type ReferenceScan struct {
 	deferred   []objectPlace // objects skipped by Scan
 	compressed []compressed
 	headers    headers
-	stopped    bool // examine the remaining objects at the end
+	stopped    bool // whether Scan leaves the remaining objects to Undefined
 }
 
 // objectPlace is the offset of an object that is not in an object stream.

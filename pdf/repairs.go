@@ -45,7 +45,7 @@ func (f *File) repairProblem(b []byte, at int64, lacking []Ref) (string, error) 
 		}
 		i += k
 		begin, num, gen, ok := headerBefore(b[:i])
-		if !ok || num > maxObjectNum || begin == 0 && at > 0 { // in the last case, the previous piece contained all of it
+		if !ok || num > maxObjectNum || begin == 0 && at > 0 { // a header at 0 was examined with the previous piece
 			continue
 		}
 		e, err := f.lookup(num)

@@ -214,7 +214,7 @@ func (f *File) xrefStreamProblem(s *section) (string, error) {
 func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
 // firstNumber returns the number of the first object in the file, or -1 if that object is far from the beginning. If
-// the object is listed at byte 0, Poppler skips the header, which is a comment, and finds the object.
+// the object is listed at byte 0, Poppler skips the file header, which is a comment, and finds the object.
 func (f *File) firstNumber() (int, error) {
 	const near = 1 << 16
 	b, err := f.in.read(0, min(near, f.size))

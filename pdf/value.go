@@ -284,8 +284,8 @@ var commonNames = func() map[string]string {
 	return m
 }()
 
-// keyName decodes the next key of d. The memory of d previously contained another dictionary, usually of the previous
-// page and with the same keys. If the string there is equal, keyName reuses it.
+// keyName decodes the next key of d. The memory of d previously contained another dictionary, usually that of the
+// previous page, with the same keys. If the next key is equal to the one in that memory, keyName reuses its string.
 func keyName(b []byte, d Dict) string {
 	if n := len(d); n < cap(d) && d[:n+1][n].Key == string(b) && bytes.IndexByte(b, '#') < 0 {
 		return d[:n+1][n].Key

@@ -21,7 +21,7 @@ func (f *File) lookup(num int) (entry, error) {
 			return e, err
 		}
 		if s.hybrid != nil && (!found || e.kind == entryFree) {
-			// Objects hidden from old programs are free in the table.
+			// The table marks objects that are hidden from old programs as free.
 			h, ok, err := f.entryIn(s.hybrid, num)
 			if err != nil || ok {
 				return h, err

@@ -170,8 +170,8 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 		return d.signal(ctx, row, SignalRescheduled)
 	case models.OutboxDeliver:
 		opts := options(row, DeliveryWorkflowID(row.Key, row.Refs.Resend), "Delivery to webhook "+webhook.String())
-		// Each resend has its own workflow ID, and may run again. Running it again has no effect if the delivery is
-		// settled.
+		// Each resend has its own workflow ID. Its workflow can be started again, which has no effect if the delivery
+		// is settled.
 		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 		return d.start(ctx, opts, WorkflowDelivery, DeliveryInput{DeliveryID: row.Key, WebhookID: webhook, Delays: d.Delays, Resend: row.Refs.Resend})
 	case models.OutboxBulk:

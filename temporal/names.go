@@ -134,8 +134,8 @@ type EnvelopeInput struct {
 type EnvelopeStart struct {
 	EnvelopeInput
 
-	// Plan is the state of the database at the start of the workflow. If it is nil, the workflow reads the state itself,
-	// which is one more billable action.
+	// Plan is the state of the database at the start of the workflow. If it is nil, the workflow reads the state
+	// itself, which costs another billable action.
 	Plan *Plan `json:"plan,omitempty"`
 }
 
@@ -190,8 +190,8 @@ type InviteInput struct {
 	EnvelopeInput
 
 	SignerID uuid.UUID `json:"signerId"`
-	// LinkID is the renewed link to send, unless another link has replaced it, or the ID of a repeated copy notice. If
-	// it is nil, the signer's current link is sent.
+	// LinkID is the ID of the renewed link to send, or of a repeated copy notice. A link that has been replaced in the
+	// meantime is not sent. If LinkID is nil, the signer's current link is sent.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
 	// Reminder identifies the request for a reminder, which is sent with the current link. It is nil for an invitation.
 	Reminder *uuid.UUID `json:"reminder,omitempty"`

@@ -60,7 +60,7 @@ func TestProgress_OnlyOfRunningWorkflow(t *testing.T) {
 	answers("while it runs")
 	require.NoError(t, c.SignalWorkflow(ctx, run.GetID(), "", temporal.SignalVoided, nil))
 	require.NoError(t, run.Get(ctx, nil))
-	answers("when it has ended well")
+	answers("after it has succeeded")
 	run = begin()
 	answers("while it runs again")
 	require.NoError(t, c.TerminateWorkflow(ctx, run.GetID(), "", "an operator"))

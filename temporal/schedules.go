@@ -86,8 +86,8 @@ func ScheduleState(ctx context.Context, c client.Client, id string) (exists, pau
 
 // ensureSchedule creates a schedule that runs a workflow immediately and then at intervals, one run at a time. It
 // updates an existing schedule to match this version of the program, and leaves a paused schedule paused. The note
-// states the setting on which the schedule depends. The limit is the maximum duration of a run, or zero for no limit. It
-// ends a run that hangs, for example because no worker of its version is left.
+// states the setting on which the schedule depends. The limit is the maximum duration of a run, or zero for no limit.
+// It ends a hanging run, for example one whose version no longer has any workers.
 func ensureSchedule(ctx context.Context, c client.Client, id, workflow string, every client.ScheduleIntervalSpec, limit time.Duration, summary, note string) error {
 	spec := client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{every}}
 	action := &client.ScheduleWorkflowAction{ID: id, Workflow: workflow, TaskQueue: QueueMain, StaticSummary: summary, WorkflowRunTimeout: limit}

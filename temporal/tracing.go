@@ -59,7 +59,7 @@ func injectTrace(header map[string]*commonpb.Payload, traceparent string) {
 
 func extractTrace(header map[string]*commonpb.Payload) (traceparent string) {
 	if p, ok := header[traceHeader]; ok {
-		_ = converter.GetDefaultDataConverter().FromPayload(p, &traceparent) // an unreadable header counts as no trace
+		_ = converter.GetDefaultDataConverter().FromPayload(p, &traceparent) // if the header cannot be parsed, there is no trace
 	}
 	return traceparent
 }

@@ -14,7 +14,7 @@ const maxDelay = 7 * 24 * time.Hour
 type Schedule [5]time.Duration
 
 // ParseSchedule parses "quickstart" (0s,1m,10m,1h,6h), "detailed" (30s,2m,10m,1h,6h), or five comma-separated delays of
-// 0 to 7 days in Go's duration format. The error describes the problem.
+// 0 to 7 days in Go's duration format.
 func ParseSchedule(s string) (Schedule, error) {
 	switch strings.TrimSpace(s) {
 	case "quickstart":

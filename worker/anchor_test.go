@@ -40,7 +40,7 @@ func TestAnchorSchedule_RunsOnce(t *testing.T) {
 		},
 	})
 
-	require.NoError(t, temporal.DeleteAnchorSchedule(t.Context(), c), "there is none")
+	require.NoError(t, temporal.DeleteAnchorSchedule(t.Context(), c), "a missing schedule is not an error")
 	for range 3 {
 		require.NoError(t, temporal.EnsureAnchorSchedule(t.Context(), c))
 	}
@@ -50,7 +50,7 @@ func TestAnchorSchedule_RunsOnce(t *testing.T) {
 	require.Eventually(t, func() bool {
 		d, err := c.DescribeWorkflowExecution(t.Context(), run, "")
 		return err == nil && len(d.GetPendingActivities()) == 1 && d.GetPendingActivities()[0].GetLastFailure().GetMessage() != ""
-	}, waitTimeout, pollInterval, "operators see what fails")
+	}, waitTimeout, pollInterval, "operators see the failure")
 	last, err := s.LastAnchor(t.Context())
 	require.NoError(t, err)
 	require.Nil(t, last)

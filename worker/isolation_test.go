@@ -88,7 +88,7 @@ func TestSlowEndpoint_DelaysNoOther(t *testing.T) {
 	send(works)
 	require.Eventually(t, func() bool { return delivered(works) == 1 }, waitTimeout, pollInterval, "the task does not wait for others")
 	mu.Lock()
-	if time.Since(since) < 15*time.Second { // some requests were interrupted on a slow machine
+	if time.Since(since) < 15*time.Second { // later, requests that timed out may still be counted
 		require.LessOrEqual(t, most, places)
 	}
 	mu.Unlock()

@@ -35,9 +35,9 @@ const (
 	bulkGrace = 2 * time.Second
 )
 
-// sealingPerCore is the number of concurrent activities in the sealing queue for each CPU core. Only one of them can
-// seal at a time. Up to copyLimit of a process's activities can send copies, and wait for the mail server, at the same
-// time.
+// sealingPerCore is the number of concurrent sealing activities for each CPU core. Only one of these activities
+// computes a seal at any time. copyLimit is the maximum number of them in a process that send copies, and therefore
+// wait for the mail server, at the same time.
 const (
 	sealingPerCore = 16
 	copyLimit      = 8

@@ -25,8 +25,8 @@ type backgroundTasks struct {
 	reads                         int // number of times that the schedule was reloaded
 }
 
-// startBackground runs a task while the workflow waits for the signers. It calls done with the task's error, unless the
-// wait ended and canceled the task.
+// startBackground runs a task while the workflow waits for the signers. It then calls done with the task's error,
+// unless the task was canceled because the wait ended.
 func (w *envelope) startBackground(ctx workflow.Context, t task, result any, done func(workflow.Context, error)) {
 	w.background.running++
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -57,7 +57,7 @@ func (w *envelope) inviteAwaited(ctx workflow.Context) {
 		return
 	}
 	w.startBackground(temporal.WithTrace(w.background.ctx, w.trace), task{
-		stuck: stuckInvitation, activity: acts.Invite, options: mailOptions(""), // the type of the error is sufficient
+		stuck: stuckInvitation, activity: acts.Invite, options: mailOptions(""), // no summary, because the activity type is sufficient
 		in: activities.InviteInput{EnvelopeInput: w.EnvelopeInput, SignerIDs: ids},
 	}, nil, func(_ workflow.Context, err error) { w.rejection = rejection(err) })
 }
@@ -82,8 +82,9 @@ func (w *envelope) notInvited(ids []uuid.UUID) (missing []uuid.UUID) {
 }
 
 // scheduleLaterSigners schedules reminders and link renewals for signers who are invited after the first ones. The
-// first reminder of a new group is due one interval after the group opens. No times have been scheduled yet if the
-// sender delivered the links of the earlier signers. The database corrects the times when they are due.
+// first reminder of a new group is due one interval after the group opens. If the earlier signers received their links
+// from the sender, no times have been scheduled yet. When a scheduled time is reached, the database determines what is
+// actually due.
 func (w *envelope) scheduleLaterSigners(ctx workflow.Context) {
 	now := workflow.Now(ctx)
 	if w.plan.Signers.OpenGroup() != w.group {
@@ -140,7 +141,7 @@ func (w *envelope) startDueTask(ctx workflow.Context) {
 }
 
 // expire starts the activity that closes the envelope at its deadline. If the last signer has just signed, the activity
-// does not close the envelope, and the signal for the signature follows.
+// does not close the envelope, and the workflow continues when it receives the signal for the signature.
 func (w *envelope) expire(workflow.Context) {
 	w.background.expiring = true
 	var status models.Status
@@ -173,8 +174,8 @@ func (w *envelope) renewLinks(workflow.Context) {
 	})
 }
 
-// remind reminds the awaited signers, and schedules the next reminder. While an activity is still trying to send
-// reminders, no further one is started.
+// remind reminds the awaited signers, and schedules the next reminder. It starts no other reminder activity while one
+// is still running.
 func (w *envelope) remind(ctx workflow.Context) {
 	w.background.reminding, w.plan.RemindAt = true, w.afterInterval(ctx)
 	reads := w.background.reads
@@ -190,8 +191,8 @@ func (w *envelope) remind(ctx workflow.Context) {
 	})
 }
 
-// compareClocks checks the next due time according to the database, and returns it unchanged. A time that has already
-// passed means that the database's clock is behind. The timer then waits longer.
+// compareClocks compares the next due time, which the database determined, with the workflow's clock, and returns it
+// unchanged. If that time has already passed, the database's clock is behind, and the next timer waits longer.
 func (w *envelope) compareClocks(ctx workflow.Context, next *time.Time) *time.Time {
 	if next != nil && !next.After(workflow.Now(ctx)) {
 		w.background.behind++

@@ -129,8 +129,8 @@ func TestBulkSend_RunsUntilNoRowIsPending(t *testing.T) {
 	require.Equal(t, 20*time.Second, f.begun[15].Sub(f.begun[14]))
 }
 
-// TestBulkSend_ContinuesAfterStaleState checks that the workflow continues although the bulk send was paused when the
-// workflow read its state. It has been resumed since.
+// TestBulkSend_ContinuesAfterStaleState checks that the workflow continues if the bulk send is resumed after the
+// workflow has read that it is paused.
 func TestBulkSend_ContinuesAfterStaleState(t *testing.T) {
 	t.Parallel()
 	f := &fakeBulk{status: models.BulkPaused, counts: models.BulkCounts{Pending: 25}, wait: 20 * time.Second}
@@ -264,7 +264,7 @@ func TestBulkSend_ReadsChangesOfTheAPI(t *testing.T) {
 // TestBulkSend_AppliesSignalsInOrder checks that signals received during a batch are applied in order of arrival.
 func TestBulkSend_AppliesSignalsInOrder(t *testing.T) {
 	t.Parallel()
-	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 25}, fails: 3} // retried for a few seconds
+	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 25}, fails: 3} // so that the signals arrive during the first batch
 	env := f.start(t)
 	for i, signal := range []string{temporal.SignalPause, temporal.SignalResume, temporal.SignalPause, temporal.SignalResume, temporal.SignalCancel} {
 		env.RegisterDelayedCallback(func() { env.SignalWorkflow(signal, nil) }, time.Duration(i+1)*500*time.Millisecond)

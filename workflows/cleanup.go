@@ -14,14 +14,14 @@ import (
 // cleanupRounds is the maximum number of rounds in one run. The next run continues where the previous one stopped.
 const cleanupRounds = 200
 
-// Cleanup removes data after its retention period in rounds, and reports its progress. It is started by a Temporal
-// Schedule.
+// Cleanup removes, in several rounds, the data whose retention period has ended, and reports its progress. A Temporal
+// Schedule starts it.
 func Cleanup(ctx workflow.Context) error {
 	var removed []activities.RemovedRows
 	var made, dropped []string // partitions
 	for round := 1; round <= cleanupRounds; round++ {
 		workflow.SetCurrentDetails(ctx, "Deleting data after its retention period; completed so far: "+describeRemoved(removed)+
-			". If this does not change, see the last failure of the pending activity.")
+			". If this text does not change, see the last failure of the pending activity.")
 		opts := activityOptions(fmt.Sprintf("Delete expired data, round %d", round), 10*time.Minute)
 		opts.RetryPolicy = retryForever(10 * time.Minute)
 		var done activities.CleanupRound
@@ -34,7 +34,7 @@ func Cleanup(ctx workflow.Context) error {
 			break
 		}
 	}
-	workflow.SetCurrentDetails(ctx, "Done: "+describeRemoved(removed)+"."+describePartitions("made", made)+describePartitions("dropped", dropped))
+	workflow.SetCurrentDetails(ctx, "Done: "+describeRemoved(removed)+"."+describePartitions("created", made)+describePartitions("dropped", dropped))
 	return nil
 }
 

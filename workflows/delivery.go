@@ -30,7 +30,7 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 		}
 	}
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Delivering, with at most %d attempts; the pending activity shows the number of attempts and the endpoint's last response.", len(in.Delays)))
-	end := workflow.Now(ctx).Add(2*total + 7*24*time.Hour) // because Retry-After can prolong the schedule
+	end := workflow.Now(ctx).Add(2*total + 7*24*time.Hour) // with a margin, because Retry-After can extend the delays
 	result, failed := deliver(ctx, in, len(in.Delays), end)
 	for again := retryAfter(result, failed); again > 0 && workflow.Now(ctx).Add(again).Before(end); again = retryAfter(result, failed) {
 		if err := workflow.NewTimerWithOptions(ctx, again, workflow.TimerOptions{Summary: "Delay before the next attempt"}).Get(ctx, nil); err != nil {
@@ -75,8 +75,8 @@ func deliver(ctx workflow.Context, in temporal.DeliveryInput, attempts int, end 
 const cutOffDelay = 5 * time.Second
 
 // retryAfter returns the delay after which a delivery continues, or 0 if the delivery has ended. A delivery continues
-// if the endpoint's concurrency limit was reached. It also continues if Temporal counted interrupted attempts, which
-// the database does not count.
+// if the endpoint's concurrency limit was reached. It also continues if Temporal has no attempts left because it
+// counted interrupted attempts, which the database does not count.
 func retryAfter(result activities.DeliverResult, err error) time.Duration {
 	if err == nil {
 		return result.Wait

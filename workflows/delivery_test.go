@@ -35,7 +35,7 @@ func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, a
 		if attempt == takes {
 			return activities.DeliverResult{Delivered: true}, nil
 		}
-		opts := sdktemporal.ApplicationErrorOptions{NonRetryable: attempt == len(in.Delays)} // the activity does the same
+		opts := sdktemporal.ApplicationErrorOptions{NonRetryable: attempt == len(in.Delays)} // as in the real activity
 		if attempt < len(in.Delays) {
 			opts.NextRetryDelay = in.Delays[attempt]
 		}
@@ -76,8 +76,8 @@ func TestDelivery_SucceedsEventually(t *testing.T) {
 }
 
 // TestDelivery_NoAttemptWasMade_CountsNone checks that the five attempts do not include interrupted attempts or waiting
-// for the concurrency limit. Temporal receives the number of remaining attempts, so that its UI shows the current
-// number.
+// for the concurrency limit. It also checks that the attempt limit passed to Temporal is the number of remaining
+// attempts.
 func TestDelivery_NoAttemptWasMade_CountsNone(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(quiet(t))

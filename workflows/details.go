@@ -21,12 +21,12 @@ func (w *envelope) describe(ctx workflow.Context) {
 	case w.phase == temporal.StepWaiting:
 		text = w.waitingDetails()
 	case w.phase == temporal.StepSealing && w.plan.Problem == "":
-		text = "Everyone has signed. Sealing the documents; if this does not change, see the last failure of the pending activity."
+		text = "Everyone has signed. Sealing the documents. If this text does not change, see the last failure of the pending activity."
 	case w.phase == temporal.StepSealing:
 		text = "Everyone has signed, but the documents CANNOT BE SEALED: see the last failure of the pending activity. Sealing is retried; " +
 			"fix the cause, or close the envelope with `countersign envelope void-stuck`."
 	case w.phase == temporal.StepCopies:
-		text = "Sealed. Sending the copies; if this does not change, see the last failure of the pending activity: the mail server does not accept them."
+		text = "Sealed. Sending the copies. If this text does not change, the mail server is probably not accepting them: see the last failure of the pending activity."
 	case w.phase == temporal.StepClosing:
 		text = "The envelope was " + string(w.plan.Status) + ". Notifying the recipients."
 	case w.plan.Status == models.StatusCompleted:

@@ -90,11 +90,11 @@ type fakeEnv struct {
 
 	mu    sync.Mutex
 	calls []string
-	times map[string]time.Duration // time of each latest call, relative to the start
+	times map[string]time.Duration // time of the latest call of each kind, relative to the start
 	begin time.Time
 
 	mailDown    bool
-	mailBack    map[uuid.UUID]time.Duration // time since the start after which a signer is reached despite mailDown
+	mailBack    map[uuid.UUID]time.Duration // when emails to a signer start to succeed despite mailDown, relative to the start
 	missed      uuid.UUID                   // a recipient whose first email fails
 	rejected    error
 	nextDue     func() *time.Time // returns the result of Remind; if nil, the next reminder is due one interval later
@@ -240,7 +240,7 @@ func TestRoutingGroups(t *testing.T) {
 	env.run(t)
 	assert.ElementsMatch(t, []string{"invite A", "invite B"}, env.calls[:2])
 	assert.Equal(t, []string{"invite C", "seal", "copies"}, env.calls[2:])
-	assert.Equal(t, 2*time.Hour, env.times["invite C"].Round(time.Minute), "the next group is asked when the one before it is complete")
+	assert.Equal(t, 2*time.Hour, env.times["invite C"].Round(time.Minute), "a group is invited when the previous group is complete")
 }
 
 func TestSignals_RepeatedAndReordered(t *testing.T) {
@@ -273,7 +273,7 @@ func TestExpiry_LosesToTheLastSignature(t *testing.T) {
 	deadline := env.begin.Add(time.Hour)
 	env.plan.Deadline = &deadline
 	env.expires(models.StatusSealing)
-	env.signs(2*time.Hour, 0) // the signal arrives late
+	env.signs(2*time.Hour, 0) // the signal arrives after the deadline
 	env.run(t)
 	assert.Equal(t, []string{"invite A", "expire", "seal", "copies"}, env.calls)
 }
@@ -370,7 +370,7 @@ func TestSignals_AfterTheEnd(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "seal", "copies"}, env.calls)
 }
 
-// unsealed makes sealing fail for a reason that does not resolve itself, until the workflow is closed.
+// unsealed makes every attempt to seal fail for a reason that an operator must resolve.
 func (env *fakeEnv) unsealed() {
 	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
 		return activities.Sealed{}, sdktemporal.NewApplicationErrorWithOptions("cannot be sealed", "original_missing", sdktemporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})

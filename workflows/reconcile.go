@@ -21,7 +21,7 @@ func Reconcile(ctx workflow.Context) (reconcile.Position, error) {
 			return from, err
 		}
 	}
-	workflow.SetCurrentDetails(ctx, "Comparing unfinished work in the database with the running workflows. If this does not change, see the last failure of the pending activity.")
+	workflow.SetCurrentDetails(ctx, "Comparing unfinished work in the database with the running workflows. If this text does not change, see the last failure of the pending activity.")
 	opts := activityOptions("Start missing workflows", 10*time.Minute)
 	opts.RetryPolicy = retryForever(time.Minute)
 	var round activities.ReconcileRound

@@ -17,7 +17,7 @@ func Reinvite(ctx workflow.Context, in temporal.InviteInput) error {
 	if in.Reminder != nil {
 		stuck, what, summary = stuckReminder, "a reminder", "Remind "+in.SignerID.String()
 	}
-	workflow.SetCurrentDetails(ctx, "Sending "+what+"; if this does not change, see the last failure of the pending activity: the mail server does not accept the email.")
+	workflow.SetCurrentDetails(ctx, "Sending "+what+". If this text does not change, the mail server is probably not accepting the email: see the last failure of the pending activity.")
 	err := new(stuckTracker).run(ctx, task{
 		stuck: stuck, activity: acts.Invite, options: mailOptions(summary),
 		in: activities.InviteInput{EnvelopeInput: in.EnvelopeInput, SignerIDs: []uuid.UUID{in.SignerID}, LinkID: in.LinkID, Reminder: in.Reminder},
@@ -33,7 +33,7 @@ func Reinvite(ctx workflow.Context, in temporal.InviteInput) error {
 // It gives up after half a day, because the cleanup requests the next reminder and the purge does not wait for
 // reminders.
 func DeletionReminder(ctx workflow.Context, in temporal.DeletionInput) error {
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Reminding recipients that %d day(s) are left; if this does not change, see the last failure of the pending activity.", in.Days))
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Reminding recipients that %d day(s) are left. If this text does not change, see the last failure of the pending activity.", in.Days))
 	opts := mailOptions("Remind the recipients")
 	opts.ScheduleToCloseTimeout = 12 * time.Hour
 	return execute(ctx, opts, acts.RemindDeletion, in).Get(ctx, nil)
@@ -41,7 +41,7 @@ func DeletionReminder(ctx workflow.Context, in temporal.DeletionInput) error {
 
 // Copies sends an email with links to the sealed files to a recipient who requested the files again.
 func Copies(ctx workflow.Context, in temporal.CopiesInput) error {
-	workflow.SetCurrentDetails(ctx, "Resending the sealed files; if this does not change, see the last failure of the pending activity: the mail server does not accept the email.")
+	workflow.SetCurrentDetails(ctx, "Resending the sealed files. If this text does not change, the mail server is probably not accepting the email: see the last failure of the pending activity.")
 	return new(stuckTracker).run(ctx, task{
 		stuck: stuckCopies, activity: acts.SendCopiesAgain, in: in, options: mailOptions("Send the sealed documents to " + in.SignerID.String() + " again"),
 	}, nil)

@@ -18,7 +18,7 @@ func TestReschedule_MovesTheDeadlineTimer(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {
-		moves []time.Duration // new deadlines after the start, each set a day after the previous one; 0 for none
+		moves []time.Duration // new deadlines, one set each day, relative to the start; 0 for no deadline
 		ends  time.Duration
 	}{
 		"later":            {moves: []time.Duration{30 * day}, ends: 30 * day},

@@ -53,7 +53,7 @@ func TestRestart_BetweenReminders(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for name, restart := range map[string]func(*testsuite.TestWorkflowEnvironment){
-		"lost and started anew": (*testsuite.TestWorkflowEnvironment).CancelWorkflow, // without any further action
+		"lost and started anew": (*testsuite.TestWorkflowEnvironment).CancelWorkflow, // ends the workflow without changing the envelope
 		"continued as new": func(env *testsuite.TestWorkflowEnvironment) {
 			env.SetContinueAsNewSuggested(true)
 			env.SignalWorkflow(temporal.SignalSealingFailed, temporal.SignerSignal{}) // any signal triggers the check
@@ -65,7 +65,7 @@ func TestRestart_BetweenReminders(t *testing.T) {
 			s := kit.Store(t, "sqlite", clock.Now)
 			app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 			require.NoError(t, err)
-			hours := 48 // the service's default interval is a different one
+			hours := 48 // differs from the service's default interval
 			require.NoError(t, s.SaveSettings(t.Context(), models.Settings{AppID: app.ID, ReminderIntervalHours: &hours}))
 			keys, err := s.Keys(t.Context(), models.KeyTokens)
 			require.NoError(t, err)

@@ -60,7 +60,7 @@ func (t *stuckTracker) run(ctx workflow.Context, task task, result any) error {
 	if err := t.update(ctx, append(t.failing, task.stuck)); err != nil {
 		return err
 	}
-	further.InitialInterval = further.MaximumInterval // the delay reached by the first attempts
+	further.InitialInterval = further.MaximumInterval // the first attempts have already reached the maximum delay
 	task.options.RetryPolicy = &further
 	err = execute(ctx, task.options, task.activity, task.in).Get(ctx, result)
 	if sdktemporal.IsCanceledError(err) {

@@ -293,7 +293,7 @@ func TestVoid_WhileTimedTaskFails(t *testing.T) {
 			env.signal(5*time.Hour+time.Second, temporal.SignalVoided)
 			env.run(t)
 			require.Equal(t, []string{"invite A", "closing"}, env.calls)
-			require.Equal(t, 5*time.Hour, env.times["closing"].Truncate(time.Minute), "the void is seen at once")
+			require.Equal(t, 5*time.Hour, env.times["closing"].Truncate(time.Minute), "the void takes effect immediately")
 			require.Equal(t, []string{"stuck in " + c.stuck, "voided"}, *shown)
 			if c.stuck != "expiry" {
 				require.Contains(t, details, "STUCK: "+c.stuck+" fails and is retried:")

@@ -26,7 +26,7 @@ func Timestamp(ctx workflow.Context, in temporal.EnvelopeInput) error {
 // Anchor requests a time-stamp for the heads of all audit chains with events since the last anchor. It retries the
 // request to the authority until it succeeds.
 func Anchor(ctx workflow.Context) error {
-	workflow.SetCurrentDetails(ctx, "Time-stamping the heads of the audit chains; if this does not change, see the last failure of the pending activity.")
+	workflow.SetCurrentDetails(ctx, "Time-stamping the heads of the audit chains. If this text does not change, see the last failure of the pending activity.")
 	opts := activityOptions("Anchor the audit trail", 12*time.Hour)
 	opts.RetryPolicy = retryForever(10 * time.Minute)
 	var done activities.AnchorResult

@@ -46,5 +46,5 @@ func TestCodesAreSixDigits(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(seen), 480)
-	require.Positive(t, zeros, "a tenth of all")
+	require.Positive(t, zeros, "about a tenth of the codes begin with zero")
 }

@@ -77,7 +77,7 @@ func TestTokens_UseNewKeys(t *testing.T) {
 	clock.Add(999 * time.Millisecond)
 	_, err = checker.VerifyAccess(forged)
 	require.Error(t, err)
-	require.Equal(t, 3, asked, "the keys were still reloaded recently")
+	require.Equal(t, 3, asked, "the last reload was less than a second ago")
 	clock.Add(time.Millisecond)
 	_, err = checker.VerifyAccess(forged)
 	require.Error(t, err)

@@ -49,8 +49,9 @@ type Tokens struct {
 	verified *tokenCache
 }
 
-// NewTokens returns a Tokens that verifies with the given keys and signs with the first of them. Tokens contain no
-// issuer. The keys belong to the service, and links must remain valid if the service's address changes.
+// NewTokens returns a Tokens that verifies with the given keys and signs with the first of them. The tokens contain no
+// issuer claim, because the keys already identify the service, and because links must remain valid if the service's
+// address changes.
 func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
 	r, err := newKeyRing(keys, now())
 	if err != nil {
@@ -145,8 +146,8 @@ func (t *Tokens) VerifyConsole(token string) (uuid.UUID, error) {
 	return uuid.Parse(c.ID)
 }
 
-// IssueSigning issues the token for a signer's current link. It can issue the token repeatedly, because a token is
-// valid if it contains the link ID stored with the signer.
+// IssueSigning issues the token for a signer's current link. It can be called repeatedly, because every token that
+// contains the signer's stored link ID is valid.
 func (t *Tokens) IssueSigning(app uuid.UUID, s *models.Signer) (string, error) {
 	c, err := signingClaims(app, s)
 	if err != nil {

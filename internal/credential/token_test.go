@@ -145,8 +145,8 @@ func TestIssueSigning_WithoutLink_IsRejected(t *testing.T) {
 	}
 }
 
-// TestTokens_WithForeignKeys_AreRejected checks that a token is rejected if it has another key, algorithm or audience,
-// or lacks a required claim.
+// TestTokens_WithForeignKeys_AreRejected checks that a token is rejected if it was signed with another key or
+// algorithm, is for another audience, or lacks a required claim.
 func TestTokens_WithForeignKeys_AreRejected(t *testing.T) {
 	t.Parallel()
 	clock, app := kit.NewClock(), uuid.New()

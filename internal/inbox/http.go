@@ -34,7 +34,7 @@ const (
 //
 //	GET    /api/messages?to=&kind=mail|sms&after=<id or RFC 3339 time>&limit=&summary=1
 //	       an array of messages, newest first; summary omits text, html and links
-//	       (of a text message, the beginning of the text remains)
+//	       (but keeps the beginning of a text message)
 //	DELETE /api/messages
 //	GET    /api/messages/{id}
 //	GET    /api/messages/{id}/source             the email as received

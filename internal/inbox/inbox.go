@@ -207,7 +207,7 @@ func (b *Inbox) read(id string) (Message, error) {
 		return m, err
 	}
 	if m.ID != id {
-		return m, errors.New("inbox: a different message has this name")
+		return m, errors.New("inbox: the file contains a different message")
 	}
 	return withoutNulls(m), nil
 }

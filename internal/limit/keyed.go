@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Keyed is a concurrency limit for each key, such as an endpoint or an app. Work of one key that hangs does not use up
-// the capacity of other keys. Keyed never blocks. If the limit is reached, TryAcquire returns the time to wait before a
+// Keyed is a concurrency limit for each key, such as an endpoint or an app. Hanging work of one key does not use up the
+// capacity of other keys. Keyed never blocks. If the limit is reached, TryAcquire returns the time to wait before a
 // retry. The retries are spread over the time needed for the waiting work of the key.
 type Keyed struct {
 	// MaxWait is the maximum time before a retry. The minimum is one second.

@@ -167,7 +167,7 @@ func TestNilMetrics_CountNothing(t *testing.T) {
 	assert.Equal(t, fake{}, m.Sealer(fake{}, nil))
 }
 
-var update = flag.Bool("update", false, "write deploy/metrics.txt anew")
+var update = flag.Bool("update", false, "rewrite deploy/metrics.txt")
 
 // TestMetrics_AreTheDocumentedOnes checks the list of metrics that alerts and dashboards can use (see deploy/).
 func TestMetrics_AreTheDocumentedOnes(t *testing.T) {

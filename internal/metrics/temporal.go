@@ -20,7 +20,8 @@ func (m *Metrics) Temporal() client.MetricsHandler {
 }
 
 // temporalMetrics contains the metrics of the Temporal SDK. The SDK uses the same name with different sets of tags, so
-// each name and set of tags has its own vector. Vectors are described only when they are collected.
+// there is a separate vector for each combination of a name and a set of tags. Vectors are described only when they are
+// collected.
 type temporalMetrics struct {
 	mu         sync.RWMutex
 	counters   map[string]*prometheus.CounterVec

@@ -64,11 +64,11 @@ func tokenError(err error) error {
 	var address *url.Error
 	switch {
 	case errors.As(err, &expired):
-		return rejected("id token has expired")
+		return rejected("the ID token has expired")
 	case errors.As(err, &address):
 		return unreachable(err)
 	}
-	return rejected("id token is not valid for this service")
+	return rejected("the ID token is not valid for this service")
 }
 
 // maxAnswer is the maximum size of a provider's response in bytes.

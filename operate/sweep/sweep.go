@@ -202,7 +202,7 @@ func (s Sweeper) pages(ctx context.Context, files []blob.Entry) ([]Orphan, error
 	return out, s.forgetPages(ctx, gone)
 }
 
-// forgetPages removes the records of the page files that are deleted.
+// forgetPages removes the records of the page files that Run deletes.
 func (s Sweeper) forgetPages(ctx context.Context, sources []string) error {
 	if !s.Delete {
 		return nil
@@ -290,7 +290,8 @@ func (s Sweeper) archives(ctx context.Context, files []blob.Entry) ([]Orphan, er
 }
 
 // Unused deletes attachments that have been unsigned for a day. It removes each row before its file, so that an
-// attachment that is signed at the same moment is not deleted. If it returns an error, the completed part remains.
+// attachment that is signed at the same moment is not deleted. If it returns an error, attachments that were already
+// deleted stay deleted.
 func Unused(ctx context.Context, s *store.Store, blobs blob.Store, now time.Time) (n int, err error) {
 	for {
 		rows, err := s.UnusedAttachments(ctx, now.Add(-models.UnusedAttachmentAge), batchSize)

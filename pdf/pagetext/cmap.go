@@ -16,7 +16,7 @@ import (
 type cmap struct {
 	spaces []codeRange // codespace ranges
 	chars  map[uint32]string
-	ranges []cmapRange // ranges of text; like cids, sorted by lo when complete
+	ranges []cmapRange // ranges with text; ranges and cids are sorted by lo after parsing
 	cids   []cmapRange
 	size   int // number of entries
 }
@@ -28,7 +28,7 @@ type codeRange struct {
 
 type cmapRange struct {
 	lo, hi uint32
-	text   []uint16 // text of lo; its last unit is incremented
+	text   []uint16 // text of lo; for later codes, its last unit is incremented
 	cid    int      // CID of lo
 }
 

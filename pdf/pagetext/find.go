@@ -23,8 +23,8 @@ type Match struct {
 	Lines []Box
 	// RightToLeft reports whether the text is read from right to left.
 	RightToLeft bool
-	// Glyphs contains the indexes in Page.Glyphs of the matched glyphs, in reading order. The indexes of glyphs that
-	// draw another glyph a second time follow, and those of the other glyphs of a replaced text.
+	// Glyphs contains the indexes in Page.Glyphs of the matched glyphs, in reading order. They are followed by the
+	// indexes of glyphs that draw a matched glyph a second time, or that belong to the same replaced text.
 	Glyphs []int
 }
 
@@ -195,9 +195,9 @@ func key(text string, fold bool) string {
 	return text
 }
 
-// Find returns the occurrences of a string, ordered from top to bottom and left to right of the page, with at most one
-// per glyph. The comparison uses NFKD and treats all spaces as equal. An occurrence may continue on the next line, even
-// after a hyphen.
+// Find returns the occurrences of a string, ordered from top to bottom and from left to right. At most one occurrence
+// begins at each glyph. The comparison uses NFKD and treats all spaces as equal. An occurrence may continue on the next
+// line, even after a hyphen.
 func (p *Page) Find(text string, o FindOptions) []Match {
 	want := key(text, o.IgnoreCase)
 	if want == "" {

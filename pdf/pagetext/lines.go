@@ -217,7 +217,7 @@ func (p *Page) logical(glyphs []int) {
 	}
 	// A file encodes either the meaning or the shape of a brace. The two differ in right-to-left text.
 	switch opens, braces := p.braces(glyphs); {
-	case braces && opens: // as in a left-to-right line, where braces belong to the letters between them
+	case braces && opens: // encoded as in a left-to-right line; braces have the direction of the letters between them
 		for i, g := range glyphs {
 			if g >= 0 && (p.Glyphs[g].Text == "{" || p.Glyphs[g].Text == "}") {
 				classes[i] = left

@@ -143,7 +143,7 @@ func (p *Page) glyphs(r *run) {
 		top := min(r.m[1]*x0, r.m[1]*x1) + min(r.m[3]*y0, r.m[3]*y1) + y
 		bottom := max(r.m[1]*x0, r.m[1]*x1) + max(r.m[3]*y0, r.m[3]*y1) + y
 		cx, cy := (left+right)/2, (top+bottom)/2
-		if cx >= 0 && cy >= 0 && cx <= p.Width && cy <= p.Height { // otherwise not visible, or NaN
+		if cx >= 0 && cy >= 0 && cx <= p.Width && cy <= p.Height { // false for NaN
 			g := Glyph{
 				Text: c.text, Box: Box{left, top, right - left, bottom - top}, Size: r.height, Angle: r.angle, Invisible: r.invisible,
 				Position: Position{Use: r.use, Start: r.start, Code: i, Length: n},

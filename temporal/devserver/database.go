@@ -116,7 +116,7 @@ func lockFile(ctx context.Context, file string) (*os.File, error) {
 	}
 }
 
-// prepareFile ensures that the file is valid and has Temporal's schema. Its error describes the problem.
+// prepareFile ensures that the file is valid and has Temporal's schema.
 func prepareFile(ctx context.Context, file string) error {
 	info, err := os.Stat(file) //nolint:gosec // specified on the command line
 	switch {

@@ -30,7 +30,7 @@ func TestParseOptions(t *testing.T) {
 			"--dynamic-config-value", "x.int=7", "--dynamic-config-value", `x.list=[{"value":1.5}]`,
 		}, io.Discard)
 		require.NoError(t, err)
-		require.Zero(t, o.uiPort, "free, as the frontend's")
+		require.Zero(t, o.uiPort, "a free port, like the frontend's")
 		require.Equal(t, []string{"a", "b"}, o.namespaces)
 		require.Equal(t, enums.INDEXED_VALUE_TYPE_INT, o.searchAttributes["Pages"])
 		require.Equal(t, map[string]any{"x.int": 7, "x.list": []any{map[string]any{"value": 1.5}}}, o.dynamicConfig)

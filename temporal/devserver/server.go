@@ -225,7 +225,7 @@ func (s *server) serverOptions(ports *ports) []temporal.ServerOption {
 
 func dynamicConfig(overrides map[string]any) dynamicconfig.StaticClient {
 	values := dynamicconfig.StaticClient{
-		// The default is 20 per shard. With one shard, that would be 50 ms for every step of a workflow.
+		// The default is 20 per shard. With a single shard, it would delay every step of a workflow by up to 50 ms.
 		dynamicconfig.TransferProcessorMaxPollRPS.Key(): 1000,
 		dynamicconfig.MatchingEnableFairness.Key():      true,
 		// Allow clients to use new attributes immediately.
