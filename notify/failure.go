@@ -109,7 +109,7 @@ func sendFailure(ctx context.Context, err error, recipient string, attached bool
 func rejection(err error, step string, code int, enhanced string) error {
 	switch {
 	case step == stepSender, code == 421, strings.HasPrefix(enhanced, "4.3."):
-		return &ServerError{err} // the server accepts none of the service's emails, permanently or currently
+		return &ServerError{err} // the server rejects all emails from the service, at least temporarily
 	case final(step, code, enhanced):
 		return &PermanentError{err}
 	}

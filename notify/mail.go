@@ -67,8 +67,8 @@ type Mail struct {
 	Inline []Inline
 }
 
-// RejectedError is a response with which the server rejected this message for a reason that may be temporary or can be
-// fixed. A message that has been rejected for days is abandoned. Use errors.As to detect it.
+// RejectedError reports that the server rejected this message for a reason that may be temporary or can be fixed. A
+// message that has been rejected for days is abandoned. Use errors.As to detect a RejectedError.
 type RejectedError struct{ Err error }
 
 // Error returns the cause. It contains no address and no name of a person.

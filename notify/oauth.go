@@ -44,7 +44,7 @@ const (
 	tokenTimeout   = 15 * time.Second
 	maxTokenAnswer = 64 << 10
 	assertionLife  = 10 * time.Minute
-	// tokenReserve is the time before its expiry at which an access token is replaced.
+	// tokenReserve is how long before its expiry an access token is replaced.
 	tokenReserve = time.Minute
 )
 

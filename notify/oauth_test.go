@@ -246,7 +246,7 @@ func TestOAuthTokenEndpoint_FailuresAreNamedAndRetried(t *testing.T) {
 			}
 			if c.url == "" {
 				ts.set(func(ts *tokenServer) { ts.answer = nil })
-				require.NoError(t, s.Send(t.Context(), hello()), "sending works as soon as the endpoint works again")
+				require.NoError(t, s.Send(t.Context(), hello()), "emails are sent as soon as the endpoint issues tokens again")
 			}
 		})
 	}

@@ -275,7 +275,7 @@ func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 func (s *SMTP) options(utf8 bool, password string, dialed func(net.Conn)) []gomail.Option {
 	tlsConfig := &tls.Config{ServerName: s.host, RootCAs: s.roots, MinVersion: tls.VersionTLS12}
 	opts := []gomail.Option{
-		// Set the library's own timeouts to more than the deadline of ctx, so that ctx decides.
+		// Set the library's own timeout longer than the timeout of ctx, so that ctx always ends first.
 		gomail.WithPort(s.port), gomail.WithTimeout(2 * s.timeout), gomail.WithHELO(s.domain),
 		gomail.WithTLSConfig(tlsConfig), gomail.WithTLSPolicy(tlsModes[s.mode].policy),
 		gomail.WithoutNoop(), gomail.WithoutRset(),

@@ -337,7 +337,7 @@ func TestTooLarge(t *testing.T) {
 	for _, answer := range []error{rejection(552, "5.3.4", ""), rejection(552, "", ""), rejection(554, "5.2.3", "")} {
 		server := serve(t, serverKind{}, func(m *mailServer) { m.dataErr = answer })
 		assert.True(t, large(sender(t, server, "?tls=none").Send(t.Context(), m)), "%v", answer)
-		assert.False(t, large(sender(t, server, "?tls=none").Send(t.Context(), hello())), "there is nothing to leave out")
+		assert.False(t, large(sender(t, server, "?tls=none").Send(t.Context(), hello())), "the email has no attachments that could be omitted")
 	}
 	server := serve(t, serverKind{}, func(m *mailServer) { m.dataErr = rejection(554, "5.7.1", "") })
 	assert.False(t, large(sender(t, server, "?tls=none").Send(t.Context(), m)))

@@ -1,5 +1,5 @@
-// Package prepare finds content that the author of a PDF has prepared for the sender. Such content is either text at
-// which fields are placed, or text tags that describe fields.
+// Package prepare finds the places of fields in a PDF: text at which the sender places fields, text tags that describe
+// fields, and the fields of an interactive form. It also removes tags, forms and active content from a PDF.
 //
 // The package does not depend on envelopes or signers. As in the HTTP API, boxes are in points from the top left
 // corner of the displayed page, and pages are numbered from 1.
@@ -128,7 +128,7 @@ type Position struct {
 	X, Y, W, H float64
 }
 
-// AnchorError reports that the text of an anchor is missing or occurs too often.
+// AnchorError reports that the text of an anchor is missing, or occurs too rarely or too often.
 type AnchorError struct {
 	Field   int // index of the field
 	Text    string

@@ -15,7 +15,7 @@ import (
 // signature line, an adjacent label, or a line that the place only touches does not count.
 func TestCovered(t *testing.T) {
 	t.Parallel()
-	const clause = "BT /F1 10 Tf 100 700 Td (The tenant pays 900 a month.) Tj 0 -14 Td (The rent is due on the first day.) Tj ET " // tops at 92 and 106
+	const clause = "BT /F1 10 Tf 100 700 Td (The tenant pays 900 a month.) Tj 0 -14 Td (The rent is due on the first day.) Tj ET " // the tops of the lines are at y = 92 and 106
 	line := "BT /F1 10 Tf 100 400 Td (Signature: " + strings.Repeat("_", 20) + ") Tj 100 -40 Td (" + strings.Repeat(". ", 30) + ") Tj 0 -12 Td (Landlord) Tj ET"
 	for name, c := range map[string]struct {
 		content string

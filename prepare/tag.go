@@ -178,8 +178,8 @@ func parsePairs(parts []string, commas bool) (Tag, error) {
 	return t, t.check()
 }
 
-// first parses the first part of a tag, which is the type or the name. If a pair specifies the type, the part is the
-// name. Otherwise, a valid type is the type, and any other part is the name, or an error if the separator is a comma.
+// first parses the first part of a tag. The part is the name if a pair specifies the type. Otherwise it is the type if
+// it is a valid one. Any other part is the name, or is rejected if the separator is a comma.
 func (t *Tag) first(part string, parts []string, commas bool) error {
 	typed := slices.ContainsFunc(parts[1:], func(p string) bool {
 		key, _, ok := strings.Cut(p, "=")

@@ -94,7 +94,8 @@ func line(y int, text string) string {
 	return fmt.Sprintf("BT /F1 10 Tf 100 %d Td %s ET ", y, text)
 }
 
-// TestFindTags checks that tags are found in reading order with their boxes, for any composition of the text.
+// TestFindTags checks that tags are found in reading order with their boxes, even if a tag is split between text
+// operators or lines.
 func TestFindTags(t *testing.T) {
 	t.Parallel()
 	f := document(t,

@@ -36,8 +36,8 @@ func textOf(t *testing.T, b []byte) []string {
 	return pages
 }
 
-// TestTagsInSharedForms checks that a tag is removed only from the uses of a form that show it, and that the form
-// stays unchanged for the others.
+// TestTagsInSharedForms checks that a tag is removed only from the uses of a form that show the tag, and that other
+// uses still paint the unchanged form.
 func TestTagsInSharedForms(t *testing.T) {
 	t.Parallel()
 	const helvetica, courier = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>", "<</Type/Font/Subtype/Type1/BaseFont/Courier/Encoding/WinAnsiEncoding>>"

@@ -32,7 +32,7 @@ func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 	if r.Verdict != verify.VerdictValid && r.Verdict != verify.VerdictUntrusted {
 		return Result{}, fmt.Errorf("seal: the document to renew is %s: %s", r.Verdict, r.FirstFailure())
 	}
-	if slices.ContainsFunc(r.Findings, func(f verify.Finding) bool { return f.Status == verify.Failed }) { // may have been altered by anyone
+	if slices.ContainsFunc(r.Findings, func(f verify.Finding) bool { return f.Status == verify.Failed }) { // a failed check means that anyone may have altered the file
 		return Result{}, fmt.Errorf("seal: the document to renew is %s: %s", verify.VerdictAltered, r.FirstFailure())
 	}
 	if r.Has("revocation.revoked") {

@@ -21,7 +21,7 @@ type assembly struct {
 	t      *typesetter
 	tags   *tagger // nil if the original is not tagged
 	nonce  string  // makes the seal's names distinct from the original's
-	// valuesOnly omits the line at the foot and skips pages without values, for a reading copy.
+	// valuesOnly omits the line at the foot and skips pages without values, for a reading copy without that line.
 	valuesOnly bool
 	onlyPage   int // the only page to draw on, starting at 1; 0 means all pages
 	// dryRun processes every annotation as if it overlapped a value.

@@ -92,11 +92,11 @@ func TestCertificateInEveryLanguage(t *testing.T) {
 			}
 			text := strings.Join(all, " ")
 			assert.NotContains(t, text, "[U+", "characters that were not drawn")
-			assert.NotContains(t, text, "…", "text that was cut")
+			assert.NotContains(t, text, "…", "truncated text")
 			for _, part := range []string{"🎉", "𠮷野", "LastWord/1", "SM-S928B"} {
 				assert.Contains(t, text, part)
 			}
-			assert.NotRegexp(t, `\b[a-z]+\.[a-z]+_?[a-z]+ +\d`, regexp.MustCompile(`\S*@\S*|\S*\.(org|de|pdf|json)\S*|https?:\S*`).ReplaceAllString(text, ""), "an event without a text")
+			assert.NotRegexp(t, `\b[a-z]+\.[a-z]+_?[a-z]+ +\d`, regexp.MustCompile(`\S*@\S*|\S*\.(org|de|pdf|json)\S*|https?:\S*`).ReplaceAllString(text, ""), "an event without a description")
 			for _, w := range all {
 				if strings.HasPrefix(w, "2001:") || strings.HasSuffix(w, ":7334") {
 					assert.Regexp(t, `^([0-9a-f]{0,4}:)*([0-9a-f]{0,4})$`, w)
@@ -113,7 +113,7 @@ func TestCertificateInEveryLanguage(t *testing.T) {
 						rows++
 					}
 				}
-				assert.GreaterOrEqual(t, rows, 3, "the last page contains events, too")
+				assert.GreaterOrEqual(t, rows, 3, "the last page must also contain events")
 			}
 		})
 	}

@@ -38,7 +38,7 @@ func TestEveryKindIsDrawn(t *testing.T) {
 	for _, want := range []string{"Byron", "ada@example.com", "Analytical Engines", "22.11.2026 (UTC+01:00)", "950.50", "oil", "●"} {
 		require.Contains(t, words, want)
 	}
-	require.Equal(t, 1, strings.Count(words, "●"), "only of the selected option")
+	require.Equal(t, 1, strings.Count(words, "●"), "only the selected option has a mark")
 	dark := func(r, g, b uint32) bool { return r < 120 && g < 120 && b < 120 }
 	within := func(img image.Image, x0, y0, x1, y1 int) image.Rectangle {
 		sub, ok := img.(interface {
@@ -49,16 +49,16 @@ func TestEveryKindIsDrawn(t *testing.T) {
 	}
 	for reader, img := range sealkit.Renderings(t, file, 1) {
 		number := within(img, 40, 100, 202, 117)
-		require.InDelta(t, 199, number.Max.X, 3, "%s: at the right edge: %v", reader, number)
+		require.InDelta(t, 199, number.Max.X, 3, "%s: right-aligned: %v", reader, number)
 		middle := within(img, 40, 120, 202, 137)
-		require.InDelta(t, 120, (middle.Min.X+middle.Max.X)/2, 4, "%s: centred: %v", reader, middle)
+		require.InDelta(t, 120, (middle.Min.X+middle.Max.X)/2, 4, "%s: centered: %v", reader, middle)
 		cells := within(img, 40, 140, 202, 157)
-		require.InDelta(t, 46, cells.Min.X, 5, "%s: the first cell: %v", reader, cells)
-		require.InDelta(t, 113, cells.Max.X, 6, "%s: the fourth cell of 20 points: %v", reader, cells)
+		require.InDelta(t, 46, cells.Min.X, 5, "%s: start of the first cell: %v", reader, cells)
+		require.InDelta(t, 113, cells.Max.X, 6, "%s: end of the fourth cell: %v", reader, cells)
 		disc := within(img, 40, 160, 58, 177)
 		require.InDelta(t, disc.Dx(), disc.Dy(), 2, "%s: %v", reader, disc)
 		require.InDelta(t, 9, disc.Dx(), 3, "%s: %v", reader, disc)
-		require.True(t, within(img, 80, 160, 98, 177).Empty(), "%s: not chosen", reader)
+		require.True(t, within(img, 80, 160, 98, 177).Empty(), "%s: an option that is not selected has no mark", reader)
 	}
 	r := sealkit.Verified(t, b, k.Trust())
 	require.True(t, r.OK(), sealkit.TextOf(t, r))

@@ -39,10 +39,10 @@ type Job struct {
 	Prepared       *Prepared   // nil if recipients read the uploaded file unchanged
 	Facts          *Facts      // facts of Original from Admit; if nil, Seal determines them
 	Envelope       Envelope
-	Document       Document       // the document in Original
+	Document       Document       // the document to seal
 	Documents      []Document     // all documents of the envelope, in order
-	Values         []Value        // only those of this document
-	Attachments    []AttachedFile // only those of this document
+	Values         []Value        // values of this document only
+	Attachments    []AttachedFile // attachments of this document only
 	Signers        []Signer
 	// Appearance records how this document was displayed to its signers. It is nil if unknown. Seal sets its file hash
 	// and size.

@@ -134,7 +134,7 @@ func TestReadingCopyLooksAsSealed(t *testing.T) {
 			require.NoError(t, err)
 			same, err := io.ReadAll(again)
 			require.NoError(t, err)
-			require.Equal(t, b, same, "a reader requests the file in parts")
+			require.Equal(t, b, same, "repeated requests for parts of the copy must match")
 		})
 	}
 }

@@ -64,7 +64,7 @@ func TestValuesAboveAnnotations(t *testing.T) {
 			}
 			words, err := sealkit.Run(t, "pdftotext", file, "-")
 			require.NoError(t, err)
-			require.Equal(t, 1, strings.Count(words, "Lovelace\n")-strings.Count(words, "Ada Lovelace\n"), "exactly once, as text: %s", words)
+			require.Equal(t, 1, strings.Count(words, "Lovelace\n")-strings.Count(words, "Ada Lovelace\n"), "the name must occur exactly once as text: %s", words)
 			if tt.catalog != "" {
 				require.NotRegexp(t, `/Annots ?\[[^]]*1000 0 R`, string(b[len(original):]), "a stamp must be at the field's position")
 			}

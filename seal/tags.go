@@ -105,8 +105,8 @@ func (t *tagger) allocate() int64 {
 // appearance is an annotation and the form XObject that it shows, which has a content stream separate from the page's.
 type appearance struct{ stream, annotation pdf.Ref }
 
-// add writes the structure elements for the marked-content sequences of a content stream. The argument of is nil for
-// the page's own content.
+// add writes the structure elements for the marked-content sequences of a content stream. The argument named of is the
+// appearance with that content stream, or nil for the page's own content.
 func (t *tagger) add(number int64, page pdf.Ref, of *appearance, marks []markedContent) {
 	elements := make([]pdf.Value, len(marks))
 	for i, m := range marks {

@@ -186,7 +186,7 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 			}
 			switch name {
 			case "invitation":
-				assert.Equal(t, "Lease 12b", got.Subject, "a subject that is given stays the mail's")
+				assert.Equal(t, "Lease 12b", got.Subject, "the envelope's subject must be the email's subject")
 				first := strings.Split(got.Text, "\n")[2]
 				assert.Contains(t, first, "Acme GmbH")
 				assert.Contains(t, first, "Lease 12b")
@@ -202,7 +202,7 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 				assert.Contains(t, got.Subject, "Acme GmbH")
 				assert.NotContains(t, got.Subject, "lease")
 			}
-			if strings.Contains(got.HTML, "panel quote") { // a quotation in another direction is on the side of its label
+			if strings.Contains(got.HTML, "panel quote") { // a quotation is aligned with its label, even if its text has the opposite direction
 				assert.Contains(t, got.HTML, "text-align:"+map[string]string{"ltr": "left", "rtl": "right"}[phrasesIn(tag).Dir])
 			}
 			if dir := os.Getenv("COUNTERSIGN_TEST_MAILS"); dir != "" {

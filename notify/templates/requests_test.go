@@ -35,12 +35,12 @@ func TestRequests_HaveTheirOwnTexts(t *testing.T) {
 			assert.Contains(t, got.Subject, "Acme", name)
 			assert.NotContains(t, got.HTML, p.InviteHeading, name)
 			assert.Equal(t, ask == RequestHosting || ask == RequestWitnessing, strings.Contains(got.Text, "Ines Person"), name)
-			assert.Equal(t, ask == RequestWitnessing, strings.Contains(got.Text, p.YoursAlone), "%s: a witness signs", name)
+			assert.Equal(t, ask == RequestWitnessing, strings.Contains(got.Text, p.YoursAlone), "%s: only a witness signs", name)
 			assert.Equal(t, ask == RequestWitnessing, strings.Contains(got.Text, p.SignButton), name)
 			assert.Empty(t, braces.FindAllString(got.Subject+got.Text, -1), name)
 			again, err := Reminder(in).Render()
 			require.NoError(t, err)
-			assert.Contains(t, again.Subject, strings.NewReplacer("\u2068", "", "\u2069", "").Replace(got.Subject), "%s: a reminder names the same", name)
+			assert.Contains(t, again.Subject, strings.NewReplacer("\u2068", "", "\u2069", "").Replace(got.Subject), "%s: a reminder must have the invitation's subject", name)
 			assert.NotContains(t, again.HTML, p.ReminderHeading, name)
 			nobody := in
 			nobody.SenderName, nobody.Request = "", ask

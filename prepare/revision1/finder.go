@@ -45,7 +45,7 @@ func (n *Finder) Active(ctx context.Context, v pdf.Value) (kind string, err erro
 	n.ctx = ctx
 	c := cleaner{n: n}
 	c.report = func(found string, of pdf.Dict) error {
-		if kind = found; kind == ActionsRemoved { // the actions may contain a more specific kind
+		if kind = found; kind == ActionsRemoved { // one of the removed actions may have a more specific kind
 			if _, err := c.clean(of.Get("AA"), 0); err != nil {
 				return err
 			}
@@ -139,7 +139,7 @@ func (n *Finder) atOpening(catalog pdf.Dict) (pdf.Value, error) {
 		return nil, err
 	}
 	switch kind, err := n.actionKind(d); {
-	case err != nil || kind != "": // removed in the same way as any action of its type
+	case err != nil || kind != "": // an error, or an action that is removed because of its type
 		return nil, err
 	case name != "GoTo" && name != "GoToDp" && (name != "Named" || to == "Print"):
 		return pdf.Value("null"), nil

@@ -20,7 +20,7 @@ import (
 	"countersign/seal/rejection"
 )
 
-// activeCase is a PDF, and whether preparation modifies it.
+// activeCase contains a PDF. The field changes reports whether preparation modifies the PDF.
 type activeCase struct {
 	file    []byte
 	changes bool
@@ -265,7 +265,7 @@ func (s *scanner) visit(v any, at string) {
 	}
 	switch v := v.(type) {
 	case []any:
-		for _, e := range v { // the page of a destination is not an opening action
+		for _, e := range v { // the first element of a destination is a page, not an opening action
 			s.visit(e, strings.TrimSuffix(at, "/OpenAction"))
 		}
 	case map[string]any:

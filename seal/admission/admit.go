@@ -37,8 +37,8 @@ type Limits struct {
 	Validators *sandbox.Pool
 }
 
-// wallClockFactor is the ratio between the elapsed-time limit of an examination and Timeout. It is needed because other
-// processes use much of the elapsed time on a busy machine.
+// wallClockFactor is the ratio of an examination's elapsed-time limit to Timeout. On a busy machine, most of the
+// elapsed time can be used by other processes.
 const wallClockFactor = 6
 
 // Reading returns a context for reading a file in the calling goroutine. If a file requires more CPU time than Timeout,

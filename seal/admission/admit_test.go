@@ -33,8 +33,8 @@ func admit(t *testing.T, b []byte, lim admission.Limits) (admission.Info, error)
 	return admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), lim)
 }
 
-// TestAdmit_CanceledAtAnyCheck_StopsThere checks that every function that checks the context returns when the context
-// is canceled at that check.
+// TestAdmit_CanceledAtAnyCheck_StopsThere checks that an examination fails with context.Canceled regardless of which
+// function detects that the context is canceled.
 func TestAdmit_CanceledAtAnyCheck_StopsThere(t *testing.T) {
 	t.Parallel()
 	b := file("/OCProperties<</OCGs[6 0 R]/D<</AS[<</Event/View/OCGs[6 0 R]/Category[/Zoom]>>]>>>>/Names<</EmbeddedFiles<</Names[(a)7 0 R]>>>>", "",
@@ -66,8 +66,8 @@ func repeated(s string, n int) []string {
 	return out
 }
 
-// TestAdmit_EndFarFromTheEnd_IsNamed checks that the end marker is searched for in pieces of 1 MB, and that it is found
-// even if it spans two pieces.
+// TestAdmit_EndFarFromTheEnd_IsNamed checks that the end marker is found far from the end of the file, even if the
+// marker spans two of the 1 MB pieces that are searched.
 func TestAdmit_EndFarFromTheEnd_IsNamed(t *testing.T) {
 	t.Parallel()
 	good := bytes.TrimSuffix(file("", ""), []byte("\n"))
@@ -89,7 +89,7 @@ func TestAdmit_ObjectStreams(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, info.Warnings, admission.Warning{Code: admission.WarnExtends, Count: 1, Detail: "object 6"})
 	_, err = admit(t, file("", "", stream("", "  "), stream("", "")), admission.DefaultLimits())
-	require.NoError(t, err, "one after the other")
+	require.NoError(t, err, "the object streams do not overlap")
 }
 
 func TestAdmit_Portfolio_IsWarned(t *testing.T) {

@@ -91,7 +91,7 @@ func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) 
 	if err := rejectRepeatedKeys(v, "%s", name); err != nil {
 		return err
 	}
-	if depth == 1 { // level 0 is by type of resource, level 1 by name
+	if depth == 1 { // the keys are resource types at level 0 and names at level 1
 		return nil
 	}
 	d, err := v.Dict()

@@ -23,8 +23,8 @@ import (
 // maxPassword is the maximum length of an encoded password in bytes. The standard ignores further bytes (7.6.4.3).
 const maxPassword = 127
 
-// pdfcpuConfig returns the default configuration of pdfcpu. It is created only once, because doing so sets a global
-// variable that prevents pdfcpu from searching the user's home directory for files.
+// pdfcpuConfig returns the default configuration of pdfcpu. The configuration is created only once, because creating it
+// sets a global variable that prevents pdfcpu from searching the user's home directory for files.
 //
 //nolint:gochecknoglobals // immutable
 var pdfcpuConfig = sync.OnceValue(func() model.Configuration {
@@ -122,8 +122,8 @@ func decryptWithPDFCPU(ctx context.Context, r io.ReaderAt, size int64, lim Limit
 	return unlock(ctx, lock, r, string(password), lim)
 }
 
-// unlock decrypts a file. pdfcpu prepares an AES-256 password in a way that rejects spaces and symbols, so it receives
-// a file without a password.
+// unlock decrypts a file. pdfcpu rejects AES-256 passwords that contain spaces or symbols. For AES-256, unlock
+// therefore first changes the file so that pdfcpu can open it without a password.
 func unlock(ctx context.Context, lock *locked, r io.ReaderAt, password string, lim Limits) ([]byte, error) {
 	size := lock.f.Size()
 	if lock.ref == nil {

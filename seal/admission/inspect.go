@@ -90,7 +90,7 @@ func (n *inspector) objects(ctx context.Context) error {
 	}
 	slices.SortFunc(n.streams, func(a, b extent) int { return int(a.start - b.start) })
 	for i := 1; i < len(n.streams); i++ {
-		if n.streams[i].start <= n.streams[i-1].end { // if they are equal, the header of a stream is within the data of another one
+		if n.streams[i].start <= n.streams[i-1].end { // if the offsets are equal, one stream's header is inside the other stream's data
 			return rejection.Ambiguous("object streams overlap at byte %d", n.streams[i].start)
 		}
 	}
@@ -98,7 +98,7 @@ func (n *inspector) objects(ctx context.Context) error {
 }
 
 func (n *inspector) object(ctx context.Context, o pdf.Object) error {
-	if _, ok := o.Value.Ref(); ok { // some programs resolve only one reference, others all of them
+	if _, ok := o.Value.Ref(); ok { // some programs follow only the first reference of a chain, others the whole chain
 		return rejection.Ambiguous("object %d contains only a reference to another object", o.Ref.Num)
 	}
 	if err := n.activeContent(ctx, o); err != nil {

@@ -29,8 +29,8 @@ const sentPassword = 4 * maxPassword
 // PDFDocEncoding (7.6.4.3.2), but programs also use Windows-1252 and UTF-8. With AES-256, it is UTF-8 after SASLprep
 // (7.6.4.3.3), which many programs omit.
 func passwords(password string, aes256 bool) []string {
-	if !utf8.ValidString(password) { // an HTTP header in Latin-1
-		b, _ := charmap.ISO8859_1.NewDecoder().String(password) // every byte is valid
+	if !utf8.ValidString(password) { // sent in an HTTP header in Latin-1
+		b, _ := charmap.ISO8859_1.NewDecoder().String(password) // never fails, because every byte is valid in Latin-1
 		return append(passwords(b, aes256), password)
 	}
 	all := []string{password}
@@ -93,7 +93,7 @@ func readLock(f *pdf.File) (*locked, error) {
 // isAES256 reports whether the file is encrypted with AES-256.
 func (l *locked) isAES256() bool { return l.revision == 5 || l.revision == 6 }
 
-// sizes are the sizes of the values with which AES-256 passwords are verified.
+// Sizes of the values that are used to verify AES-256 passwords, in bytes.
 const (
 	hashSize = 32
 	saltSize = 8

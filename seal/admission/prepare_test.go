@@ -163,7 +163,8 @@ func (w *watchedContext) AfterFunc(func()) func() bool {
 	return func() bool { w.open.Add(-1); return true }
 }
 
-// TestAdmit_ReleasesItsContext checks that the contexts of examinations are released, and with them their threads.
+// TestAdmit_ReleasesItsContext checks that examinations release their contexts, which also releases the threads to
+// which they are locked.
 func TestAdmit_ReleasesItsContext(t *testing.T) {
 	t.Parallel()
 	ctx := &watchedContext{Context: t.Context(), done: make(chan struct{})}

@@ -124,8 +124,8 @@ func firstLower(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-// removeSignatures returns a document without its signatures, their permissions and their validation data. It also
-// returns the number of signatures removed.
+// removeSignatures removes a document's signatures, including their permissions and validation data. It returns the
+// resulting document and the number of signatures removed.
 func removeSignatures(b []byte, lim Limits) ([]byte, int, error) {
 	f, err := open(bytes.NewReader(b), int64(len(b)), lim)
 	if err != nil {

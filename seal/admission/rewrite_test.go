@@ -98,7 +98,7 @@ func TestAdmitUpload_RejectedForItsContent_IsNotRepaired(t *testing.T) {
 	require.ErrorAs(t, err, &rejected)
 	require.Equal(t, rejection.PDFTooComplex, rejected.Code)
 	_, _, err = admission.AdmitUpload(t.Context(), uploadOf(signed()), lim, prepare.Options{})
-	require.ErrorContains(t, err, "saved again", "this file would be accepted")
+	require.ErrorContains(t, err, "saved again", "a signed file must be saved again")
 }
 
 func TestAdmitUpload_Signed_LosesItsSignatures(t *testing.T) {

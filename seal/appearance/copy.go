@@ -18,7 +18,7 @@ const (
 	maxCopiedPages = 2000
 	// comparedPages is the maximum number of pages that one task compares.
 	comparedPages = 200
-	// maxCopy is the maximum size of the first file saved document, in bytes.
+	// maxCopy is the maximum size of a saved document, in bytes.
 	maxCopy = 32 << 20
 	// pagesPerInstance is the maximum number of pages that one instance renders, because its memory never shrinks.
 	pagesPerInstance = 20

@@ -61,9 +61,9 @@ func hasRightToLeft(line []character) bool {
 }
 
 // logicalOrder returns the characters of a line with right-to-left letters in logical order. If the line has both
-// directions, PDFium returns words of a right-to-left phrase, spaces and punctuation in a different order, and some
-// brackets as their counterparts. logicalOrder therefore uses only the characters' positions. The line has the
-// direction of most of its parts. If neither direction has more parts, it has the direction of most of its letters.
+// directions, PDFium rearranges spaces, punctuation and the words of right-to-left phrases, and replaces some brackets
+// with their counterparts. logicalOrder therefore uses only the characters' positions. The line has the direction of
+// most of its parts or, if both directions have equally many parts, the direction of most of its letters.
 func logicalOrder(line []character) []character {
 	all := clusters(line)
 	rightToLeft, leftToRight := 0, 0 // letters
@@ -171,13 +171,13 @@ func setShapes(all []cluster) {
 	}
 }
 
-// setLevels sets the levels of the clusters of a line, which are in visual order. The arguments are the level of the
-// line, and the level of its left-to-right letters.
+// setLevels sets the levels of the clusters of a line, which are in visual order. The argument base is the level of the
+// line, and left is the level of its left-to-right letters.
 func setLevels(all []cluster, base, left int) {
 	for i := range all {
 		all[i].level = base
 	}
-	other := left // the level of letters against the direction of the line
+	other := left // level of letters whose direction is opposite to that of the line
 	if base == 0 {
 		other = 1
 	}

@@ -38,7 +38,7 @@ func (l Level) Pixels(width, height float64) (w, h int, err error) {
 			return 0, 0, rejection.New(rejection.PageTooLarge, "The page is too large to display legibly.")
 		}
 		w, h = max(1, int(float64(w)*scale)), max(1, int(float64(h)*scale))
-		for w*h > MaxPixels { // one side is a single pixel
+		for w*h > MaxPixels { // possible only if one side was rounded up to a single pixel
 			w, h = max(1, min(w, MaxPixels)), max(1, min(h, MaxPixels/w))
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"countersign/seal/fonts"
 )
 
-// TestCurrent_NamesWhatIsBuiltIn checks that the current profile contains the versions that are built in. The engine
-// itself checks the module's hash.
+// TestCurrent_NamesWhatIsBuiltIn checks that the current profile matches the bundled fonts and the versions in go.mod
+// and ADR 28. The engine itself checks the module's hash.
 func TestCurrent_NamesWhatIsBuiltIn(t *testing.T) {
 	t.Parallel()
 	p := appearance.Current()

@@ -38,7 +38,7 @@ type Object struct{ Num, Gen int }
 // Evidence is the validation data of one increment, all in DER.
 type Evidence struct {
 	Certs      [][]byte
-	Statements []Statement // about certificates, in the same order
+	Statements []Statement // statements about the revocation of certificates
 }
 
 // Statement is an OCSP response or a revocation list.

@@ -128,7 +128,7 @@ func TestMatchRejectsEveryOtherByte(t *testing.T) {
 		upper := bytes.Clone(inc.Bytes)
 		copy(upper[inc.Contents+1:], strings.ToUpper("abcdef"))
 		_, _, err = archive1.Match(file{v.revision.Size, upper}, size, v.revision, v.evidence)
-		require.ErrorIs(t, err, archive1.ErrForeign, "digits of the time-stamp have one form")
+		require.ErrorIs(t, err, archive1.ErrForeign, "upper-case digits in the time-stamp must be rejected")
 	}
 }
 

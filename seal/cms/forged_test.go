@@ -129,7 +129,7 @@ func signingCert(sum []byte) any {
 	return struct{ Certs []id }{[]id{{sum}}}
 }
 
-// TestSign_SignedAttributes checks that a seal must contain exactly the PAdES attributes, over detached data.
+// TestSign_SignedAttributes checks that only a detached signature with exactly the PAdES attributes counts as PAdES.
 func TestSign_SignedAttributes(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -165,7 +165,7 @@ func TestSign_SignedAttributes(t *testing.T) {
 	require.ErrorContains(t, err, "the signed content type differs")
 
 	s := read(forged().set(t, idMessageDigest, []byte{}).sign(t))
-	require.ErrorIs(t, s.Verify(nil), cms.ErrDigest, "no value may be the digest of empty content")
+	require.ErrorIs(t, s.Verify(nil), cms.ErrDigest, "an empty digest must never match")
 	require.ErrorIs(t, s.Verify([]byte{}), cms.ErrDigest)
 }
 

@@ -103,10 +103,10 @@ func TestParse_UnexpectedForm_IsRejected(t *testing.T) {
 		"more in 0.1.0.3",                            // another kind of certificate
 		"more in 0.1.0.4.0.2", "more in 0.1.0.4.0.4", // parameters of algorithms
 	}
-	roots := regexp.MustCompile(`^(more in|without|another for) 0\.1\.0\.3\.1`) // root of the authority, which a verifier must know anyway
+	roots := regexp.MustCompile(`^(more in|without|another for) 0\.1\.0\.3\.1`) // the authority's root certificate, which a verifier must already have
 	ends := []string{
 		"without 0.1.0.3.1",                                                                 // the chain can end earlier
-		"without 0.1.0.3.1.0.3.0", "without 0.1.0.3.1.0.3.0.0", "more in 0.1.0.3.1.0.3.0.0", // or without an issuer, which a verifier must then know
+		"without 0.1.0.3.1.0.3.0", "without 0.1.0.3.1.0.3.0.0", "more in 0.1.0.3.1.0.3.0.0", // or lack an issuer, whose certificate a verifier must then have
 	}
 	for _, kind := range []struct {
 		name          string
@@ -257,7 +257,7 @@ func TestUnsignedAttributesAreBounded(t *testing.T) {
 		require.ErrorIs(t, err, cms.ErrStructure, name)
 	}
 	_, err = cms.ParseStrict(unsigned(t, der, many(1)...))
-	require.ErrorIs(t, err, cms.ErrStructure, "no signature covers the value")
+	require.ErrorIs(t, err, cms.ErrStructure, "no signature covers unsigned attributes")
 }
 
 // TestCertificatesAreBounded checks that at most 16 certificates are accepted, and that the signer can be identified by
@@ -298,7 +298,7 @@ func TestCertificatesAreBounded(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.Verify(contentDigest[:]))
 		_, err = cms.ParseStrict(root.write(t))
-		require.ErrorIs(t, err, cms.ErrStructure, "a seal names its signer by issuer and number")
+		require.ErrorIs(t, err, cms.ErrStructure, "a seal must identify its signer by issuer and serial number")
 	}
 }
 

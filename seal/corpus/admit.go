@@ -98,8 +98,8 @@ func admitAll(ctx context.Context, names []string) int {
 		switch {
 		case ok:
 			rejected++
-			counts["refused: "+r.Code]++
-			fmt.Printf("refused  %s  %s  %s  %s\n", filepath.Base(name), took, r.Code, r.Message)
+			counts["rejected: "+r.Code]++
+			fmt.Printf("rejected  %s  %s  %s  %s\n", filepath.Base(name), took, r.Code, r.Message)
 		case err != nil:
 			failed++
 			fmt.Printf("FAILED  %s  %v\n", filepath.Base(name), err)

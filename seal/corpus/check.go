@@ -129,7 +129,7 @@ func (c *checker) check(ctx context.Context, in input) (r result) {
 	var rejected *rejection.Error
 	switch {
 	case errors.As(err, &rejected):
-		r.count("%s: refused: %s", kind, rejected.Code)
+		r.count("%s: rejected: %s", kind, rejected.Code)
 		c.rejected(ctx, &r, original, rejected)
 		return r
 	case err != nil:
@@ -153,7 +153,7 @@ func (c *checker) rejected(ctx context.Context, r *result, original string, reje
 		return // the rejection is due to policy rather than damage
 	}
 	if complaint := c.complaint(ctx, original); complaint == "" {
-		r.fail("refused, but qpdf, MuPDF and poppler read it: %s", rejected.Message)
+		r.fail("rejected, although qpdf, MuPDF and Poppler can read the file: %s", rejected.Message)
 	}
 }
 
@@ -205,7 +205,7 @@ func (c *checker) seal(ctx context.Context, r *result, kind, dir, original strin
 	r.count("%s: sealed", kind)
 	report, err := verify.File(ctx, out, sealed.Size, c.verify)
 	if err != nil || report.Verdict != verify.VerdictValid {
-		r.fail("our own verification: %s %v %v", report.Verdict, err, report.Findings)
+		r.fail("verification by countersign: %s %v %v", report.Verdict, err, report.Findings)
 	} else {
 		r.count("%s: verified by countersign", kind)
 	}
@@ -232,7 +232,7 @@ func (c *checker) others(ctx context.Context, r *result, kind, dir, original, na
 		before = severity(err)
 	}
 	if after > before {
-		r.fail("qpdf has more against it than before")
+		r.fail("qpdf reports a more severe problem than before sealing")
 	} else {
 		r.count("%s: verified by qpdf", kind)
 	}

@@ -31,13 +31,13 @@ func run() int {
 	if len(os.Args) == 3 && os.Args[1] == renderArgument {
 		return serveRenderer(os.Args[2])
 	}
-	files := flag.Int("files", 1200, "maximum number of files, spread evenly over all files (0 = all)")
+	files := flag.Int("files", 1200, "maximum number of files, which are selected at even intervals (0 = all files)")
 	mutants := flag.Int("mutants", 60, "number of additional files that are copies with random damage")
 	parallel := flag.Int("parallel", 2, "number of files examined concurrently")
 	largest := flag.Int64("largest", 4<<20, "maximum file size in bytes; larger files are skipped")
 	seed := flag.Uint64("seed", 1, "random seed for the damage")
 	admit := flag.Bool("admit", false, "only upload the files, without damage; render the pages of admitted files, and print the rejected files")
-	keep := flag.String("keep", "", "folder in which to store the files that fail")
+	keep := flag.String("keep", "", "directory for copies of failing files (empty = discard them)")
 	flag.Parse()
 	if flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "usage: corpus [flags] FOLDER...")

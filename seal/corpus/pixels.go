@@ -30,20 +30,20 @@ func (c *checker) pixels(ctx context.Context, r *result, kind, dir, original, se
 		for _, page := range pages {
 			before, err := render(ctx, dir, renderer, original, page)
 			if err != nil {
-				r.count("%s: not rendered by %s before", kind, renderer)
+				r.count("%s: not rendered by %s before sealing", kind, renderer)
 				same = false
 				continue
 			}
 			after, err := render(ctx, dir, renderer, sealed, page)
 			if err != nil {
-				r.fail("%s does not render page %d after: %v", renderer, page, err)
+				r.fail("%s does not render page %d after sealing: %v", renderer, page, err)
 				same = false
 				continue
 			}
 			changed, drawn := compare(before, after, page, job, info)
 			switch {
 			case before.w != after.w || before.h != after.h:
-				r.fail("%s: page %d has another size after", renderer, page)
+				r.fail("%s: page %d has a different size after sealing", renderer, page)
 				same = false
 			case changed > 0:
 				r.fail("%s: %d pixels of page %d differ", renderer, changed, page)
@@ -54,7 +54,7 @@ func (c *checker) pixels(ctx context.Context, r *result, kind, dir, original, se
 			}
 		}
 		if same {
-			r.count("%s: same pixels by %s", kind, renderer)
+			r.count("%s: same pixels in %s", kind, renderer)
 		}
 	}
 }

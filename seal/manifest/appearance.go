@@ -190,7 +190,7 @@ func (s *SignerPages) check(listed map[levelPage]string) error {
 	for _, l := range s.Levels {
 		for _, r := range l.Pages {
 			if r[0] > r[1] || r[1]-r[0] >= left {
-				return fmt.Errorf("pages that are not listed")
+				return fmt.Errorf("it refers to pages that are not listed")
 			}
 			for page := r[0]; page <= r[1]; page++ {
 				if left--; listed[levelPage{page, l.Level}] == "" {
@@ -224,7 +224,7 @@ func (m *Manifest) checkViews(listed map[levelPage]string) error {
 		// The pages displayed to a replaced signer are not listed.
 		hash := listed[levelPage{d.Page, d.Level}]
 		if ev.Event == "page_viewed" && d.Appearance != "" && d.DocumentID == m.Document && hash != "" && hash != d.Appearance {
-			return fmt.Errorf("event %d records a different image of the page than the record", i+1)
+			return fmt.Errorf("event %d contains a different hash of the page than the record", i+1)
 		}
 	}
 	return nil

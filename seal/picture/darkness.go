@@ -53,7 +53,7 @@ func (d *Darkness) max(side float64) float64 {
 const (
 	// letterSide is the side length, in points, of a square about the size of a few letters of text.
 	letterSide = 10
-	// mostDark is the maximum darkness of such a square at which black letters beneath it remain legible.
+	// mostDark is the maximum average darkness of a letterSide square at which black letters beneath it remain legible.
 	mostDark = 0.5
 )
 

@@ -12,12 +12,12 @@ import (
 const (
 	minContrast = 1.5  // contrast ratio of ink against white, as defined by WCAG 2
 	minInk      = 8    // longer side of the ink's bounding box, in pixels
-	minInkShare = 0.04 // the same, as a fraction of the picture's longer side
+	minInkShare = 0.04 // longer side of that box, as a fraction of the picture's longer side
 	maxAspect   = 100  // maximum ratio of the picture's longer side to its shorter side
 )
 
-// checkVisible rejects a picture that would be invisible on white paper. Its ink must be dark enough and extend far
-// enough, and must have at least as many pixels as a broken line of that length.
+// checkVisible rejects a picture that would be invisible on white paper. The ink must be dark enough and extend far
+// enough. It must also have at least half as many pixels as the longer side of its bounding box, like a dashed line.
 func checkVisible(img *image.NRGBA) error {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	light, ink, pixels := luminances(), image.Rectangle{}, 0

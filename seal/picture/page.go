@@ -24,7 +24,7 @@ const (
 const (
 	maxStoredPage   = 12_000_000 // maximum number of pixels; larger pictures are scaled down
 	a4Short, a4Long = 595.0, 842.0
-	maxPage         = 1300.0 // maximum side, more than A3
+	maxPage         = 1300.0 // maximum length of a side, slightly more than the longer side of A3
 	minPage         = 72.0
 )
 

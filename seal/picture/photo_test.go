@@ -45,7 +45,7 @@ func TestLogo(t *testing.T) {
 // incomplete pictures are rejected.
 func TestPhotos(t *testing.T) {
 	t.Parallel()
-	img := image.NewNRGBA(image.Rect(0, 0, 32, 16)) // the left half is red, with its top green
+	img := image.NewNRGBA(image.Rect(0, 0, 32, 16)) // the left half is red with a green top, and the right half is blue
 	for y := range 16 {
 		for x := range 32 {
 			c := color.NRGBA{0, 0, 255, 255}

@@ -68,7 +68,7 @@ func TestChecker_LimitsDistinctPictures(t *testing.T) {
 		_, err := broken.Check(cut)
 		require.Error(t, err)
 		if i >= 2 {
-			require.ErrorContains(t, err, "in total", "invalid images count, too")
+			require.ErrorContains(t, err, "in total", "invalid images must also count toward the limit")
 		}
 	}
 }
@@ -131,9 +131,9 @@ func TestBoundsOfPictures(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, is.Width*is.Height, 1<<20, name)
 		if was.Width*was.Height <= 1<<20 {
-			require.Equal(t, []int{was.Width, was.Height}, []int{is.Width, is.Height}, "%s: the image must not change", name)
+			require.Equal(t, []int{was.Width, was.Height}, []int{is.Width, is.Height}, "%s: the size must not change", name)
 		} else {
-			require.Greater(t, is.Width*is.Height, 1<<20*8/10, "%s: no smaller than necessary", name)
+			require.Greater(t, is.Width*is.Height, 1<<20*8/10, "%s: the image must not be smaller than necessary", name)
 			require.InEpsilon(t, float64(was.Width)/float64(was.Height), float64(is.Width)/float64(is.Height), 0.02, name)
 		}
 	}

@@ -16,10 +16,10 @@ import (
 // Config identifies a key on a token.
 type Config struct {
 	Module    string // path of the manufacturer's library
-	Token     string // label of the token, or
+	Token     string // label of the token; required if Serial is empty
 	Serial    string // serial number of the token
-	PIN       string // user PIN, or
-	PINSource string // path of a file that contains the PIN
+	PIN       string // user PIN
+	PINSource string // path of a file that contains the PIN; takes precedence over PIN
 	Key       string // label (CKA_LABEL) of the key pair
 	ID        []byte // CKA_ID of the key pair; either Key or ID may be omitted
 }

@@ -155,5 +155,5 @@ func TestOpenSSL(t *testing.T) {
 		j := evaluate(t, p, in, time.Now().Add(time.Second))
 		assert.Equal(t, trust.Untrusted, j.Revocation.Status, name)
 	}
-	assert.Nil(t, know(trust.Evidence{OCSPs: [][]byte{o.ocsp("seal", "tls")}}).Revoked, "a TLS server has no say")
+	assert.Nil(t, know(trust.Evidence{OCSPs: [][]byte{o.ocsp("seal", "tls")}}).Revoked, "a response signed with a TLS server certificate must not count")
 }

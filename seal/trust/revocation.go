@@ -17,8 +17,7 @@ type answer struct {
 	Revoked *RevokedAt // nil if not revoked
 }
 
-// RevokedAt is a revocation by an authority. Reason is a CRLReason (RFC 5280,
-// section 5.3.1).
+// RevokedAt is a revocation by an authority. Reason is a CRLReason (RFC 5280, section 5.3.1).
 type RevokedAt struct {
 	At     time.Time
 	Reason int

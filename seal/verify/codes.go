@@ -76,7 +76,7 @@ var findings = []finding{
 	{"archive_timestamp.not_confirmed", Absent, "A document time-stamp of {name} states {time}, which is not confirmed: no trusted time-stamp authority is configured here."},
 	{"archive_timestamp.absent", Absent, "The file has no document time-stamp."},
 	{"archive_timestamp.untrusted", Untrusted, "A document time-stamp of {name} states {time}, but {name} is not trusted here."},
-	{"archive_timestamp.times_fall", Untrusted, "A document time-stamp of {name} states {time}, but it already existed at {at}."},
+	{"archive_timestamp.times_fall", Untrusted, "A document time-stamp of {name} states {time}, but the time-stamp already existed at {at}."},
 	{"archive_timestamp.before_seal", Untrusted, "A document time-stamp of {name} states {time}, but according to the record the document was sealed later, at {at}."},
 	{"archive_timestamp.not_valid_then", Untrusted, "A document time-stamp of {name} states {time}, but its certificate was valid from {from} to {to}, which does not include {at}."},
 	{"archive_timestamp.wrong_usage", Untrusted, "A document time-stamp of {name} states {time}, but its certificate may not issue time-stamps: {reason}."},
@@ -103,7 +103,7 @@ var findings = []finding{
 	{"manifest_key.other", Failed, "The record was signed with a different key than the one published as \"{kid}\"."},
 
 	{"original.found", Passed, "Bytes {from} to {to} are the original, SHA-256 {sha256}."},
-	{"original.prepared", Passed, "Bytes {from} to {to} remove the content that the record lists, before anyone viewed the document. They were reproduced and are identical."},
+	{"original.prepared", Passed, "Bytes {from} to {to}, added before anyone viewed the document, remove the content that the record lists. They were reproduced and are identical."},
 	{"original.rewritten", Passed, "The original is attached as {name}, SHA-256 {sha256}; the document was rewritten from it."},
 	{"original.prepared_otherwise", Failed, "The document was not created from the original in the way that the seal record states: {reason}."},
 	{"original.missing", Failed, "The original cannot be separated from the additions: {reason}."},

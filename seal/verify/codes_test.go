@@ -45,7 +45,7 @@ func TestCodesAreUsed(t *testing.T) {
 	t.Parallel()
 	known, used := map[Code]bool{}, map[Code]bool{}
 	for _, f := range findings {
-		require.False(t, known[f.code], "%s stands twice", f.code)
+		require.False(t, known[f.code], "%s is defined twice", f.code)
 		known[f.code] = true
 	}
 	named := regexp.MustCompile(`(?:add|stop)\("([a-z_]+\.[a-z_]+)"`)

@@ -237,7 +237,7 @@ func TestOtherSignatures(t *testing.T) {
 	require.Empty(t, otherSignatures(t.Context(), strings.NewReader("no PDF"), 6))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Empty(t, otherSignatures(ended, bytes.NewReader(b), int64(len(b))), "no caller is waiting for the results anymore")
+	require.Empty(t, otherSignatures(ended, bytes.NewReader(b), int64(len(b))), "a canceled search returns nothing")
 }
 
 // TestTimesOfSignatures checks dates with and without a time zone, and invalid dates.

@@ -76,7 +76,7 @@ func (r *Report) CompareRecorded(rec *Recorded) {
 		r.add("recorded.other", nil)
 	case rec.SealedSHA256 == r.SHA256:
 		r.add("recorded.same", nil)
-	default: // renewed since then, or an earlier version
+	default: // the stored file has been renewed since then, or is an earlier version of this file
 		r.add("recorded.earlier", nil)
 	}
 	r.conclude()
