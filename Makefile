@@ -75,7 +75,7 @@ generate: ## Run the code generators
 	$(GO) generate ./...
 
 .PHONY: clean
-clean: ## Remove what was built (data/ stays)
+clean: ## Remove the build output (data/ is kept)
 	rm -rf $(BIN) web/dist web/node_modules
 
 # This check is not part of the build, so that a first run does not have to wait for it.
@@ -271,7 +271,7 @@ bench: build $(TOOLS)/testenv ## Measure the service (PostgreSQL with fsync on)
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench
 
 .PHONY: load
-load: build $(TOOLS)/testenv ## Measure under load: a mix, 2,000 envelopes at once, 20,000 deliveries to a dead endpoint
+load: build $(TOOLS)/testenv ## Measure under load: a mix, 2,000 envelopes at once, 20,000 deliveries to an unavailable endpoint
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench load burst backlog
 
 .PHONY: profile

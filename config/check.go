@@ -13,7 +13,7 @@ import (
 	"countersign/internal/vault"
 )
 
-const maxDays = 3650 // applies to all settings in days
+const maxDays = 3650 // maximum of every setting whose unit is days
 
 // reporter records a problem with a setting.
 type reporter func(name, format string, args ...any)

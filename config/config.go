@@ -302,8 +302,8 @@ func unknown(vars map[string]string) error {
 	return errors.Join(out...)
 }
 
-// Warnings returns warnings about settings that are valid but rarely intended, such as a SigningURL that does not end
-// in /sign, the path of the signing page.
+// Warnings returns warnings about settings that are valid but probably unintended, such as a SigningURL that does not
+// end in /sign, the path of the signing page.
 func (c Config) Warnings() []string {
 	var out []string
 	for _, s := range []struct{ name, v, path string }{{"SIGNING_URL", c.SigningURL, "/sign"}, {"EMBED_URL", c.EmbedURL, "/embed"}} {

@@ -20,7 +20,7 @@ var validSecrets = map[string][]string{
 	"TEMPORAL_API_KEY":           {"hunter2"},
 	"SMTP_URL":                   {"smtps://u:hunter2@mail.example.com"},
 	"SMTP_OAUTH_CLIENT_SECRET":   {"hunter2", "COUNTERSIGN_SMTP_OAUTH_TOKEN_URL=https://login.example.com/t", "COUNTERSIGN_SMTP_OAUTH_CLIENT_ID=app", "COUNTERSIGN_SMTP_URL=smtp://sign%40example.com@smtp.example.com"},
-	"SMTP_OAUTH_SERVICE_ACCOUNT": nil, // tested by TestOAuthServiceAccount_SignsForTheMailbox in package notify, which has a key
+	"SMTP_OAUTH_SERVICE_ACCOUNT": nil, // tested by TestOAuthServiceAccount_SignsForTheMailbox in package notify, whose tests contain a key
 	"SMS_URL":                    {"https://SID:hunter2@sms.example.com"},
 	"OIDC_CLIENT_SECRET":         {"hunter2", "COUNTERSIGN_OIDC_ISSUER=https://login.example.com", "COUNTERSIGN_OIDC_CLIENT_ID=app", "COUNTERSIGN_OIDC_ROLE_CLAIM=role", "COUNTERSIGN_BASE_URL=https://sign.example.com"},
 	"MASTER_KEY":                 {"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="},

@@ -12,7 +12,7 @@ import (
 
 // Parameters of measureHang.
 const (
-	hangTurns  = 2   // number of rounds in each mode, alternating
+	hangTurns  = 2   // number of rounds in each mode; the modes alternate
 	hangProbes = 8   // measurements of each effect in one round
 	hangMails  = 500 // invitations that hang
 	hangCalls  = 500 // deliveries to the endpoint that hangs
@@ -86,7 +86,7 @@ func (w *benchEnv) measureHang(ctx context.Context) error {
 			}
 		}
 		w.mails.hangs.Store(false)
-		if mode != quiet { // the next turn must begin with empty queues
+		if mode != quiet { // the next round must begin with empty queues
 			start := now()
 			if err := awaitCount(ctx, &w.mails.burst, before+hangMails); err != nil {
 				return err

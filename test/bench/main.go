@@ -22,7 +22,7 @@ import (
 // Parameters of the measurements.
 const (
 	signCalls  = 150
-	envelopes  = 240 // number of completed envelopes, and of bare workflows, in alternating turns
+	envelopes  = 240 // number of completed envelopes and of bare workflows; the two alternate
 	turns      = 4
 	parallel   = 8
 	totalLimit = 40 * time.Minute
@@ -42,10 +42,10 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.program, "program", "bin/countersign", "the program to measure")
-	flag.IntVar(&o.rows, "rows", defaultRows, fmt.Sprintf("of a bulk send, %d to %d", minRows, models.MaxBulkRows))
-	flag.DurationVar(&o.length, "time", loadTime, fmt.Sprintf("how long the mix of load and profile runs, %s or more", minLoadTime))
-	flag.StringVar(&o.profiles, "profiles", "bin/profiles", "directory for the files of profile")
+	flag.StringVar(&o.program, "program", "bin/countersign", "path of the program to measure")
+	flag.IntVar(&o.rows, "rows", defaultRows, fmt.Sprintf("number of rows of a bulk send, %d to %d", minRows, models.MaxBulkRows))
+	flag.DurationVar(&o.length, "time", loadTime, fmt.Sprintf("duration of the mix in load and profile, at least %s", minLoadTime))
+	flag.StringVar(&o.profiles, "profiles", "bin/profiles", "directory to which profile writes its files")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

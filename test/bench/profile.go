@@ -17,7 +17,7 @@ import (
 
 // These constants specify which part of the mix is profiled, and how much of the profiles is printed.
 const (
-	profileLead = 5 * time.Second // time at the start and at the end of the mix that is not profiled
+	profileLead = 5 * time.Second // duration at the start and at the end of the mix during which nothing is profiled
 	profileTop  = "-nodecount=30"
 	statements  = 30
 )

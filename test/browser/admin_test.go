@@ -70,7 +70,7 @@ func TestConsoleUsers(t *testing.T) {
 	b.pick(hedy, "password")
 	b.fill("#upass", "password12")
 	b.click(in(dialog, "Set password"))
-	b.until(`document.querySelector("dialog .notice.bad") !== null`) // one of the most common passwords
+	b.until(`document.querySelector("dialog .notice.bad") !== null`) // the password is one of the most common ones
 	b.fill("#upass", "frequency hopping")
 	b.click(in(dialog, "Set password"))
 	b.see("Hedy Lamarr has a new password and is signed out.")

@@ -119,7 +119,7 @@ func TestFiguresOfALongDocument(t *testing.T) { //nolint:paralleltest // takes m
 	for _, m := range call(b, performance.GetMetrics, cdp.Empty{}).Metrics {
 		spent[m.Name] = m.Value
 	}
-	t.Logf("the main thread's time until then: %.2f s in all, %.2f s in scripts, %.2f s in layout, %.2f s in styles", spent["TaskDuration"], spent["ScriptDuration"], spent["LayoutDuration"], spent["RecalcStyleDuration"])
+	t.Logf("main thread until then: %.2f s in total, %.2f s in scripts, %.2f s in layout, %.2f s in styles", spent["TaskDuration"], spent["ScriptDuration"], spent["LayoutDuration"], spent["RecalcStyleDuration"])
 	b.button("Text")
 	b.press(1, 300, 400)
 	b.until(`document.querySelectorAll(".bfield").length === 1`)
@@ -128,7 +128,7 @@ func TestFiguresOfALongDocument(t *testing.T) { //nolint:paralleltest // takes m
 	jump := time.Now()
 	b.shows(500)
 	b.until(`document.querySelectorAll(".bpage")[499].querySelector(".bpaint img") !== null`)
-	t.Logf("500 pages, processor 4 times slower: the first page shows after %.2f s (%.2f s by the page's own clock), a field is placed after %.2f s, page 500 shows %.2f s after it was gone to", shown.Seconds(), own/1000, placed.Seconds(), time.Since(jump).Seconds())
+	t.Logf("500 pages, processor 4 times slower: the first page is displayed after %.2f s (%.2f s by the page's own clock), a field is placed after %.2f s, page 500 is displayed %.2f s after scrolling to it", shown.Seconds(), own/1000, placed.Seconds(), time.Since(jump).Seconds())
 	require.LessOrEqual(t, eval[int](b, `document.querySelectorAll(".bpaint img").length`), 16, "only pages in view are rendered")
 	if os.Getenv("BROWSER_TEST_FIGURES") != "" {
 		require.Less(t, own, 2000.0)

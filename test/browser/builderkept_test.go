@@ -82,7 +82,7 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	require.Len(t, fields, 2)
 	require.InDelta(t, 170, fields[0].X, 6, "the field was moved in the meantime")
 
-	// Without a connection, the browser cannot reload the page. The page is reloaded later.
+	// Without a connection, reloading fails. The page is reloaded successfully after the connection has been restored.
 	b.connected(false)
 	b.button("Initials")
 	b.press(1, 200, 500)
@@ -333,7 +333,7 @@ func TestBuilder_ActionsAreNotRepeated(t *testing.T) {
 	b.saved()
 	require.Len(t, svc.people(t, e.ID).Signers, 2)
 
-	// The recipient is removed together with the recipient's field, and restored with it.
+	// Removing the recipient also removes the recipient's field, and undo restores both.
 	b.button("Signature")
 	b.press(1, 200, 300)
 	b.saved()

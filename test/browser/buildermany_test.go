@@ -38,7 +38,7 @@ func (b *tab) undoneAndRedone(id string, steps int) {
 	}
 	b.until(`document.querySelectorAll(".bfield").length === 0`)
 	b.saved()
-	require.Empty(b.t, svc.fields(b.t, id), "all is taken back")
+	require.Empty(b.t, svc.fields(b.t, id), "all changes are undone")
 	for range steps {
 		b.do(chromedp.KeyEvent("y", chromedp.KeyModifiers(kb.ModifierCtrl)))
 	}
@@ -243,7 +243,7 @@ func TestBuilderManyByTouch(t *testing.T) {
 	steps++
 	require.Greater(t, svc.fields(t, e.ID)[last].W, fields[last].W+5, "a handle resizes the field")
 
-	// Several fields are selected without a key, and aligned.
+	// Several fields are selected without holding a key, and then aligned.
 	b.taps(buttonOf("Select several"))
 	for _, i := range []int{12, 19} {
 		b.shows(1)

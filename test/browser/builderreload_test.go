@@ -74,7 +74,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.saved()
 	got := svc.savedTemplate(t, made.ID)
 	require.Equal(t, []any{2, "Lease of {{place}}", 2, 3}, []any{got.Version, got.Subject, len(got.Fields), len(got.Roles)})
-	require.Equal(t, []string{"Tenant", "text", "Landlord", "signature"}, []string{got.Fields[0].Role, got.Fields[0].Type, got.Fields[1].Role, got.Fields[1].Type}, "whose they are stands in the tags")
+	require.Equal(t, []string{"Tenant", "text", "Landlord", "signature"}, []string{got.Fields[0].Role, got.Fields[0].Type, got.Fields[1].Role, got.Fields[1].Type}, "the tags specify the recipient of each field")
 	b.reloadBuilder()
 	b.saved()
 	require.NotContains(t, b.text(), "unsaved work")

@@ -180,7 +180,7 @@ func TestConsoleWebhooks(t *testing.T) {
 		return deliveries
 	}
 	b := open(t, desktop)
-	b.eventually("all three are given up", func() bool { return len(failed()) == 3 })
+	b.eventually("all three have permanently failed", func() bool { return len(failed()) == 3 })
 	consoleUser(b, "webhooks", "admin")
 	b.visit(svc.base + "/console#/webhooks")
 	b.see("Deliveries")

@@ -70,14 +70,14 @@ func TestConsole_AnswersWithinTwoClicks(t *testing.T) {
 	b := open(t, desktop)
 	consoleUser(b, "morning", "sender")
 	b.until(`[...document.querySelectorAll("select.workspace option")].some((o) => o.value === "morning")`)
-	b.choice("select.workspace", workspace) // selected once,
+	b.choice("select.workspace", workspace)
 	b.until(`document.querySelectorAll(".worklist tbody tr").length === 20`)
 	b.checked("console-home")
 	home := func() {
 		b.t.Helper()
 		b.visit(svc.base + "/console?again#/templates")
 		b.visit(svc.base + "/console#/envelopes")
-		b.until(`document.querySelectorAll(".worklist tbody tr").length === 20`) // and remembered from then on
+		b.until(`document.querySelectorAll(".worklist tbody tr").length === 20`) // the workspace is still selected
 		b.countsClicks()
 	}
 	shows := func(subject, text string) {

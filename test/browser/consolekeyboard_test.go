@@ -257,7 +257,7 @@ func TestSendSheetByKeyboard(t *testing.T) {
 	b.until(`document.querySelector("#rname") === null`)
 	b.focused(edit)
 	earlier := `document.querySelector("dialog[open] [aria-label='Move Bob Hill earlier']")`
-	for _, order := range []string{"1 1", "1 2"} { // first into the same step, then to the first position
+	for _, order := range []string{"1 1", "1 2"} { // first into the other recipient's step, then to a separate, earlier step
 		b.presses(earlier)
 		b.until(fmt.Sprintf(`[...document.querySelectorAll(".bsheet .bstepno")].map((x) => x.textContent).join(" ") === %q`, order))
 		b.focused(earlier)

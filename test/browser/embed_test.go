@@ -226,7 +226,7 @@ func TestEmbedLongFile(t *testing.T) {
 		b.framed("70 pages left to read")
 		b.until(fmt.Sprintf(`document.querySelector("iframe").clientHeight <= Math.max(560, %d)`, l.height))
 		type place struct{ Scrolled, Sheet, Next, Frame float64 }
-		b.eventually("the first page is at the top and the bar in sight", func() bool {
+		b.eventually("the first page is at the top, and the toolbar is visible", func() bool {
 			p, err := inFrame[place](b, `({ Scrolled: scrollY, Sheet: document.querySelector(".sheet").getBoundingClientRect().top, Next: document.querySelector("#next").getBoundingClientRect().bottom, Frame: innerHeight })`)
 			return err == nil && p.Scrolled == 0 && p.Sheet >= 0 && p.Sheet < 350 && p.Next <= p.Frame
 		})
@@ -261,7 +261,7 @@ func TestEmbedOnAForeignOrigin(t *testing.T) {
 	b.visit(s.foreign)
 	b.until(`document.querySelector("iframe") !== null`)
 	// The browser has replaced the frame with its own error page, so no page of this service runs in it.
-	b.eventually("the frame is refused", func() bool {
+	b.eventually("the browser blocks the frame", func() bool {
 		tree := call(b, page.GetFrameTree, cdp.Empty{}).FrameTree
 		return len(tree.ChildFrames) == 1 && tree.ChildFrames[0].Frame.URL == "chrome-error://chromewebdata/"
 	})

@@ -84,7 +84,7 @@ func TestFiguresOnSlowNetworks(t *testing.T) {
 			b.until(`document.querySelector(".sheet .paint img") !== null`)
 			all, after := time.Since(start), time.Since(agreed)
 			what := map[bool]string{false: "agreeing at once", true: fmt.Sprintf("reading for %v", n.readTime)}[reads]
-			t.Logf("%s, processor 4 times slower, %s: what is agreed to after %.1f s; first page after %.1f s, %.1f s after agreeing", n.name, what, consent.Seconds(), all.Seconds(), after.Seconds())
+			t.Logf("%s, processor 4 times slower, %s: disclosure after %.1f s; first page after %.1f s, %.1f s after agreeing", n.name, what, consent.Seconds(), all.Seconds(), after.Seconds())
 			if reads {
 				require.InDelta(t, loaded, eval[float64](b, countFetched), 0, "%s: the first page's data must be fetched before the signer consents", n.name)
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// encrypted encrypts a file, so that only the password opens it.
+// encrypted encrypts a file with a password that is required to open it.
 func encrypted(t *testing.T, file []byte, password string) []byte {
 	t.Helper()
 	from, to := filed(t, "open.pdf", file), filepath.Join(t.TempDir(), "locked.pdf")

@@ -11,7 +11,7 @@ import (
 )
 
 // TestNumbersAsTyped checks that a number is parsed according to the conventions of the language, or left as typed and
-// rejected, but never changed to another number. The parsed number is displayed digit by digit.
+// rejected, but never changed to another number. The displayed number contains every digit of the parsed number.
 func TestNumbersAsTyped(t *testing.T) {
 	t.Parallel()
 	type example struct{ Locale, Typed, Read, Shown string }

@@ -37,9 +37,9 @@ func TestTextOfPages(t *testing.T) {
 	for page := 1; page <= len(leaves); page++ {
 		eval[bool](b, `(document.querySelectorAll(".sheet")[`+string(rune('0'+page-1))+`].scrollIntoView({ block: "center", behavior: "instant" }), true)`)
 		at := `(` + offset + `)(` + string(rune('0'+page)) + `)`
-		b.eventually("the text lies on the words", func() bool { return eval[float64](b, at) < 2.5 })
+		b.eventually("the text layer matches the words", func() bool { return eval[float64](b, at) < 2.5 })
 		b.click(`document.querySelector(".zoom button:last-child")`)
-		b.eventually("the text lies on the words of the larger page", func() bool { return eval[float64](b, at) < 2.5 })
+		b.eventually("the text layer matches the words of the larger page", func() bool { return eval[float64](b, at) < 2.5 })
 	}
 	require.Equal(t, "Upright\nThe quick brown fox jumps over the lazy dog.\nRent: 940 a month", eval[string](b, `(() => { getSelection().selectAllChildren(document.querySelector(".textLayer")); const s = getSelection().toString().trim(); getSelection().removeAllRanges(); return s; })()`))
 	require.True(t, eval[bool](b, `find("fox jumps over the lazy")`))

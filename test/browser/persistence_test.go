@@ -116,7 +116,7 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	// The draft is restored after a new code is entered, and remains stored.
 	mails := len(svc.mailsTo(t, "draft@example.com"))
 	b.button("Send code")
-	b.eventually("another code comes", func() bool { return len(svc.mailsTo(t, "draft@example.com")) > mails })
+	b.eventually("another code arrives", func() bool { return len(svc.mailsTo(t, "draft@example.com")) > mails })
 	text, _ := svc.mail(t, "draft@example.com", "code", "code")
 	b.keysOn(codeField, regexp.MustCompile(`\b\d{6}\b`).FindString(text))
 	b.until(`document.querySelector(".field.text")?.textContent === "Kept on the device"`)

@@ -44,7 +44,7 @@ func TestConsoleProblems(t *testing.T) {
 	row := rows + `.find((r) => r.textContent.includes("the warehouse is closed") && r.querySelector(".badge.bad"))`
 	b.until(row + ` !== undefined`)
 	mended.Store(true)
-	for range 30 { // the console's links come first
+	for range 30 { // Tab first reaches the links in the console's header
 		if eval[bool](b, `document.activeElement === `+row+`.querySelector("button")`) {
 			break
 		}

@@ -159,7 +159,7 @@ func TestConsole_WorkOfASender(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, http.StatusUnauthorized, status, "the link has become invalid")
 
-	// Send many envelopes with a table.
+	// Create a bulk send from a table.
 	b.visit(svc.base + "/console#/bulk/new?template=" + template)
 	b.see("Tenant.name, Tenant.email")
 	b.choose("#btable", "many.csv", []byte("Tenant.name,Tenant.email,Landlord.name,Landlord.email\r\nAda,walk-row-1@example.com,Grace,grace@example.com\r\nBo,walk-row-2@example.com,Grace,grace@example.com\r\n"))

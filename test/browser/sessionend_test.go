@@ -110,7 +110,7 @@ func TestSessionEndsForAnother(t *testing.T) {
 	b.button("New envelope")
 	b.fill("#newname", "Grace Hopper")
 	svc.endsSessions(t, "session-one@staff.example")
-	b.keys(", of session-one") // a request for suggestions detects the end of the session, unless an earlier one has
+	b.keys(", of session-one") // a request for suggestions, or an earlier request, detects the end of the session
 	b.until(`Boolean(` + signIn + `)`)
 	b.fill("#email", "session-two@staff.example")
 	b.fill("#password", "a long password")

@@ -108,7 +108,7 @@ func TestUploadedSignature(t *testing.T) {
 		let ink = 0;
 		for (let i = 3; i < p.length; i += 4) if (p[i] > 128) ink++;
 		return ink / (p.length / 4);
-	})()`), 0.09, "the share that is ink")
+	})()`), 0.09, "proportion of ink")
 	b.read()
 	b.button("Review and sign")
 	b.checked("upload-review")
@@ -143,7 +143,7 @@ func TestPinchZoom(t *testing.T) {
 	before := eval[float64](b, `document.querySelector(".sheet .paint img").naturalWidth`)
 	b.pinch(60, 240)
 	b.until(`visualViewport.scale > 1.5`)
-	b.eventually("the page is drawn finer", func() bool {
+	b.eventually("the page is rendered at a higher resolution", func() bool {
 		return eval[float64](b, `document.querySelector(".sheet .paint img").naturalWidth`) > 1.4*before
 	})
 	b.shot("pinched-390")
@@ -234,7 +234,7 @@ func TestReceipt_WaitsForOtherSigners(t *testing.T) {
 			}
 			b.see(word)
 			b.checked("receipt-after-" + outcome)
-			b.visit(e.Signers[0].SigningURL) // and again in the same tab
+			b.visit(e.Signers[0].SigningURL) // the same tab displays the outcome when the link is opened again
 			b.see(word)
 			b.waitUntilStill()
 		})

@@ -121,7 +121,7 @@ func TestInvalidLinks_ExplainTheReason(t *testing.T) {
 	b.visit(e.Signers[0].SigningURL)
 	b.see("Sign electronically")
 	svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/void", object{"reason": "mistake"}, nil)
-	b.button("I agree") // while the page is still open
+	b.button("I agree") // the page was opened before the envelope was voided
 	b.see("This request was canceled by the sender")
 	b.checked("voided")
 	b.visit(e.Signers[0].SigningURL)
@@ -265,7 +265,7 @@ func TestPage_ShowsOutcomeOfAnotherTab(t *testing.T) {
 		require.NotContains(t, b.text(), "This signer")
 	}
 
-	// This tab has not reached the code yet when the signer signs in another tab.
+	// The signer has not entered a code in this tab yet when they sign in another tab.
 	code := svc.create(t, "Answered", []object{{"name": "Ada", "email": "answered-code@example.com"}, {"name": "Bob", "email": "b-answered-code@example.com", "authMethod": "none"}},
 		leaseFields()[2:3], leaseDocument())
 	other := open(t, desktop)

@@ -171,7 +171,7 @@ func (p *tryIt) send(status int) []byte {
 	p.mu.Unlock()
 	p.click(sendRequest)
 	var id network.RequestID
-	p.eventually("the response is there", func() bool {
+	p.eventually("the response is displayed", func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if len(p.finished) == before {

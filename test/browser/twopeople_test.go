@@ -50,7 +50,7 @@ func TestTwoPeopleOnAnEnvelope(t *testing.T) {
 	two.click(named("Remind Ada Lovelace"))
 	two.see("The action wasn't performed because this envelope was closed in the meantime.")
 	two.until(`document.querySelector(".head .badge")?.textContent === "voided" && !` + named("Remind Ada Lovelace"))
-	two.see("The action wasn't performed because this envelope was closed in the meantime.") // although the buttons have disappeared
+	two.see("The action wasn't performed because this envelope was closed in the meantime.") // the message remains, although the buttons have disappeared
 	two.see("Sam Staff voided")
 	two.until(`document.activeElement !== document.body`)
 	two.checked("console-closed-meanwhile")

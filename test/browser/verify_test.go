@@ -96,7 +96,7 @@ func TestVerify(t *testing.T) {
 	b.see("Changed after sealing")
 	b.see("Do not rely on it.")
 	require.NotContains(t, b.text(), "Grace Hopper", "claims of a broken file must not be shown")
-	require.Equal(t, "failed", eval[string](b, `document.querySelector(".checks li").className`), "what failed comes first")
+	require.Equal(t, "failed", eval[string](b, `document.querySelector(".checks li").className`), "failures are listed first")
 	b.checked("verify-broken")
 
 	again("plain.pdf", leaseDocument())
@@ -176,7 +176,7 @@ func TestVerifyForeign(t *testing.T) {
 	p.waitUntilStill()
 }
 
-// TestVerifyInEveryLanguage checks that the page is complete in each language, and not wider than a phone.
+// TestVerifyInEveryLanguage checks that the page is complete in each language, and no wider than a phone screen.
 func TestVerifyInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Languages", []object{{"name": "Grace Hopper", "email": "languages@example.com", "authMethod": "none"}},

@@ -60,7 +60,7 @@ func TestGuideDigest(t *testing.T) {
 		program := examples(t, "../../docs/build/guide.md", "python")[0] + "\nc = json.load(sys.stdin)\nprint(json.dumps([shown(c['envelopeId'], c['filled']), shown(c['envelopeId'], c['filled'][1:])]))"
 		out := runPython(t, program, context)
 		require.Equal(t, context["shown"], out[0])
-		require.NotEqual(t, context["shown"], out[1], "a value less is another digest")
+		require.NotEqual(t, context["shown"], out[1], "omitting a value must change the digest")
 		next := *sent
 		next.Signers = []countersign.Signer{sent.Signers[signed]}
 		next.Signers[0].SigningURL = &link
@@ -68,7 +68,8 @@ func TestGuideDigest(t *testing.T) {
 	}
 }
 
-// linkOf returns the signing link of a signer. It waits for the signer's turn, because the link does not exist earlier.
+// linkOf returns the signing link of a signer. It waits for the signer's turn, because the link does not exist before
+// then.
 func linkOf(t *testing.T, c *countersign.Client, e *countersign.Envelope, signer int) (link string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -39,8 +39,8 @@ func program(t *testing.T) string {
 	return path
 }
 
-// shared is a service for all tests that do not need their own, because starting a service with its Temporal takes two
-// seconds of CPU time.
+// shared is a service for all tests that do not need their own, because starting a service and its Temporal server
+// takes two seconds of CPU time.
 var shared struct {
 	sync.Mutex
 

@@ -223,7 +223,7 @@ func (c *client) send(t *testing.T, method, path, contentType string, body []byt
 		c.s.check(t, a, c.app)
 	}
 	if rejected != nil && c.head["Accept"] == "" {
-		require.Equal(t, []any{a.status, a.body["error"], a.body["message"]}, []any{rejected.Status, rejected.Code, rejected.Message}, "what the client says of a refusal")
+		require.Equal(t, []any{a.status, a.body["error"], a.body["message"]}, []any{rejected.Status, rejected.Code, rejected.Message}, "the client's error for a rejected request")
 		for name := range rejected.Fields {
 			require.Contains(t, a.body["errors"], name)
 		}

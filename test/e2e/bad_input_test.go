@@ -166,7 +166,7 @@ func badFiles(t *testing.T, c *client) {
 	field := object{"signerId": e.list("signers")[0].str("id"), "type": "signature", "page": 1, "x": 1, "y": 1, "w": 10, "h": 10}
 	made := c.call(t, http.StatusCreated, http.MethodPost, at+"/fields", field)
 	assert.Equal(t, doc.str("documentId"), made.str("documentId"), "without a documentId, the first document is used")
-	assert.InDelta(t, 842-1-10, made["y"], 0.001, "the envelope's origin holds for fields that come later")
+	assert.InDelta(t, 842-1-10, made["y"], 0.001, "the envelope's origin must apply to fields that are added later")
 	field["page"] = 9
 	out = c.rejected(t, 400, "validation_error", http.MethodPost, at+"/fields", field)
 	assert.Contains(t, out["errors"], "page")
@@ -326,7 +326,7 @@ func badLinks(t *testing.T, s *service, c *client) {
 		signer.rejected(t, 400, "validation_error", http.MethodPost, at+"/sign", bad)
 	}
 	got := c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+e.str("id"), nil)
-	assert.Equal(t, "in_progress", got.str("status"), "nothing was half done")
+	assert.Equal(t, "in_progress", got.str("status"), "no rejected request may have a partial effect")
 	assert.Equal(t, "sent", got.list("signers")[0].str("status"), "only the context request counts as opening the link")
 	signer.call(t, http.StatusOK, http.MethodPost, at+"/decline", object{"reason": "No."})
 	signer.rejected(t, 409, "already_signed_or_declined", http.MethodPost, at+"/decline", nil)

@@ -44,7 +44,7 @@ func TestWorkerStop_HandsBackRunningSeal(t *testing.T) {
 	c := s.app(t)
 	id := c.send(t, agreement("Ada", "ada@example.com"))
 	s.sign(t, s.signingLink(t, "ada@example.com"), "")
-	within(t, "the authority is asked", asked) // possibly sent by the check that a starting process performs
+	within(t, "a request to the authority", asked) // possibly from the check that a process performs when it starts
 	tc, err := sdkclient.Dial(sdkclient.Options{HostPort: s.setting("COUNTERSIGN_TEMPORAL_ADDRESS"), Namespace: s.setting("COUNTERSIGN_TEMPORAL_NAMESPACE")})
 	require.NoError(t, err)
 	defer tc.Close()
@@ -53,7 +53,7 @@ func TestWorkerStop_HandsBackRunningSeal(t *testing.T) {
 		return err == nil && slices.ContainsFunc(d.GetPendingActivities(), func(a *workflow.PendingActivityInfo) bool {
 			return a.GetActivityType().GetName() == "Seal" && a.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED
 		})
-	}, time.Minute, 50*time.Millisecond, "the seal is under way")
+	}, time.Minute, 50*time.Millisecond, "sealing has started")
 	well.Store(true)
 	require.NoError(t, s.worker.cmd.Process.Signal(syscall.SIGTERM))
 	s.worker.stop(t)

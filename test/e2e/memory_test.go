@@ -259,7 +259,7 @@ func (a *attack) round(t *testing.T, requests []hostile) map[int]int {
 	}
 	select {
 	case <-all:
-	case <-time.After(20 * time.Second): // some bodies are still being received, and also use memory
+	case <-time.After(20 * time.Second): // continue, because bodies that are still being received use memory, too
 	}
 	close(release)
 	done.Wait()

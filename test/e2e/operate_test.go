@@ -24,7 +24,7 @@ var metricsAddress = regexp.MustCompile(`"serving metrics","address":"([^"]+)"`)
 func (p *process) operators(t *testing.T) string {
 	t.Helper()
 	var at []string
-	eventually(t, "the address of the metrics", func() bool {
+	eventually(t, "the process prints the address of its metrics", func() bool {
 		at = metricsAddress.FindStringSubmatch(p.out.String())
 		return at != nil
 	})

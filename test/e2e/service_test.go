@@ -91,7 +91,7 @@ func (p *process) stop(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(30 * time.Second):
-		t.Errorf("%v does not stop and is killed", p.cmd.Args)
+		t.Errorf("%v did not stop and was killed", p.cmd.Args)
 		_ = p.cmd.Process.Kill()
 		<-done
 	}

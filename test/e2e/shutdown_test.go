@@ -76,18 +76,18 @@ func TestGracefulShutdown(t *testing.T) {
 		assert.NoError(t, err)
 		answer <- res
 	}()
-	within(t, "the server asks for the body", begun)
+	within(t, "the request for the body", begun)
 	_, err = rest.Write(body[:len(body)/2])
 	require.NoError(t, err)
 	require.NoError(t, s.api.cmd.Process.Signal(os.Interrupt))
-	eventually(t, "nothing new is taken", func() bool {
+	eventually(t, "no new connection is accepted", func() bool {
 		_, err := get(t, s.BaseURL+"/healthz")
 		return err != nil
 	})
 	_, err = rest.Write(body[len(body)/2:])
 	require.NoError(t, err)
 	require.NoError(t, rest.Close())
-	res := within(t, "the answer", answer)
+	res := within(t, "the response", answer)
 	require.NotNil(t, res)
 	defer func() { require.NoError(t, res.Body.Close()) }()
 	assert.Equal(t, http.StatusCreated, res.StatusCode)

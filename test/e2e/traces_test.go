@@ -140,5 +140,5 @@ func checkRedaction(t *testing.T, s *service, c *collector) {
 		}
 	}
 	assert.Regexp(t, `"msg":"request","request":"[0-9a-f-]{36}","method":"POST","route":"/v1/signing/:token/sign","envelope":"[0-9a-f-]{36}","status":200,.*"trace":"[0-9a-f]{32}"`,
-		s.api.out.String(), "what the log says instead")
+		s.api.out.String(), "the log must contain a redacted form")
 }

@@ -55,31 +55,31 @@ func TestOlderBuildTakesOver(t *testing.T) {
 		eventually(t, func() bool {
 			described, err := c.DescribeWorkflowExecution(t.Context(), id, "")
 			return err == nil && len(described.GetPendingActivities()) > 0
-		}, "the newer build does not begin the workflow")
+		}, "the newer build did not begin the workflow")
 		newer.Stop()
 
 		var said string
 		t.Cleanup(func() {
 			if t.Failed() {
-				t.Logf("doctor said: %s", said)
+				t.Logf("output of doctor: %s", said)
 			}
 		})
 		eventually(t, func() bool { // wait until Temporal's list of running workflows is up to date
 			cmd := exec.CommandContext(t.Context(), built, "doctor", "--replay", "10")
 			cmd.Env = slices.Concat(os.Environ(), w.env)
-			out, _ := cmd.CombinedOutput() // the check also fails because no worker is running
+			out, _ := cmd.CombinedOutput() // the exit status is not relevant, because doctor also reports that no worker is running
 			said = string(out)
 			return strings.Contains(said, "this build cannot continue 1 of ")
-		}, "doctor does not find it")
+		}, "doctor did not report the workflow")
 		assert.Contains(t, said, id)
 
 		w.worker()
 		other, err := w.send(1)
 		require.NoError(t, err)
 		require.NoError(t, other.complete())
-		eventually(t, func() bool { return w.status(other) == models.StatusCompleted }, "another envelope waits")
+		eventually(t, func() bool { return w.status(other) == models.StatusCompleted }, "the other envelope was not completed")
 		require.NoError(t, c.TerminateWorkflow(t.Context(), id, "", "started by a newer build"))
-		w.reconciled(c, "the workflow is not started again", func() bool {
+		w.reconciled(c, "the workflow was not restarted", func() bool {
 			return w.count("SELECT count(*) FROM mails WHERE envelope_id = $1 AND sent_at IS NOT NULL", e.id) == 2
 		})
 		require.NoError(t, e.complete())
@@ -97,7 +97,7 @@ func TestWrongMasterKey(t *testing.T) {
 		w.start(1, 1)
 		w.subscribe("/damaged")
 		require.NoError(t, w.sendAndComplete(2))
-		eventually(t, func() bool { return w.status(w.envelopes[0]) == models.StatusCompleted }, "it is sealed")
+		eventually(t, func() bool { return w.status(w.envelopes[0]) == models.StatusCompleted }, "the envelope was not completed")
 
 		const setting = "COUNTERSIGN_MASTER_KEY="
 		key := make([]byte, 32)

@@ -16,7 +16,7 @@ import (
 	"countersign/store"
 )
 
-var bulkSize = flag.Int("bulk", 120, "rows of a bulk send")
+var bulkSize = flag.Int("bulk", 120, "number of rows in a bulk send")
 
 // template creates a template from a draft that the service has accepted.
 func (w *scenario) template() uuid.UUID {
@@ -65,7 +65,7 @@ func (w *scenario) sent(bulk uuid.UUID) int {
 func (w *scenario) awaitSent(bulk uuid.UUID, n int) {
 	w.t.Helper()
 	for sent := w.sent(bulk); sent < n; sent = w.sent(bulk) {
-		eventually(w.t, func() bool { return w.sent(bulk) > sent }, "no row is sent any more")
+		eventually(w.t, func() bool { return w.sent(bulk) > sent }, "no further row was sent")
 	}
 }
 
@@ -76,7 +76,7 @@ func (w *scenario) checkBulk(bulk uuid.UUID, rows int) {
 	w.awaitSent(bulk, rows)
 	eventually(w.t, func() bool {
 		return w.count("SELECT count(*) FROM bulk_sends WHERE id = $1 AND status = 'completed'", bulk) == 1
-	}, "the bulk send is not completed")
+	}, "the bulk send was not completed")
 	const ours = "SELECT envelope_id FROM bulk_send_rows WHERE bulk_send_id = $1"
 	assert.Equal(w.t, rows, w.sent(bulk))
 	assert.Equal(w.t, rows, w.count("SELECT count(DISTINCT envelope_id) FROM bulk_send_rows WHERE bulk_send_id = $1", bulk))
@@ -92,7 +92,7 @@ func (w *scenario) checkBulk(bulk uuid.UUID, rows int) {
 	assert.Equal(w.t, 1, w.count("SELECT count(*) FROM webhook_events WHERE name = 'bulk.completed'"))
 	eventually(w.t, func() bool {
 		return w.count("SELECT count(*) FROM webhook_deliveries WHERE event = 'bulk.completed' AND status = 'delivered'") == 1
-	}, "nobody was told of the end")
+	}, "the completion was not delivered")
 }
 
 // TestKillDuringBulk kills workers during a bulk send: between the guard of a row and its commit, immediately after a

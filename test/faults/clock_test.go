@@ -45,7 +45,7 @@ func TestClockJumps(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusUnauthorized, a.status, "a link from the future: %s", a.body)
 		require.NoError(t, w.sendAndComplete(1))
-		eventually(t, func() bool { return w.count("SELECT count(*) FROM outbox") == 0 }, "what was written before the clock went back is told")
+		eventually(t, func() bool { return w.count("SELECT count(*) FROM outbox") == 0 }, "outbox rows from before the clock was set back were not delivered")
 
 		w.set("clock", "")
 		w.login()

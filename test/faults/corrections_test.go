@@ -387,7 +387,7 @@ func TestExtendExpire(t *testing.T) {
 			if e.signed() == 1 {
 				want = models.StatusCompleted
 			}
-			eventually(t, func() bool { return w.status(e) == want }, "%s is %s", e.id, want)
+			eventually(t, func() bool { return w.status(e) == want }, "%s did not become %s", e.id, want)
 		}
 		w.check("/all")
 	})

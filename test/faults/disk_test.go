@@ -80,13 +80,13 @@ func TestDiskFull(t *testing.T) {
 		require.NoError(t, err)
 		draft, err := w.draft(1)
 		require.NoError(t, err)
-		eventually(t, func() bool { return w.status(w.envelopes[0]) == models.StatusCompleted }, "the first is sealed")
+		eventually(t, func() bool { return w.status(w.envelopes[0]) == models.StatusCompleted }, "the first envelope was not completed")
 
 		leave := 4096 * rnd.IntN(4)
 		disk.fill(t, leave)
 		require.NoError(t, e.complete(), "signing requires no space in the file store")
 		failed := func() bool { return w.logged("no space left on device") }
-		eventually(t, failed, "no seal failed")
+		eventually(t, failed, "sealing did not fail")
 		if !disk.real || leave == 0 {
 			for probe, want := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/readyz?for=uploads": http.StatusServiceUnavailable, "/readyz?for=requests": http.StatusOK} {
 				assert.Equal(t, want, w.request(http.MethodGet, probe, "", nil).StatusCode, probe)

@@ -22,8 +22,8 @@ import (
 )
 
 var (
-	rounds = flag.Int("rounds", 1, "how often each row is run")
-	seed   = flag.Uint64("seed", 0, "seed of all choices; 0 draws one, which is printed")
+	rounds = flag.Int("rounds", 1, "number of times that each row is run")
+	seed   = flag.Uint64("seed", 0, "seed of the random choices; 0 selects a new seed, which is printed")
 )
 
 // long reports whether this run has more than one round. In that case, each row of the fault matrix runs for its full

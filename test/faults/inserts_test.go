@@ -70,7 +70,7 @@ func TestFailedInsert(t *testing.T) {
 		w.fails(uuid.NewString(), "/v1/envelopes/"+e.id+"/document", onePage)
 		assert.Equal(t, before, w.whole(e))
 		w.worker() // sealing fails until the fault ends
-		eventually(t, func() bool { return w.logged("injected") }, "no seal fails")
+		eventually(t, func() bool { return w.logged("injected") }, "sealing did not fail")
 		for _, e := range w.envelopes {
 			assert.Equal(t, models.StatusSealing, w.status(e))
 		}

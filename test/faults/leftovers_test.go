@@ -31,7 +31,7 @@ func TestKillWhileUploading(t *testing.T) {
 		path := "/v1/envelopes/" + e.id + "/document"
 		h := http.Header{"Content-Type": {"application/octet-stream"}, "Idempotency-Key": {uuid.NewString()}, "Authorization": {"Bearer " + w.client.token}}
 		_, _, err = w.client.once(t.Context(), http.MethodPost, w.client.base(false)+path, h, onePage)
-		require.Error(t, err, "it died before it answered")
+		require.Error(t, err, "the API must exit before it responds")
 		api.waitDead()
 		assert.Equal(t, 1, w.count("SELECT count(*) FROM documents"))
 		assert.Len(t, w.stored("envelopes"), 2)
@@ -76,7 +76,7 @@ func TestKillWhileAnchoring(t *testing.T) {
 				}
 			}
 			return tokens == records && w.count("SELECT count(*) FROM audit_anchors") == records
-		}, "anchored after a worker was killed at %s", place)
+		}, "no anchor was created after a worker was killed at %s", place)
 		w.run("audit", "verify", "--all")
 		w.age()
 		assert.Contains(t, string(w.run("files", "sweep", "--delete")), left, place)

@@ -54,10 +54,10 @@ func TestWorkflowsAreLost(t *testing.T) {
 		require.NoError(t, err)
 		eventually(t, func() bool {
 			return w.invitations() == 5
-		}, "all are invited")
+		}, "not all signers were invited")
 		w.set("blob.keep", "full")
 		require.NoError(t, sealing.complete())
-		eventually(t, func() bool { return w.logged("no space left on device") }, "no seal fails")
+		eventually(t, func() bool { return w.logged("no space left on device") }, "sealing did not fail")
 
 		c := w.temporalClient()
 		lose := []func(id string) error{
@@ -74,12 +74,12 @@ func TestWorkflowsAreLost(t *testing.T) {
 		for i, e := range []*envelope{open, due, sealing} {
 			require.NoError(t, lose[i](temporal.EnvelopeWorkflowID(idOf(e))))
 		}
-		eventually(t, func() bool { return w.running(c, temporal.WorkflowEnvelope) == 0 }, "the workflows are gone")
+		eventually(t, func() bool { return w.running(c, temporal.WorkflowEnvelope) == 0 }, "the workflows were not removed")
 		w.set("blob.keep", "")
 
-		w.reconciled(c, "the round that finds them does not report it", func() bool { return w.count("SELECT count(*) FROM reconcile_runs WHERE missing > 0") > 0 })
-		w.reconciled(c, "the envelope past its deadline does not expire", func() bool { return w.status(due) == models.StatusExpired })
-		w.reconciled(c, "the signed envelope is not sealed", func() bool { return w.status(sealing) == models.StatusCompleted })
+		w.reconciled(c, "the run that detected the missing workflows did not report them", func() bool { return w.count("SELECT count(*) FROM reconcile_runs WHERE missing > 0") > 0 })
+		w.reconciled(c, "the envelope did not expire after its deadline", func() bool { return w.status(due) == models.StatusExpired })
+		w.reconciled(c, "the signed envelope was not sealed", func() bool { return w.status(sealing) == models.StatusCompleted })
 		require.NoError(t, open.complete())
 		w.check("/all")
 		for id, all := range w.mails() {
@@ -101,7 +101,7 @@ func TestTemporal_DatabaseOfAnotherVersion(t *testing.T) {
 		require.NoError(t, err)
 		eventually(t, func() bool {
 			return w.count("SELECT count(*) FROM mails WHERE sent_at IS NOT NULL") == 2 && w.count("SELECT count(*) FROM webhook_deliveries WHERE status = 'pending'") == 0
-		}, "the workflow runs")
+		}, "the workflow did not send all invitations and events")
 		require.NoError(t, server.running.Kill())
 		file := server.flags[2]
 		db, err := sql.Open("sqlite", "file:"+file)
@@ -118,8 +118,8 @@ func TestTemporal_DatabaseOfAnotherVersion(t *testing.T) {
 		eventually(t, func() bool {
 			exists, _, err := temporal.ScheduleState(t.Context(), c, temporal.ScheduleReconcile)
 			return err == nil && exists
-		}, "the worker does not notice that Temporal is empty")
-		w.reconciled(c, "the workflow is not started again", func() bool { return w.running(c, temporal.WorkflowEnvelope) == 1 })
+		}, "the worker did not detect that Temporal is empty")
+		w.reconciled(c, "the workflow was not restarted", func() bool { return w.running(c, temporal.WorkflowEnvelope) == 1 })
 		require.NoError(t, e.complete())
 		w.check("/all")
 	})

@@ -29,9 +29,9 @@ import (
 )
 
 var (
-	nightLength = flag.Duration("night", 20*time.Minute, "how long faults are injected")
-	nightRate   = flag.Float64("rate", 2, "envelopes a second")
-	nightOnly   = flag.String("only", "", "the names of the faults to inject, with commas; empty: all")
+	nightLength = flag.Duration("night", 20*time.Minute, "duration of the fault injection")
+	nightRate   = flag.Float64("rate", 2, "envelopes per second")
+	nightOnly   = flag.String("only", "", "comma-separated names of the faults to inject; if empty, all faults are injected")
 )
 
 // The durations of the phases. The clock of the alert rules runs faster, so that an alert that normally fires after
@@ -102,7 +102,7 @@ func TestNight(t *testing.T) { //nolint:paralleltest // the test uses the whole 
 			chosen = append(chosen, f)
 		}
 	}
-	require.NotEmpty(t, chosen, "there is no fault named %s", *nightOnly)
+	require.NotEmpty(t, chosen, "unknown fault %s", *nightOnly)
 	began := time.Now()
 	for i := 0; i == 0 || time.Since(began)+nightFault <= *nightLength; i++ {
 		f := chosen[i%len(chosen)]
@@ -180,7 +180,7 @@ func (n *night) start(kind, program string) *nightProcess {
 	eventually(n.t, func() bool {
 		status, _, err := n.client.once(n.t.Context(), "GET", "http://"+p.metrics+"/healthz", nil, nil)
 		return err == nil && status == 200
-	}, "the %s does not start", kind)
+	}, "the %s did not start", kind)
 	if kind == "api" {
 		p.waitHealthy()
 		n.mu.Lock()
@@ -233,7 +233,7 @@ func (n *night) waiting() []*envelope {
 	for _, e := range all {
 		within(n.t, nightPatience, func() bool {
 			return n.count("SELECT count(*) FROM mails WHERE envelope_id = $1 AND sent_at IS NOT NULL", e.id) == 2
-		}, "the signers of %s are not invited", e.id)
+		}, "the signers of %s were not invited", e.id)
 	}
 	return all
 }
@@ -248,15 +248,15 @@ func (n *night) emptyTemporal() func() {
 			require.NoError(n.t, os.Remove(f))
 		}
 		n.temporal.start()
-		n.say("Temporal is back, and empty")
+		n.say("Temporal is available again, and empty")
 		// The workers detect the empty Temporal automatically.
-		within(n.t, nightPatience, func() bool { return n.count("SELECT count(*) FROM reconcile_runs WHERE missing > 0") > 0 }, "no worker notices that Temporal is empty")
+		within(n.t, nightPatience, func() bool { return n.count("SELECT count(*) FROM reconcile_runs WHERE missing > 0") > 0 }, "no worker detected that Temporal is empty")
 	}
 }
 
 func (n *night) breakBuild() func() {
 	n.replace(n.workers, n.broken)
-	n.say("the broken build runs")
+	n.say("the broken build is running")
 	return func() { n.replace(n.workers, built) }
 }
 
@@ -271,7 +271,7 @@ func (n *night) fillDisk() func() {
 	signed := n.waiting() // uploads are rejected during the fault, so the load adds no documents to seal
 	n.disk.shrink(n.t)
 	for _, e := range signed {
-		require.NoError(n.t, e.complete(), "signing needs no room in the file store")
+		require.NoError(n.t, e.complete(), "signing requires no space in the file store")
 	}
 	return func() { n.disk.grow(n.t) }
 }
@@ -339,20 +339,20 @@ func (n *night) checkNothingIsLost() {
 	limit := max(nightPatience, *nightLength/2)
 	within(t, limit, func() bool {
 		return n.count("SELECT count(*) FROM envelopes WHERE status IN ('sent', 'in_progress', 'sealing')") == 0
-	}, "envelopes that all have signed are not completed")
+	}, "fully signed envelopes were not completed")
 	within(t, limit, func() bool { return n.count("SELECT count(*) FROM outbox") == 0 }, "the outbox is not empty")
-	within(t, limit, func() bool { return n.count("SELECT count(*) FROM webhook_deliveries WHERE status = 'pending'") == 0 }, "deliveries are on their way")
+	within(t, limit, func() bool { return n.count("SELECT count(*) FROM webhook_deliveries WHERE status = 'pending'") == 0 }, "deliveries are still pending")
 	assert.Zero(t, n.count("SELECT count(*) FROM webhook_deliveries WHERE status <> 'delivered'"), "deliveries failed")
 	within(t, limit, func() bool {
 		return n.count(`SELECT count(*) FROM envelopes AS e WHERE (SELECT count(*) FROM mails AS m WHERE m.envelope_id = e.id AND m.kind = 'completed' AND m.sent_at IS NOT NULL) <> 2`) == 0
-	}, "not everybody has a copy")
+	}, "not every recipient received a copy")
 	assert.Equal(t, len(n.envelopes), n.count("SELECT count(*) FROM envelopes WHERE status = 'completed'"))
 	all := slices.Clone(n.envelopes)
 	n.rnd.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, e := range all[:min(nightSample, len(all))] {
 		n.checkEnvelope(e, []string{"/all"})
 	}
-	n.say("%d envelopes are completed, %d of them examined", len(all), min(nightSample, len(all)))
+	n.say("%d envelopes were completed, and %d of them were checked", len(all), min(nightSample, len(all)))
 }
 
 // watchAlerts starts alertwatch, which evaluates the published alert rules.

@@ -56,7 +56,7 @@ func (e *envelope) address(i int) string {
 	return found.Signers[i].Email
 }
 
-// received returns how often each email to a user arrived, by Message-ID.
+// received returns the number of times that each email to a user arrived, by Message-ID.
 func (w *scenario) received(u *models.ConsoleUser) map[string]int {
 	out := make(map[string]int)
 	for _, m := range w.inbox.List(inbox.Filter{To: u.Email, Limit: 1000}) {
@@ -70,7 +70,7 @@ func (w *scenario) invited() {
 	w.t.Helper()
 	eventually(w.t, func() bool {
 		return w.invitations() == w.count("SELECT count(*) FROM signers")
-	}, "not everyone is invited")
+	}, "not all signers were invited")
 }
 
 // notified waits until every notification has been sent or dropped.
@@ -88,7 +88,7 @@ func (w *scenario) digestsDue(c sdkclient.Client, u *models.ConsoleUser, what st
 	eventually(w.t, func() bool {
 		exists, _, err := temporal.ScheduleState(w.t.Context(), c, temporal.ScheduleCleanup)
 		return err == nil && exists
-	}, "the schedule is missing")
+	}, "the schedule was not created")
 	w.scheduled(c, temporal.ScheduleCleanup, what, done)
 }
 
@@ -126,7 +126,7 @@ func TestKillWhileNotifying(t *testing.T) {
 		worker.start()
 		eventually(t, func() bool {
 			return w.count("SELECT count(*) FROM mails WHERE kind = 'notification' AND attempts > 0 AND sent_at IS NULL AND error <> ''") > 0
-		}, "no notification is tried")
+		}, "no attempt to send a notification was recorded")
 		_, err := w.store.ChangeNotifications(t.Context(), leaves.ID, func(n *models.NotificationSettings) error {
 			n.Frequency = models.NotifyNever
 			return nil
@@ -146,14 +146,14 @@ func TestKillWhileNotifying(t *testing.T) {
 
 		c := w.temporalClient()
 		w.set("mail.sent", "kill")
-		w.digestsDue(c, daily, "the summary is not requested", func() bool { return w.running(c, temporal.WorkflowDigest) == 1 })
+		w.digestsDue(c, daily, "the summary was not requested", func() bool { return w.running(c, temporal.WorkflowDigest) == 1 })
 		worker.waitDead()
 		w.cutOff++
 		worker.start()
-		eventually(t, func() bool { return w.count("SELECT count(*) FROM console_digest_items") == 0 }, "the summary is not sent")
+		eventually(t, func() bool { return w.count("SELECT count(*) FROM console_digest_items") == 0 }, "the summary was not sent")
 		assert.Len(t, w.received(daily), 1)
 		assert.Empty(t, w.received(never))
-		assert.Empty(t, w.received(leaves), "the workflows were terminated while the emails waited")
+		assert.Empty(t, w.received(leaves), "the user disabled notifications while the emails were pending")
 		w.checkMails()
 	})
 }
@@ -177,22 +177,22 @@ func TestRequestedEmailsAreLost(t *testing.T) {
 		completed.mustSign(0)
 		eventually(t, func() bool {
 			return w.count("SELECT count(*) FROM mails WHERE kind = 'completed' AND sent_at IS NOT NULL") == 1
-		}, "the copies are not sent")
+		}, "the copies were not sent")
 		c := w.temporalClient()
 		digest.mustSign(0)
 		w.smtp.stop()
 		begun.mustSign(0)
 		eventually(t, func() bool {
 			return w.count("SELECT count(*) FROM mails WHERE kind = 'notification' AND attempts > 0 AND error <> ''") == 1
-		}, "the notification is not tried")
-		w.digestsDue(c, daily, "the summary is not requested", func() bool { return w.running(c, temporal.WorkflowDigest) == 1 })
+		}, "no attempt to send the notification was recorded")
+		w.digestsDue(c, daily, "the summary was not requested", func() bool { return w.running(c, temporal.WorkflowDigest) == 1 })
 		worker.kill()
 		unseen.mustSign(0)
 		require.NoError(t, w.client.post("/v1/envelopes/"+unseen.id+"/signers/"+unseen.signers[1].id+"/remind", object{}, http.StatusAccepted, nil))
 		require.NoError(t, w.client.post("/v1/envelopes/"+completed.id+"/copies", object{"email": completed.address(0)}, http.StatusAccepted, nil))
 		eventually(t, func() bool {
 			return w.running(c, temporal.WorkflowNotification) == 2 && w.running(c, temporal.WorkflowReinvite) == 1 && w.running(c, temporal.WorkflowCopies) == 1
-		}, "the emails are not requested")
+		}, "the emails were not requested")
 
 		lost := []string{temporal.DigestWorkflowID(daily.ID)}
 		workflowID := map[models.MailKind]func(uuid.UUID) string{
@@ -220,17 +220,17 @@ func TestRequestedEmailsAreLost(t *testing.T) {
 		}
 		eventually(t, func() bool {
 			return w.running(c, temporal.WorkflowNotification)+w.running(c, temporal.WorkflowDigest)+w.running(c, temporal.WorkflowReinvite)+w.running(c, temporal.WorkflowCopies) == 0
-		}, "the workflows are gone")
+		}, "the workflows were not removed")
 
 		w.smtp.start()
 		worker.start()
-		w.reconciled(c, "the requested emails are not sent", func() bool {
+		w.reconciled(c, "the requested emails were not sent", func() bool {
 			return w.count("SELECT count(*) FROM mails WHERE request_id IS NOT NULL AND sent_at IS NULL") == 0
 		})
 		assert.Len(t, w.received(each), 2)
 		assert.Equal(t, 1, w.count("SELECT count(*) FROM mails WHERE kind = 'reminder' AND sent_at IS NOT NULL"))
 		assert.Equal(t, 2, w.count("SELECT count(*) FROM mails WHERE kind = 'completed' AND sent_at IS NOT NULL AND envelope_id = $1", completed.id))
-		w.digestsDue(c, daily, "the next summary lacks what the lost one contained", func() bool {
+		w.digestsDue(c, daily, "the next summary did not include the content of the lost one", func() bool {
 			return w.count("SELECT count(*) FROM console_digest_items") == 0
 		})
 		w.notified()

@@ -39,7 +39,7 @@ func (w *scenario) check(paths ...string) {
 	require.NotEmpty(w.t, w.envelopes)
 	for _, e := range w.envelopes {
 		if e.signed() == len(e.signers) {
-			eventually(w.t, func() bool { return w.status(e) == models.StatusCompleted }, "envelope %s is signed by all, but %s", e.id, w.status(e))
+			eventually(w.t, func() bool { return w.status(e) == models.StatusCompleted }, "envelope %s was signed by all signers, but is %s", e.id, w.status(e))
 		}
 	}
 	eventually(w.t, func() bool { return w.count("SELECT count(*) FROM outbox") == 0 }, "the outbox is not empty")
@@ -111,7 +111,7 @@ func (w *scenario) checkEnvelope(e *envelope, paths []string) {
 // checkDelivered checks that the event was delivered at least once, always with the same body.
 func (w *scenario) checkDelivered(path string, ev models.Event) {
 	w.t.Helper()
-	eventually(w.t, func() bool { return len(w.hooks.of(path, ev.ID.String())) > 0 }, "%s of %s is not delivered to %s", ev.Name, ev.EnvelopeID, path)
+	eventually(w.t, func() bool { return len(w.hooks.of(path, ev.ID.String())) > 0 }, "%s of %s was not delivered to %s", ev.Name, ev.EnvelopeID, path)
 	for _, d := range w.hooks.of(path, ev.ID.String()) {
 		assert.Contains(w.t, d.body, ev.EnvelopeID.String())
 		assert.Equal(w.t, w.hooks.of(path, ev.ID.String())[0].body, d.body, "every delivery of an event must be the same")
@@ -195,7 +195,7 @@ func (w *scenario) checkMails() {
 		}
 		eventually(w.t, func() bool {
 			return w.count("SELECT count(*) FROM mails WHERE envelope_id = $1 AND kind = 'completed' AND sent_at IS NOT NULL AND request_id IS NULL", e.id) == want
-		}, "not everyone has a copy of %s", e.id)
+		}, "not every signer received a copy of %s", e.id)
 	}
 	w.smtp.mu.Lock()
 	ambiguous := w.smtp.dropped

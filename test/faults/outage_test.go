@@ -61,15 +61,15 @@ func TestPostgresIsDown(t *testing.T) {
 		}
 		late := &process{w: w, args: []string{"worker"}}
 		late.start()
-		eventually(t, func() bool { return w.logged("waiting for the database") }, "a process that starts meanwhile waits")
+		eventually(t, func() bool { return w.logged("waiting for the database") }, "a process that starts during the outage did not wait")
 		require.NoError(t, server.Restart(t.Context()))
 		eventually(t, func() bool {
 			return w.request(http.MethodGet, "/v1/envelopes/"+e.id, "", nil).StatusCode == http.StatusOK
-		}, "the API does not recover")
+		}, "the API did not recover")
 		c := w.temporalClient()
 		eventually(t, func() bool {
 			exists, _, err := temporal.ScheduleState(t.Context(), c, temporal.ScheduleReconcile)
 			return err == nil && exists
-		}, "the worker that waited has begun")
+		}, "the waiting worker did not start its work")
 	})
 }

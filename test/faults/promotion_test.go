@@ -39,9 +39,9 @@ func TestStandbyIsPromoted(t *testing.T) {
 		w.login()
 		w.subscribe("/all")
 		end := w.load(4)
-		eventually(t, func() bool { return w.acknowledgedSignatures() > 0 }, "nobody signs before the promotion")
+		eventually(t, func() bool { return w.acknowledgedSignatures() > 0 }, "no signature was acknowledged before the promotion")
 		pause(rnd, 2*time.Second)
-		require.NoError(t, primary.Stop(ctx)) // including the server's data
+		require.NoError(t, primary.Stop(ctx)) // also removes the server's data
 		w.cutOff += 24                        // emails that the three workers may have sent without recording them
 		before := w.acknowledgedSignatures()
 		pause(rnd, 300*time.Millisecond)
@@ -50,7 +50,7 @@ func TestStandbyIsPromoted(t *testing.T) {
 		require.NoError(t, standby.Exec(ctx, "ALTER SYSTEM RESET synchronous_standby_names"))
 		require.NoError(t, standby.Exec(ctx, "SELECT pg_reload_conf()"))
 		require.NoError(t, pool.Point(standby.URL))
-		eventually(t, func() bool { return w.acknowledgedSignatures() > before }, "nobody can sign after the promotion")
+		eventually(t, func() bool { return w.acknowledgedSignatures() > before }, "no signature was acknowledged after the promotion")
 		t.Logf("signing resumed %v after the start of the promotion", time.Since(began).Round(time.Millisecond))
 		pause(rnd, 500*time.Millisecond)
 		end()

@@ -92,7 +92,7 @@ func TestSignDeclineVoidExpire(t *testing.T) {
 		}
 		wg.Wait()
 		for _, e := range w.envelopes {
-			eventually(t, func() bool { return w.status(e).Terminal() }, "%s is closed", e.id)
+			eventually(t, func() bool { return w.status(e).Terminal() }, "%s was not closed", e.id)
 		}
 		w.check("/all")
 	})
@@ -176,7 +176,7 @@ func TestPurgeDownload(t *testing.T) {
 		require.NoError(t, w.sendAndComplete(1))
 		e := w.envelopes[0]
 		link := ""
-		eventually(t, func() bool { link = w.downloadLink(); return link != "" }, "no mail with a link")
+		eventually(t, func() bool { link = w.downloadLink(); return link != "" }, "no email with a link arrived")
 
 		var wg sync.WaitGroup
 		for range 4 {
@@ -212,7 +212,7 @@ func TestPurgeDownload(t *testing.T) {
 				time.Sleep(200 * time.Millisecond)
 			}
 		})
-		eventually(t, func() bool { return len(w.sealedFiles(e)) == 0 }, "the file is still there")
+		eventually(t, func() bool { return len(w.sealedFiles(e)) == 0 }, "the file was not removed")
 		stop()
 		wg.Wait()
 		env, events, err := w.store.EnvelopeWithEvents(t.Context(), w.appID, idOf(e))

@@ -49,16 +49,16 @@ func TestRetentionNeedsNoWorkflow(t *testing.T) {
 		w.run("tenant", "set", "--app", w.appID.String(), "--tenant", "acme", "--retention", "30")
 		require.NoError(t, w.sendAndComplete(2))
 		e := w.envelopes[0]
-		eventually(t, func() bool { return len(w.sealedFiles(e)) > 0 }, "the documents are sealed")
+		eventually(t, func() bool { return len(w.sealedFiles(e)) > 0 }, "the documents were not sealed")
 		c := w.temporalClient()
-		eventually(t, func() bool { return w.running(c, temporal.WorkflowEnvelope) == 0 }, "the envelope's workflow ends with its work")
+		eventually(t, func() bool { return w.running(c, temporal.WorkflowEnvelope) == 0 }, "the envelope's workflow did not end after completion")
 		eventually(t, func() bool { // the running workflow belongs to a schedule
 			counted, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{
 				Namespace: w.namespace, Query: `ExecutionStatus = "Running" AND WorkflowType NOT IN ("Cleanup", "Reconcile", "temporal-sys-scheduler-workflow", "Delivery")`,
 			})
 			return err == nil && counted.GetCount() == 0
-		}, "a workflow waits for the end of the retention")
-		w.scheduled(c, temporal.ScheduleCleanup, "the files are still there", func() bool { return len(w.sealedFiles(e)) == 0 })
-		eventually(t, func() bool { return w.count(`SELECT count(*) FROM envelopes WHERE retention_due_at IS NOT NULL`) == 0 }, "the retention does not end")
+		}, "a workflow is still running during the retention")
+		w.scheduled(c, temporal.ScheduleCleanup, "the files were not removed", func() bool { return len(w.sealedFiles(e)) == 0 })
+		eventually(t, func() bool { return w.count(`SELECT count(*) FROM envelopes WHERE retention_due_at IS NOT NULL`) == 0 }, "the end of the retention was not recorded")
 	})
 }

@@ -123,7 +123,7 @@ func newScenario(t *testing.T, s setting) *scenario {
 		if t.Failed() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			t.Logf("the last the processes said:\n%s", lastLines(w.log.String(), 80))
+			t.Logf("last output of the processes:\n%s", lastLines(w.log.String(), 80))
 		}
 	})
 	return w
@@ -183,7 +183,7 @@ func (p *process) waitHealthy() {
 	eventually(p.w.t, func() bool {
 		status, _, err := p.w.client.once(p.w.t.Context(), http.MethodGet, base+"/healthz", nil, nil)
 		return err == nil && status == http.StatusOK
-	}, "the API does not start")
+	}, "the API did not start")
 }
 
 func (w *scenario) worker() *process {
@@ -295,7 +295,7 @@ func listen(t *testing.T) net.Listener {
 // logged reports whether a process logged a string.
 func (w *scenario) logged(text string) bool { return w.times(text) > 0 }
 
-// times returns how often the processes have logged a string.
+// times returns the number of times that the processes have logged a string.
 func (w *scenario) times(text string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

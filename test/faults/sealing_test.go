@@ -24,7 +24,7 @@ func TestKillWhileSealing(t *testing.T) {
 			// Sealing is interrupted only once per envelope; "countersign files sweep" would remove the leftovers of
 			// two interruptions.
 			for _, before := range w.envelopes {
-				eventually(t, func() bool { return w.status(before) == models.StatusCompleted && len(w.sealedFiles(before)) == 1 }, "the worker does not end what was cut off")
+				eventually(t, func() bool { return w.status(before) == models.StatusCompleted && len(w.sealedFiles(before)) == 1 }, "the worker did not finish the interrupted seal")
 			}
 			e, err := w.send(2)
 			require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestKillWhileMailing(t *testing.T) {
 		w.worker()
 		eventually(t, func() bool {
 			return w.invitations() == len(e.signers)
-		}, "not everyone is invited")
+		}, "not all signers were invited")
 		require.NoError(t, e.complete())
 		w.check()
 	})
@@ -92,7 +92,7 @@ func TestKillWhileDelivering(t *testing.T) {
 		w.check("/all")
 		eventually(t, func() bool {
 			return w.count("SELECT count(*) FROM webhook_deliveries WHERE status <> 'delivered'") == 0
-		}, "a delivery is not settled")
+		}, "not all deliveries succeeded")
 		twice := 0
 		w.hooks.mu.Lock()
 		defer w.hooks.mu.Unlock()

@@ -61,7 +61,7 @@ func stopAfter(t *testing.T, name string, server interface {
 	t.Helper()
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the last that %s said:\n%s", name, lastLines(server.Log(), 40))
+			t.Logf("last output of %s:\n%s", name, lastLines(server.Log(), 40))
 		}
 		_ = server.Stop(context.WithoutCancel(t.Context())) // the test may already have stopped the server
 	})
@@ -76,7 +76,7 @@ func TestPostgresStops(t *testing.T) {
 		w := newScenario(t, setting{postgres: server.URL})
 		w.start(1, 1)
 		stop := w.load(3)
-		eventually(t, func() bool { return w.acknowledgedSignatures() > 0 }, "nobody signs before PostgreSQL stops")
+		eventually(t, func() bool { return w.acknowledgedSignatures() > 0 }, "no signature was acknowledged before PostgreSQL was stopped")
 		for range map[bool]int{true: 3, false: 1}[long()] {
 			pause(rnd, 700*time.Millisecond)
 			require.NoError(t, server.Crash(t.Context()))
@@ -143,7 +143,7 @@ func TestTemporalStops(t *testing.T) {
 		w.worker()
 		eventually(t, func() bool {
 			return w.count("SELECT count(*) FROM mails WHERE envelope_id = $1 AND sent_at IS NOT NULL", before.id) == 2
-		}, "the workflows run")
+		}, "the invitations were not sent")
 		require.NoError(t, server.running.Kill())
 
 		slowest := time.Duration(0)
@@ -169,7 +169,7 @@ func TestTemporalStops(t *testing.T) {
 			pause(rnd, time.Minute)
 		}
 		server.start()
-		eventually(t, func() bool { return w.status(late) == models.StatusExpired }, "it expires late")
+		eventually(t, func() bool { return w.status(late) == models.StatusExpired }, "the envelope did not expire")
 		w.check("/all")
 	})
 }
@@ -190,7 +190,7 @@ func TestMailServerStops(t *testing.T) {
 		w.smtp.start()
 		eventually(t, func() bool {
 			return w.invitations() >= 2
-		}, "the invitations go out")
+		}, "the invitations were not sent")
 		w.check("/all")
 		for id, all := range w.mails() {
 			assert.Len(t, all, 1, "mail %s", id)
@@ -202,7 +202,7 @@ func TestMailServerStops(t *testing.T) {
 		require.NoError(t, err)
 		eventually(t, func() bool {
 			return w.invitations() >= 4
-		}, "the invitations go out")
+		}, "the invitations were not sent")
 		w.check("/all")
 	})
 }
@@ -243,7 +243,7 @@ func TestCodes_MailServerUnavailable_AreNotSentLater(t *testing.T) {
 		release := w.smtp.hang(t)
 		_, err = request(time.Second + time.Duration(rnd.IntN(1000))*time.Millisecond)
 		require.ErrorIs(t, err, context.DeadlineExceeded, "the signer disconnected while the mail server hung")
-		eventually(t, func() bool { return w.times("one-time code not sent") == 2 }, "the API does not notice")
+		eventually(t, func() bool { return w.times("one-time code not sent") == 2 }, "the API did not detect that the signer disconnected")
 		release()
 
 		status, err = request(waitTimeout)

@@ -72,7 +72,7 @@ func TestWorkerVersions(t *testing.T) {
 		require.NoError(t, e.consent(0))
 		_, err = e.sign(0)
 		require.NoError(t, err)
-		eventually(t, func() bool { return w.count("SELECT count(*) FROM outbox") == 0 }, "the first version takes it")
+		eventually(t, func() bool { return w.count("SELECT count(*) FROM outbox") == 0 }, "the first version did not process the signature")
 
 		versioned("two")
 		current("two")
@@ -82,7 +82,7 @@ func TestWorkerVersions(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, w.sendAndComplete(1))
 		w.check("/all")
-		require.Equal(t, []string{"one", "two"}, builds(t, c, temporal.EnvelopeWorkflowID(idOf(e))), "the workflow moved over")
+		require.Equal(t, []string{"one", "two"}, builds(t, c, temporal.EnvelopeWorkflowID(idOf(e))), "the workflow must move to the second version")
 	})
 }
 

@@ -64,7 +64,7 @@ func TestBadEndpoints(t *testing.T) {
 		const n = 6
 		quiet := w.latencies(t, n)
 		for path := range endpoints {
-			eventually(t, func() bool { return w.deliveries(path, "delivered") == n }, "%s behaves, and was not served", path)
+			eventually(t, func() bool { return w.deliveries(path, "delivered") == n }, "%s did not receive all deliveries while it worked correctly", path)
 		}
 		for path, e := range endpoints {
 			w.hooks.on(path, e.do)
@@ -78,7 +78,7 @@ func TestBadEndpoints(t *testing.T) {
 			if e.slow && !long() {
 				continue // each delivery takes five attempts of 10 s, and two deliveries run at a time
 			}
-			within(t, 4*waitTimeout, func() bool { return w.deliveries(path, "pending") == 0 }, "deliveries to %s are not given up", path)
+			within(t, 4*waitTimeout, func() bool { return w.deliveries(path, "pending") == 0 }, "deliveries to %s did not fail permanently", path)
 			assert.Equal(t, n, w.deliveries(path, "failed"), path)
 			w.checkAttempts(t, path)
 		}
@@ -127,7 +127,7 @@ func (w *scenario) latencies(t *testing.T, n int) (all []time.Duration) {
 		require.NoError(t, err)
 		var event string
 		require.NoError(t, w.db.QueryRow(t.Context(), "SELECT id FROM audit_events WHERE envelope_id = $1 AND name = 'envelope.voided'", e.id).Scan(&event))
-		eventually(t, func() bool { return len(w.hooks.of("/all", event)) > 0 }, "the healthy endpoint hears nothing")
+		eventually(t, func() bool { return len(w.hooks.of("/all", event)) > 0 }, "the healthy endpoint did not receive the event")
 		all = append(all, w.hooks.of("/all", event)[0].at.Sub(start))
 	}
 	return all

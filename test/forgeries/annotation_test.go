@@ -57,9 +57,9 @@ func annotationForgeries() []forgery {
 				return update(g.bytes, map[int]string{number: with(field, "AP", "<</N 5001 0 R>>"), 5001: appearance("Sealed by Mallory")})
 			},
 		},
-		catalog("mdp-removed", "Perms", "", nothing("readers no longer say that the file is certified")),
-		catalog("mdp-loosened", "Perms", "<</DocMDP 5000 0 R>>", nothing("readers would allow comments and form entries")),
-		catalog("usage-rights-added", "Perms", "<</UR3 5000 0 R>>", nothing("readers would allow changes")),
+		catalog("mdp-removed", "Perms", "", nothing("programs no longer show that the file is certified")),
+		catalog("mdp-loosened", "Perms", "<</DocMDP 5000 0 R>>", nothing("programs permit comments and form entries")),
+		catalog("usage-rights-added", "Perms", "<</UR3 5000 0 R>>", nothing("programs permit changes")),
 		catalog("form-needs-appearances", "NeedsRendering", "true", object("1", "NeedsRendering")),
 		catalog("legal-attestation", "Legal", "<</Attestation("+forgedText+")>>", object("1", forgedText)),
 	}

@@ -107,7 +107,7 @@ func archiveForgeries() []forgery {
 			return append(bytes.Clone(b[:from]), bytes.ReplaceAll(b[from:], []byte(old), []byte(replacement))...)
 		}
 	}
-	evidence := nothing("a reader of evidence would judge certificates by other statements")
+	evidence := nothing("certificates would be validated with other validation data")
 	list := []forgery{
 		archive("catalog-key-twice", either(forgedText), func(g *genuine, inc *increment) {
 			pages := inc.add("<</Type/Pages/Kids[" + strconv.Itoa(inc.highest()+2) + " 0 R]/Count 1>>")
@@ -129,7 +129,7 @@ func archiveForgeries() []forgery {
 		archive("page-content", poppler(forgedText), func(_ *genuine, inc *increment) {
 			inc.parts = append(inc.parts, part{objContent, 0, textStream(forgedText)})
 		}),
-		archive("new-object-unused", nothing("an object that a later update, or a laxer reader, could use"), func(_ *genuine, inc *increment) {
+		archive("new-object-unused", nothing("an object that a later update or a more lenient program could use"), func(_ *genuine, inc *increment) {
 			inc.add(textStream(forgedText))
 		}),
 		archive("junk-in-store", object("trailer", "Root"), func(_ *genuine, inc *increment) {
@@ -140,7 +140,7 @@ func archiveForgeries() []forgery {
 			p := inc.find("/Certs")
 			p.body = strings.TrimSuffix(p.body, ">>") + "/VRI<</00 <</Type/VRI>>>>>>"
 		}),
-		archive("comment-between-objects", nothing("text that a reader which rebuilds its table might take for objects"), func(_ *genuine, inc *increment) {
+		archive("comment-between-objects", nothing("text that a program that rebuilds its table could interpret as objects"), func(_ *genuine, inc *increment) {
 			inc.parts[0].body += "\nendobj\n% 5 0 obj\n"
 		}),
 		archive("visible-stamp-field", object("trailer", "Root"), func(_ *genuine, inc *increment) {
@@ -156,7 +156,7 @@ func archiveForgeries() []forgery {
 			p := inc.find("/FT /Sig")
 			p.body = with(p.body, "A", "<</S/URI/URI(https://mallory.example)>>")
 		}),
-		archive("other-nonce", nothing("the name of the stamp's field tells nothing any more"), func(_ *genuine, inc *increment) {
+		archive("other-nonce", nothing("the name of the time-stamp's field no longer has its meaning"), func(_ *genuine, inc *increment) {
 			p := inc.find("/FT /Sig")
 			p.body = with(p.body, "T", "(Time-stamp 0123456789abcdef)")
 		}),
@@ -176,7 +176,7 @@ func archiveForgeries() []forgery {
 			n := inc.add("<</Title(" + forgedText + ")>>")
 			inc.trailer = with(inc.trailer, "Info", fmt.Sprintf("%d 0 R", n))
 		}),
-		archive("spelled-otherwise", nothing("the same objects in other bytes: no program but a comparison of bytes tells"), func(g *genuine, inc *increment) {
+		archive("spelled-otherwise", nothing("the same objects in other bytes: only a comparison of bytes detects the change"), func(g *genuine, inc *increment) {
 			c := catalog(g, inc)
 			c.body = strings.Replace(c.body, "/Type /Catalog", "/Type  /Catalog", 1)
 			c.body = strings.Replace(c.body, "/Type/Catalog", "/Type /Catalog", 1)

@@ -118,20 +118,20 @@ func holesOfSeal() []forgery {
 				a.kids = a.kids[:1]
 			}
 		}),
-		edit("content-attached", nothing("the content of the signature is no longer the file, for programs that look"), func(_ *genuine, e *element) {
+		edit("content-attached", nothing("for programs that read attached content, the signature no longer covers the file"), func(_ *genuine, e *element) {
 			c := e.signedData().kids[2]
 			c.kids = append(c.kids, raw(tlv(0xa0, octets([]byte(forgedText)))))
 		}),
-		edit("second-signer", nothing("programs that take the last signer name another"), func(_ *genuine, e *element) {
+		edit("second-signer", nothing("programs find two signers in one signature"), func(_ *genuine, e *element) {
 			d := e.signedData()
 			last := d.kids[len(d.kids)-1]
 			last.kids = append(last.kids, last.kids[0])
 		}),
-		edit("version", nothing("programs that check the version refuse the signature"), func(_ *genuine, e *element) {
+		edit("version", nothing("programs that check the version reject the signature"), func(_ *genuine, e *element) {
 			e.signedData().kids[0].body = []byte{4}
 		}),
 		{
-			name: "hole-token-stripped", class: class, levels: []level{levelT, levelLT, levelLTA}, want: broken, shows: nothing("the proof of the time is gone"),
+			name: "hole-token-stripped", class: class, levels: []level{levelT, levelLT, levelLTA}, want: broken, shows: nothing("the proof of the time is missing"),
 			make: func(g *genuine) []byte {
 				h := holes(g.bytes, len(g.original))[0]
 				e := parseDER(h.value(g.bytes))
@@ -150,14 +150,14 @@ func holesOfSeal() []forgery {
 			},
 		},
 		text("non-zero-padding", openssl(0), func(b []byte, h hole) { b[h.to-2] = '1' }),
-		text("text-in-padding", nothing("room for hundreds of bytes that nobody covers"), func(b []byte, h hole) {
+		text("text-in-padding", nothing("hundreds of bytes that no signature covers"), func(b []byte, h hole) {
 			hex.Encode(b[h.to-2*len(forgedText)-1:], []byte(forgedText))
 		}),
 		text("upper-case", openssl(0), func(b []byte, h hole) { copy(b[h.from:h.to], bytes.ToUpper(b[h.from:h.to])) }),
-		text("white-space", nothing("a seal's digits, moved by a space"), func(b []byte, h hole) {
+		text("white-space", nothing("the digits of the seal's signature, shifted by a space"), func(b []byte, h hole) {
 			copy(b[h.from+2:h.to-1], append([]byte(" "), b[h.from+1:h.to-3]...))
 		}),
-		text("object-in-padding", nothing("an object that programs find which rebuild their table"), func(b []byte, h hole) {
+		text("object-in-padding", nothing("an object that programs find if they rebuild their table"), func(b []byte, h hole) {
 			s := ">>>\nendobj\n5 0 obj\n" + textStream(forgedText) + "\nendobj\n1 0 obj\n<<"
 			copy(b[h.to-len(s)-1:], s)
 		}),
@@ -168,13 +168,13 @@ func holesOfSeal() []forgery {
 			},
 		},
 		{
-			name: "hole-bytes-behind", class: class, want: broken, shows: nothing("bytes that nobody covers"), make: func(g *genuine) []byte {
+			name: "hole-bytes-behind", class: class, want: broken, shows: nothing("bytes that no signature covers"), make: func(g *genuine) []byte {
 				h := holes(g.bytes, len(g.original))[0]
 				return h.put(g.bytes, append(h.value(g.bytes), octets([]byte(forgedText))...))
 			},
 		},
 		{
-			name: "hole-of-another-file", class: class, want: broken, shows: nothing("a sound signature, of something else"), make: func(g *genuine) []byte {
+			name: "hole-of-another-file", class: class, want: broken, shows: nothing("a valid signature of another file"), make: func(g *genuine) []byte {
 				other := newFakeIssuerLike(g.house).make(g.level, newDraft().bytes())
 				theirs := holes(other.bytes, len(other.original))[0]
 				return holes(g.bytes, len(g.original))[0].put(g.bytes, theirs.value(other.bytes))
@@ -228,7 +228,7 @@ func holesOfStamps() []forgery {
 		}}
 	}
 	again := func(name string, change func(g *genuine, t *token)) forgery {
-		return forgery{name: "stamp-" + name, class: class, want: altered, shows: nothing("another token over the same bytes"), make: func(g *genuine) []byte {
+		return forgery{name: "stamp-" + name, class: class, want: altered, shows: nothing("a different token for the same bytes"), make: func(g *genuine) []byte {
 			return g.rearchived(func(*increment) {}, func(t *token) { change(g, t) })
 		}}
 	}
@@ -274,7 +274,7 @@ func holesOfStamps() []forgery {
 			},
 		},
 		{
-			name: "stamp-removed", class: class, levels: archived, want: altered, shows: nothing("the proof of the time is gone"), make: func(g *genuine) []byte {
+			name: "stamp-removed", class: class, levels: archived, want: altered, shows: nothing("the proof of the time is missing"), make: func(g *genuine) []byte {
 				list := holes(g.bytes, len(g.original))
 				h := list[len(list)-1]
 				b := bytes.Clone(g.bytes)
@@ -283,21 +283,21 @@ func holesOfStamps() []forgery {
 			},
 		},
 		{
-			name: "stamp-of-an-earlier-revision", class: class, levels: []level{levelLTA}, want: altered, shows: nothing("a token of the same authority, of other bytes"),
+			name: "stamp-of-an-earlier-revision", class: class, levels: []level{levelLTA}, want: altered, shows: nothing("a token of the same authority for other bytes"),
 			make: func(g *genuine) []byte {
 				list := holes(g.bytes, len(g.original))
 				return list[2].put(g.bytes, list[1].value(g.bytes))
 			},
 		},
 		{
-			name: "stamp-middle-increment-cut-out", class: class, levels: []level{levelLTA}, want: altered, shows: nothing("the first proof of the time is gone"),
+			name: "stamp-middle-increment-cut-out", class: class, levels: []level{levelLTA}, want: altered, shows: nothing("the first proof of the time is missing"),
 			make: func(g *genuine) []byte {
 				later := g.later()
 				return slices.Concat(g.bytes[:later[0].from], g.bytes[later[1].from:])
 			},
 		},
 		{
-			name: "stamp-increments-swapped", class: class, levels: []level{levelLTA}, want: altered, shows: nothing("the order of the proofs is another"),
+			name: "stamp-increments-swapped", class: class, levels: []level{levelLTA}, want: altered, shows: nothing("the proofs of the time are in a different order"),
 			make: func(g *genuine) []byte {
 				later := g.later()
 				return slices.Concat(g.sealed, g.bytes[later[1].from:], g.bytes[later[0].from:later[0].to])

@@ -144,7 +144,7 @@ func (c *recognized) count(t *testing.T, b []byte, r verify.Report) {
 	marked, err := verify.ContainsMark(t.Context(), bytes.NewReader(b), int64(len(b)))
 	require.NoError(t, err)
 	if !marked || r.Has("signature.none") || r.Has("signature.remains") || r.Has("structure.not_pdf") {
-		t.Errorf("not taken for a file of this service:\n%s", explain(r))
+		t.Errorf("not recognized as a file of this service:\n%s", explain(r))
 		return
 	}
 	c.mu.Lock()

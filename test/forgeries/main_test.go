@@ -9,7 +9,7 @@ import (
 )
 
 // long enables the exhaustive tests of this package, which "make forgeries" runs.
-var long = flag.Bool("long", false, "change every byte, and try more of everything")
+var long = flag.Bool("long", false, "run the exhaustive tests, which change every byte")
 
 func TestMain(m *testing.M) {
 	flag.Parse()

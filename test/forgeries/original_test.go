@@ -112,7 +112,7 @@ func preparedOriginals() []prepared {
 			objPages: "<</Type/Pages/Kids[8 0 R 6 0 R]/Count 2>>", 8: "<</Type 9 0 R/Parent 2 0 R/Kids[4 0 R]/Count 1/MediaBox[0 0 612 792]/Contents 7 0 R>>", 9: "/Page",
 			objPage: strings.Replace(pageOf(objContent, ""), "/Parent 2 0 R", "/Parent 8 0 R", 1),
 		}),
-		tree("node-of-no-type", map[int]string{ // MuPDF accepts it as a page
+		tree("node-of-no-type", map[int]string{ // MuPDF accepts the node as a page
 			objPages: "<</Type/Pages/Kids[8 0 R 6 0 R]/Count 2>>", 8: "<</Parent 2 0 R/Kids[4 0 R]/Count 1/MediaBox[0 0 612 792]/Contents 7 0 R>>",
 			objPage: strings.Replace(pageOf(objContent, ""), "/Parent 2 0 R", "/Parent 8 0 R", 1),
 		}),

@@ -195,7 +195,7 @@ func TestPropertyEdited(t *testing.T) {
 	}
 }
 
-// landmarks returns the positions at which the decisions of parsers depend on the bytes.
+// landmarks returns the positions of the keywords and keys on which parsers base their decisions.
 func landmarks(b []byte) []int {
 	var out []int
 	for _, mark := range []string{"obj", "endobj", "stream", "xref", "trailer", "startxref", "%%EOF", "/ByteRange", "/Contents", "/DSS", "/Perms", "/Root", "/Prev", "/ID"} {

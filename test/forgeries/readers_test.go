@@ -151,7 +151,7 @@ func nothing(why string) effect {
 }
 
 // openssl checks that openssl accepts the value of the n-th signature as valid CMS, although the service would not
-// write it.
+// write this value.
 func openssl(n int) effect {
 	return effect{"openssl cms", func(dir string, g *genuine, b []byte) error {
 		list := holes(b, len(g.original))

@@ -65,7 +65,7 @@ func recordForgeries() []forgery {
 	}
 	// mark changes the entries of the signature dictionary that describe the record and the original.
 	mark := func(name string, change func(g *genuine, dictionary string) string) forgery {
-		return forgery{name: "mark-" + name, class: class, want: broken, shows: nothing("what the seal says of itself is wrong"), make: func(g *genuine) []byte {
+		return forgery{name: "mark-" + name, class: class, want: broken, shows: nothing("the seal's own description is false"), make: func(g *genuine) []byte {
 			return g.resealed(func(inc *increment) {
 				p := inc.find("/ByteRange")
 				changed := change(g, p.body)
@@ -108,7 +108,7 @@ func recordForgeries() []forgery {
 			},
 		},
 		{
-			name: "mark-of-no-stamp-with-one", class: class, levels: []level{levelT, levelLT, levelLTA}, want: broken, shows: nothing("a stamp that the service did not ask for"),
+			name: "mark-of-no-stamp-with-one", class: class, levels: []level{levelT, levelLT, levelLTA}, want: broken, shows: nothing("a time-stamp that the service did not request"),
 			make: func(g *genuine) []byte {
 				return g.resealed(func(inc *increment) {
 					p := inc.find("/ByteRange")
@@ -211,7 +211,7 @@ func recordForgeries() []forgery {
 		}),
 		withRecord("bytes-behind", "Agreement", func(_ *genuine, r *jws) { r.behind = `{"payload":"x"}` }),
 		{
-			name: "record-missing", class: class, want: broken, shows: nothing("nothing tells who signed"), make: func(g *genuine) []byte {
+			name: "record-missing", class: class, want: broken, shows: nothing("the record of the signers is missing"), make: func(g *genuine) []byte {
 				return g.resealed(func(inc *increment) { inc.find("jose+json").body = streamOf("/Type/EmbeddedFile", "") })
 			},
 		},

@@ -124,19 +124,19 @@ func resaveForgeries() []forgery {
 		isa("isa-encrypt-entry", pdfjs("refused PasswordException"), func(b []byte) []byte {
 			return after(b).table(lastXRef(b), newestTrailer(b)+"/Encrypt<</Filter/Standard/V 1/R 2/O<00>/U<00>/P 0>>")
 		}),
-		isa("isa-comment", nothing("a comment: no reader shows it, no seal covers it"), func(b []byte) []byte {
+		isa("isa-comment", nothing("a comment that no program displays and no seal covers"), func(b []byte) []byte {
 			return append(bytes.Clone(b), "% "+forgedText+"\n"...)
 		}),
-		isa("isa-line-end", nothing("one byte: the file's hash is another"), func(b []byte) []byte {
+		isa("isa-line-end", nothing("one byte, which changes the file's hash"), func(b []byte) []byte {
 			return append(bytes.Clone(b), '\n')
 		}),
-		isa("isa-zeros", nothing("bytes that no reader looks at"), func(b []byte) []byte {
+		isa("isa-zeros", nothing("bytes that no program reads"), func(b []byte) []byte {
 			return append(bytes.Clone(b), make([]byte, 512)...)
 		}),
-		isa("isa-empty-update", nothing("a section without entries: shows that updates are not judged by their content"), func(b []byte) []byte {
+		isa("isa-empty-update", nothing("a section without entries, which is rejected although it changes nothing"), func(b []byte) []byte {
 			return after(b).finish(b)
 		}),
-		isa("isa-whole-file-again", nothing("the seal's place is found twice"), func(b []byte) []byte {
+		isa("isa-whole-file-again", nothing("the file contains the seal twice"), func(b []byte) []byte {
 			return append(bytes.Clone(b), b...)
 		}),
 	}

@@ -124,7 +124,7 @@ func TestRewritten(t *testing.T) {
 			for _, r := range c.readers {
 				require.NoError(t, r.isHonest(t.TempDir(), g.bytes), "the sealed file")
 			}
-			require.False(t, c.rejected, "this has to be refused at upload")
+			require.False(t, c.rejected, "this file must be rejected at upload")
 		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 func timestampForgeries() []forgery {
 	const class = "look-alike time-stamp authorities"
 	by := func(name string, want verify.Verdict, who func(h *fakeIssuer) *identity) forgery {
-		return forgery{name: "stamper-" + name, class: class, want: want, shows: nothing("a time that nobody trustworthy confirms"), make: func(g *genuine) []byte {
+		return forgery{name: "stamper-" + name, class: class, want: want, shows: nothing("a time that no trusted authority confirms"), make: func(g *genuine) []byte {
 			signer := who(g.house)
 			return g.rearchived(func(*increment) {}, func(t *token) {
 				t.signer, t.certificates = signer, nil
@@ -49,12 +49,12 @@ func timestampForgeries() []forgery {
 			c.NotBefore = secondTime.AddDate(0, 0, 1)
 		})),
 		{
-			name: "stamper-time-before-sealing", class: class, want: untrusted, shows: nothing("times that fall"), make: func(g *genuine) []byte {
+			name: "stamper-time-before-sealing", class: class, want: untrusted, shows: nothing("a time-stamp that is earlier than the preceding one"), make: func(g *genuine) []byte {
 				return g.rearchived(func(*increment) {}, func(t *token) { t.time = sealTime.AddDate(0, 0, -2) })
 			},
 		},
 		{
-			name: "stamper-time-in-the-future", class: class, want: untrusted, shows: nothing("a time that has not come"), make: func(g *genuine) []byte {
+			name: "stamper-time-in-the-future", class: class, want: untrusted, shows: nothing("a time in the future"), make: func(g *genuine) []byte {
 				return g.rearchived(func(*increment) {}, func(t *token) { t.time = judgeTime.AddDate(0, 1, 0) })
 			},
 		},

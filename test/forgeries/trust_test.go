@@ -83,7 +83,7 @@ func sealerForgeries() []forgery {
 		},
 		{
 			name: "sealer-stated-by-an-uncertified-responder", class: class, levels: []level{levelB, levelT, levelLT}, want: altered,
-			shows: nothing("a good answer by somebody who may not give it"),
+			shows: nothing("a favorable OCSP response from an unauthorized responder"),
 			make: func(g *genuine) []byte {
 				h := newFakeIssuerLike(g.house)
 				h.now = renewTime
@@ -92,7 +92,7 @@ func sealerForgeries() []forgery {
 		},
 		{
 			name: "sealer-stated-about-another", class: class, levels: []level{levelB, levelT, levelLT}, want: altered,
-			shows: nothing("a good answer about another certificate"),
+			shows: nothing("a favorable OCSP response for another certificate"),
 			make: func(g *genuine) []byte {
 				h := newFakeIssuerLike(g.house)
 				h.now = renewTime
@@ -135,12 +135,12 @@ func sealerForgeries() []forgery {
 			},
 		},
 		{
-			name: "sealer-trust-in-nobody", class: class, want: untrusted, shows: nothing("a genuine file, judged by somebody who trusts nobody"),
+			name: "sealer-trust-in-nobody", class: class, want: untrusted, shows: nothing("a genuine file, verified without any trusted sealer"),
 			make:  func(g *genuine) []byte { return newFakeIssuerLike(g.house).make(g.level, agreement()).bytes },
 			trust: func(*fakeIssuer) verify.Options { return verify.Options{} },
 		},
 		{
-			name: "sealer-record-key-unknown", class: class, want: untrusted, shows: nothing("a genuine file, judged by somebody who knows other keys"),
+			name: "sealer-record-key-unknown", class: class, want: untrusted, shows: nothing("a genuine file, verified with other record keys"),
 			make: func(g *genuine) []byte {
 				h := newFakeIssuerLike(g.house)
 				h.record = newRoot("x").key

@@ -57,7 +57,7 @@ func crossReferenceForgeries() []forgery {
 			return append(w.b, []byte(strings.Repeat("text\n", 400))...)
 		}),
 		{
-			name: "detour-circle", class: class, want: altered, shows: nothing("readers that follow sections without memory hang"),
+			name: "detour-circle", class: class, want: altered, shows: nothing("programs that do not remember visited sections hang"),
 			make: func(g *genuine) []byte {
 				w := after(g.bytes)
 				return w.table(len(w.b), newestTrailer(g.bytes))

@@ -61,7 +61,7 @@ var sqliteTemplate = sync.OnceValues(func() (content []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "template.db")
-	if err := migrate(ctx, "sqlite://"+path); err != nil { // closing the database empties its log file
+	if err := migrate(ctx, "sqlite://"+path); err != nil { // closes the database, so that the file contains all changes from the write-ahead log
 		return nil, err
 	}
 	return os.ReadFile(path) //nolint:gosec // in a temporary directory

@@ -41,7 +41,7 @@ func TestOriginalsThatAreAttached(t *testing.T) {
 	original := sealkit.OpenEndedContents()
 	s := sealkit.NewFixture(t).Sealer(t)
 	for size, want := range map[int64]string{
-		100 << 20:     "the sealed file does not verify", // the original was read
+		100 << 20:     "the sealed file does not verify", // the size is permitted, but the content differs from the record
 		100<<20 + 1:   "the original is 104857601 bytes",
 		math.MaxInt64: "the original is 9223372036854775807 bytes",
 	} {

@@ -117,7 +117,7 @@ func (g grammar) content(label string) string {
 	for range rapid.IntRange(0, 14).Draw(g.t, label) {
 		o := rapid.SampledFrom(operators).Draw(g.t, "operator")
 		kinds := []rune(o.operands)
-		if o.name != "Tf" && o.name != "Tr" { // an upload in which these have wrong operands is rejected
+		if o.name != "Tf" && o.name != "Tr" { // an upload in which Tf or Tr has wrong operands is rejected
 			switch rapid.IntRange(0, 12).Draw(g.t, "operands") {
 			case 0:
 				kinds = kinds[:len(kinds)/2]

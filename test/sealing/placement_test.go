@@ -23,7 +23,7 @@ func TestPlacement(t *testing.T) {
 	s := k.Sealer(t)
 	type geometry struct {
 		name, boxes string
-		w, h        float64 // as displayed before rotation
+		w, h        float64 // displayed size before rotation
 		unit        float64
 	}
 	geometries := []geometry{

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write testdata anew") //nolint:gochecknoglobals // a flag
+var update = flag.Bool("update", false, "rewrite the files in testdata") //nolint:gochecknoglobals // a flag
 
 // TestSeeds checks the small files of each structure that are stored for the fuzz tests. With -update it creates
 // them.

@@ -42,7 +42,7 @@ const limit = 5 * time.Minute // for the complete run, most of which is spent on
 
 func main() {
 	tree := flag.String("tree", ".", "working tree whose service is built")
-	verbose := flag.Bool("v", false, "name the functions, too")
+	verbose := flag.Bool("v", false, "also list the functions")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

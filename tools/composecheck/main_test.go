@@ -30,7 +30,7 @@ func TestFaults(t *testing.T) {
 		if !strings.Contains(string(b), fault.old) {
 			t.Fatalf("docker-compose.yml has no %q", fault.old)
 		}
-		f, err := os.CreateTemp(root, "compose-*.yml") // in the same directory, because its relative paths start there
+		f, err := os.CreateTemp(root, "compose-*.yml") // in the same directory, on which the file's relative paths depend
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,10 +51,10 @@ func TestMend_AmbiguousEntries_AreUnchanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		if names, err := checkAccepted(file, all, true); err == nil {
-			t.Errorf("%s: taken for %v", line, names)
+			t.Errorf("%s: matched to %v", line, names)
 		}
 		if b, _ := os.ReadFile(file); string(b) != line {
-			t.Errorf("%s: written anew as %s", line, b)
+			t.Errorf("%s: rewritten as %s", line, b)
 		}
 	}
 }

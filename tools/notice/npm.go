@@ -91,7 +91,7 @@ func npmPackage(dir, name, license string) (component, error) {
 		}
 		return nil
 	})
-	if len(c.texts) == 0 && license == "MIT" { // only declared in package.json
+	if len(c.texts) == 0 && license == "MIT" { // the license is only declared in package.json
 		c.texts = []string{"Copyright (c) the authors of " + name + "\n\n" + mit}
 	}
 	return c, err

@@ -11,7 +11,7 @@ import (
 	"countersign/models"
 )
 
-// wholeOf is the interval between envelopes with fields and an audit trail. Only these envelopes are read.
+// wholeOf determines that every tenth envelope has fields and an audit trail. Only these envelopes are read.
 const wholeOf = 10
 
 // Envelope g is created g × secondsApart seconds after startSeconds, which is a Unix time.

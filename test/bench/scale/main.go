@@ -33,13 +33,13 @@ import (
 )
 
 func main() {
-	large := flag.Int("envelopes", 1_000_000, "envelopes of the large database")
-	server := flag.String("server", "", "postgres:// URL of a server on which the databases are kept; none: one of its own")
-	fill := flag.Bool("fill", false, "only fill the databases of -server")
+	large := flag.Int("envelopes", 1_000_000, "number of envelopes in the large database")
+	server := flag.String("server", "", "postgres:// URL of a server that retains the databases (default: a private server)")
+	fill := flag.Bool("fill", false, "fill the databases on -server, and measure nothing")
 	var archive archiveOptions
-	flag.IntVar(&archive.n, "archive", 0, "move so many completed envelopes to archives, and measure nothing else")
-	flag.IntVar(&archive.among, "among", 0, "with -archive: so many envelopes that were archived before are in the database")
-	flag.BoolVar(&archive.s3, "s3", false, "with -archive: keep the files in an S3 store in the memory of this process, instead of a directory")
+	flag.IntVar(&archive.n, "archive", 0, "number of completed envelopes to archive; if it is set, nothing else is measured")
+	flag.IntVar(&archive.among, "among", 0, "with -archive: number of envelopes in the database that are already archived")
+	flag.BoolVar(&archive.s3, "s3", false, "with -archive: store the files in an S3 server in the memory of this process, instead of a directory")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -150,13 +150,13 @@ func setUp(ctx context.Context, server string, n int) (*bench, error) {
 	return b, err
 }
 
-// open opens a service with the given database, and files in a directory or in S3.
+// open opens a service that uses the given database and stores its files in a directory or in S3.
 func open(ctx context.Context, server, name string, s3 bool) (*bench, error) {
 	url, err := database(ctx, server, name)
 	if err != nil {
 		return nil, err
 	}
-	v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=") // protects only the benchmark's own database
+	v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=") // this key protects only the benchmark's own database
 	if err != nil {
 		return nil, err
 	}
@@ -226,6 +226,6 @@ func (b *bench) serve(ctx context.Context) error {
 func (b *bench) close() {
 	b.server.Close()
 	b.pool.Close()
-	_ = b.store.Close() // released at the latest when the process exits
+	_ = b.store.Close() // the process exits soon and releases all connections
 	b.ended()
 }

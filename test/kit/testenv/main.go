@@ -31,7 +31,7 @@ const (
 
 func main() {
 	durable := flag.Bool("durable", false, "keep PostgreSQL's fsync on")
-	pooled := flag.Bool("pgbouncer", false, "reach PostgreSQL through a PgBouncer in transaction mode")
+	pooled := flag.Bool("pgbouncer", false, "connect to PostgreSQL through a PgBouncer in transaction mode")
 	flag.Usage = func() {
 		_, _ = fmt.Fprintln(flag.CommandLine.Output(), "usage: testenv [-durable] [-pgbouncer] command [argument ...]")
 		flag.PrintDefaults()

@@ -25,8 +25,8 @@ async function read(path: string, bearer: string, pageSize: PageSize): Promise<{
 }
 
 /**
- * Returns the meaning of an error for the synchronization. If isRead is set, "not found" means that the draft does not
- * exist.
+ * Returns the kind of failure that an error represents for the synchronization. If isRead is set, "not found" means
+ * that the draft does not exist.
  */
 function failureOf(e: unknown, isRead = false): Failure {
   if (e instanceof NetworkError) return { is: "unanswered", after: 0 };

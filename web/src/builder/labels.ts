@@ -20,7 +20,7 @@ export const typeOf = (label: string): FieldType => words.find(([word]) => word.
 export const cleanLabel = (text: string): string => text.replace(/[:：\s_.…]+$/, "").trim().slice(-60);
 
 const nearest = { beside: 120, above: 14, mark: 20 }; // in points
-const longest = 60; // characters
+const longest = 60; // in characters
 
 /**
  * Returns the text that a person would read as the label of a new field. The label is beside the field on the same

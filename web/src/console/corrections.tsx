@@ -23,7 +23,7 @@ async function replacePerson(client: Client, envelope: string, shown: Signer | C
     try {
       return await client.call<Signer>(`/v1/envelopes/${envelope}/signers/${shown.id}/replace`, { body, key, headers: { "If-Match": version } });
     } catch (x) {
-      if (!(x instanceof ApiError && x.status === 412) || attempt === mostAttempts) throw x; // such as when a signer opened the link in the meantime
+      if (!(x instanceof ApiError && x.status === 412) || attempt === mostAttempts) throw x; // the version can differ because a signer opened the link, for example
     }
   }
 }

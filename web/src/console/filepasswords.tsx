@@ -41,7 +41,7 @@ export function PasswordFields({ files, problems }: { files: readonly File[] } &
 function PasswordField({ id, problem }: { id: string; problem: Problem }) {
   const ref = useRef<HTMLInputElement>(null);
   const [value, setValue] = useState(passwordOf(problem.file));
-  const [edited, setEdited] = useState(0); // the count of the rejection after which the field was edited
+  const [edited, setEdited] = useState(0); // number of rejections when the field was last edited
   useLayoutEffect(() => { ref.current?.focus(); ref.current?.select(); }, [problem.count]);
   const open = edited < problem.count;
   return (

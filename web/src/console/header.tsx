@@ -6,7 +6,7 @@ import { t, type TextKey } from "./texts";
 import { WorkspaceChoice } from "./workspace";
 
 const sections: Record<string, TextKey> = { envelopes: "envelopes", templates: "templates", bulk: "bulkSends", webhooks: "webhooks", contacts: "contacts", usage: "usage", settings: "settings" };
-const help: Record<string, TextKey> = { problems: "problems" }; // for users who may provide support
+const help: Record<string, TextKey> = { problems: "problems" }; // for users with a role that includes support
 const administration: Record<string, TextKey> = { users: "users", application: "application" };
 
 /** The header of every page, with the sections, the workspace and the account menu. */

@@ -11,7 +11,7 @@ test("an archive lists its files, with sizes and checksums, and numbers files of
   const names: string[] = [];
   for (let i = 0; i < 2; i++) {
     expect(zip.getUint32(at, true)).toBe(0x02014b50);
-    expect(zip.getUint32(at + 16, true)).toBe(0xcbf43926); // the standard checksum of these digits
+    expect(zip.getUint32(at + 16, true)).toBe(0xcbf43926); // the well-known CRC-32 of the digits 1 to 9
     expect(zip.getUint32(at + 20, true)).toBe(9);
     const length = zip.getUint16(at + 28, true);
     names.push(new TextDecoder().decode(new Uint8Array(zip.buffer, at + 46, length)));

@@ -70,7 +70,7 @@ export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
   );
 }
 
-/** Reports whether focusing a text input does not open an on-screen keyboard over the page. */
+/** Reports whether a text input can receive the focus without opening an on-screen keyboard over the page. */
 const byKeyboard = () => !matchMedia("(pointer: coarse)").matches;
 
 type OnMark = (m: AdoptedSignature | null) => void;

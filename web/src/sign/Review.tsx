@@ -45,7 +45,7 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
       await sign();
     } catch (e) {
       setBusy(false);
-      if (e instanceof ApiError && e.code === "values_changed") return; // shown by the list of new values
+      if (e instanceof ApiError && e.code === "values_changed") return; // the list of new values informs the signer
       const fields = e instanceof ApiError ? Object.values(e.errors).flat() : [];
       setProblem(fields.length ? [t("notAccepted"), ...fields] : [errorText(e, t, context.senderName)]);
     }

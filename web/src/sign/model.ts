@@ -201,7 +201,7 @@ export const pageKey = (documentId: string, page: number): string => `${document
 /** Reports whether the signer is verified, if the sender requires verification. */
 export const isIdentified = (c: Context): boolean => !c.requiresOtpVerification || c.otpVerified;
 
-/** Sorts the documents by their order, and the fields in reading order. */
+/** Sorts the documents by their order numbers, and the fields in reading order. */
 export function sortFields(answer: Context): Context {
   // An older version of the service does not return these members.
   const raw: Context = { ...answer, filled: answer.filled ?? [], shown: answer.shown ?? null, draftKey: answer.draftKey ?? null, code: answer.code ?? null, readBeforeCode: answer.readBeforeCode ?? true, conditionValues: answer.conditionValues ?? {}, attachments: answer.attachments ?? [] };
