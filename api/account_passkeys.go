@@ -328,7 +328,7 @@ func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser
 		made, err = s.relyingParty.ValidateLogin(user, session, parsed)
 	}
 	if err != nil || made == nil {
-		_ = s.rejectPasskey(c, known.ID, err) // only logs the reason
+		_ = s.rejectPasskey(c, known.ID, err) // called only to log the reason
 		return errPasskeyRejected
 	}
 	for i := range user.rows {

@@ -77,7 +77,7 @@ type bulkTable struct {
 type bulkColumn struct {
 	name      string
 	role      string // empty unless the column belongs to a signer
-	attribute string // of the signer; otherwise the name of the value or variable
+	attribute string // attribute of the signer, or the name of the value or variable
 	member    string // values, variables or externalId
 }
 

@@ -33,7 +33,7 @@ func TestBulkSends_AreListed(t *testing.T) {
 			out := []string{}
 			for _, b := range got.body["data"].([]any) {
 				out = append(out, b.(object)["id"].(string))
-				assert.Equal(t, c.get(at+"/"+b.(object)["id"].(string)).body, b, "as it is shown by itself")
+				assert.Equal(t, c.get(at+"/"+b.(object)["id"].(string)).body, b, "the list contains the same view as the response for a single bulk send")
 			}
 			return out
 		}

@@ -189,7 +189,7 @@ func TestMain(m *testing.M) {
 	whole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && flag.Lookup("test.list").Value.String() == ""
 	if code == 0 && whole {
 		if problems := coverageOf.missing(); len(problems) > 0 {
-			fmt.Fprintf(os.Stderr, "--- FAIL: what the contract promises\n    %s\nFAIL\n", strings.Join(problems, "\n    "))
+			fmt.Fprintf(os.Stderr, "--- FAIL: parts of the contract that no test covers\n    %s\nFAIL\n", strings.Join(problems, "\n    "))
 			code = 1
 		}
 	}

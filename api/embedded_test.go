@@ -44,7 +44,7 @@ func TestEmbeddedSessions(t *testing.T) {
 
 		c.del("/v1/embedded/signing-sessions/" + made.str("sessionId")).want(204)
 		over := nobody.get("/v1/embedded/sessions/"+token).rejected(401, "session_invalid")
-		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"]}, over.body["details"], "whom the frame tells")
+		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"]}, over.body["details"], "the origin and the IDs for the message to the embedding page")
 		require.Contains(t, nobody.get("/embed/"+token).want(200).header.Get("Content-Security-Policy"), "frame-ancestors https://app.example.com")
 		nobody.get(signing).rejected(401, "session_invalid")
 		require.Empty(t, nobody.get("/v1/embedded/sessions/unknown").rejected(401, "session_invalid").body["details"])

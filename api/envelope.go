@@ -136,7 +136,7 @@ func (s *documentHandler) getDocument(c *gin.Context, _ caller, e *models.Envelo
 	if given, ok := c.GetQuery("kind"); ok {
 		kind = models.DocumentKind(given)
 	} else if id != uuid.Nil {
-		kind = "" // documentId determines the kind of file
+		kind = "" // the ID determines whether the file is an original or sealed
 	}
 	switch kind {
 	case models.DocumentOriginal, models.DocumentSealed, kindPrepared:

@@ -60,11 +60,11 @@ func TestReplaceSigner_EndsTheFormerLink(t *testing.T) {
 		pending := c.post(at+bob+"/replace", object{"name": "Rob", "email": "rob@example.com"}).want(200)
 		require.Equal(t, "pending", pending.str("status"))
 		require.Nil(t, pending.body["previous"].([]any)[0].(object)["reason"])
-		require.Equal(t, 1, s.outbox(t, e.str("id"), models.OutboxReinvite), "one is invited: whose turn it is")
+		require.Equal(t, 1, s.outbox(t, e.str("id"), models.OutboxReinvite), "only the signer who can sign now is invited")
 
 		fresh := c.linkOf(e, 0)
 		code := nobody.get("/v1/signing/" + fresh).want(200)
-		require.Equal(t, false, code.body["consentGiven"], "no confirmation of the previous person applies")
+		require.Equal(t, false, code.body["consentGiven"], "the previous signer's verification does not apply to the new signer")
 		require.Equal(t, "Grace", code.str("signerName"))
 		nobody.post("/v1/signing/"+fresh+"/consent", nil).rejected(401, "otp_required")
 		nobody.post("/v1/signing/"+fresh+"/otp/request", nil).want(200)
@@ -170,7 +170,7 @@ func TestSigningLinks(t *testing.T) {
 			require.Equal(t, models.AppActor(s.app.ID), log.body["auditLog"].([]any)[i].(object)["actor"])
 		}
 	}
-	require.Zero(t, s.outbox(t, e.str("id"), models.OutboxReinvite), "it is mailed to nobody")
+	require.Zero(t, s.outbox(t, e.str("id"), models.OutboxReinvite), "the link is not emailed")
 	c.post(strings.Replace(at, e.signer(0)["id"].(string), uuid.NewString(), 1), nil).rejected(404, "not_found")
 	c.post(at, object{"rotate": "x"}).rejected(400, "validation_error")
 	c.with("If-Match", `"0"`).post(at, nil).rejected(412, "precondition_failed")
@@ -191,7 +191,7 @@ func TestReschedule_ExtendsLinks(t *testing.T) {
 		require.Equal(t, later.Format(time.RFC3339Nano), got.str("expiresAt"))
 		require.EqualValues(t, 7, got.body["reminderHours"])
 		require.Equal(t, "envelope.updated", got.eventNames()[len(got.eventNames())-1])
-		require.Equal(t, 1, s.outbox(t, e.str("id"), models.OutboxRescheduled), "the workflow is told")
+		require.Equal(t, 1, s.outbox(t, e.str("id"), models.OutboxRescheduled), "the workflow is notified of the new deadline")
 
 		s.clock.advance(3 * 24 * time.Hour) // after the expiry of the original link
 		c = s.client(t)

@@ -61,7 +61,7 @@ func fieldAttributes(o *object) models.FieldAttributes {
 	return a
 }
 
-// defaultValue reads the default value. It is a string, or for a checkbox also a Boolean.
+// defaultValue reads the default value, which is a string or a number. The value of a checkbox can also be a Boolean.
 func defaultValue(o *object) string {
 	if b, ok := o.get("defaultValue").(bool); ok {
 		return fmt.Sprint(b)

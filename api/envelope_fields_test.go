@@ -220,7 +220,7 @@ func TestAnchors_PlaceFields(t *testing.T) {
 	require.EqualValues(t, 60, fields["ini"]["w"], "the width of initials")
 	require.Less(t, fields["ini"]["x"], fields["ini_2"]["x"])
 	require.Equal(t, fields["ini"]["y"], fields["ini_2"]["y"])
-	require.Greater(t, fields["signature_1"]["x"], 150.0, "behind the word")
+	require.Greater(t, fields["signature_1"]["x"], 150.0, "to the right of the word")
 
 	for _, bad := range []struct {
 		field object

@@ -145,7 +145,7 @@ func fieldOfForm(f prepare.FormField, name string) models.FieldInput {
 		a.ReadOnly, in.DefaultValue = false, ""
 	}
 	if a.ReadOnly && in.DefaultValue == "" {
-		in.Required = false // no value could ever be entered
+		in.Required = false // the signer could never fill in the field
 	}
 	if p := (models.Problems{}); in.Type == models.FieldDate {
 		if in.Check(p, "", nil); len(p["format"])+len(p["defaultValue"]) > 0 { // a date whose format is unsupported becomes a text field

@@ -135,7 +135,7 @@ func (s *pageFiles) renderFirstPage(ctx context.Context, e *models.Envelope) {
 		defer s.prerender.Unlock()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageLimit)
 		defer cancel()
-		for _, level := range []int{2, 1, models.TextLevel} { // level 2 first, because the signing page requests level 1 only on a slow network, and therefore later
+		for _, level := range []int{2, 1, models.TextLevel} { // level 2 first: the signing page requests level 1 only on a slow network, so that request arrives later
 			r := pageRequest{e, originals[0].Presented(), cmp.Or(e.AppearanceProfile, models.AppearanceProfile), 1, level}
 			if p, err := s.store.PageFile(ctx, r.document.BlobKey, r.profile, r.page, level); p != nil || err != nil {
 				continue

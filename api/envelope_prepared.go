@@ -63,7 +63,7 @@ func documentOptions(o *object) preparationOptions {
 	return out
 }
 
-// choice reads an option that has two values. It returns "" for the default, as for an absent option.
+// choice reads an option that has two values. It returns "" if the option is absent or has its default value.
 func choice(o *object, name, byDefault, other string) string {
 	v := models.Deref(o.optStr(name), byDefault)
 	if v == other {

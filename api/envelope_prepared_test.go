@@ -245,7 +245,7 @@ func TestPrepareAgain_ReplacesFoundFields(t *testing.T) {
 		s.other(t).get(at+"/documents/"+document+"/suggestions").rejected(404, "not_found")
 		app.post(at+"/documents/"+document+"/prepare", object{"tags": "detect"}).want(200)
 		told := app.post(at+"/send", nil).want(200).events("draft.prepared")
-		require.Len(t, told, 1, "fields were removed, which no single event records")
+		require.Len(t, told, 1, "the removal of fields has no event of its own")
 		require.Equal(t, []any{models.AppActor(s.app.ID)}, told[0]["editors"])
 		app.post(at+"/documents/"+document+"/prepare", nil).rejected(409, "envelope_not_draft")
 	})

@@ -201,7 +201,7 @@ func (s *envelopeHandler) deliveryProblems(ctx context.Context, app caller) ([]d
 	return out, nil
 }
 
-// nextAttempt returns the time of the next delivery attempt, or nil if there is none. Each attempt recorded the time of
+// nextAttempt returns the time of the next delivery attempt, or nil if there is none. Each attempt records the time of
 // the next one. If there has been no attempt since the last resend, the delivery schedule determines the time.
 func (s *envelopeHandler) nextAttempt(d store.DeliveryProblem) *time.Time {
 	switch {

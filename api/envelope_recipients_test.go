@@ -122,7 +122,7 @@ func TestEveryKindOfRecipient(t *testing.T) {
 		}
 		require.Equal(t, []any{"approver", "viewer", "in_person", nil}, kinds)
 		require.Equal(t, ida["id"], done.events("signer.signed")[3]["witnessFor"])
-		require.NotContains(t, string(done.raw), "hal@example.com\",\"ip", "the chain names nobody")
+		require.NotContains(t, string(done.raw), "hal@example.com\",\"ip", "the chain contains no names")
 		require.Len(t, done.events("signer.added"), 6)
 		require.Equal(t, 4, s.outbox(t, e.str("id"), models.OutboxSigned))
 
@@ -235,7 +235,7 @@ func TestReplaceCopyRecipient(t *testing.T) {
 		got := c.post(at(0), in).want(200)
 		require.Equal(t, []any{ids[0].(object)["id"], "Dora", "copy", "sent"}, []any{got.str("id"), got.str("name"), got.str("kind"), got.str("status")})
 		require.Equal(t, "pending", c.post(at(1), object{"name": "Luna", "email": "luna@example.com"}).want(200).str("status"))
-		require.Equal(t, 1, s.outbox(t, e.str("id"), models.OutboxReinvite), "one is told: whose routing order was reached")
+		require.Equal(t, 1, s.outbox(t, e.str("id"), models.OutboxReinvite), "only the recipient whose routing order was reached is notified")
 		c.post(at(0), object{"name": "Dora", "email": "dora"}).rejected(400, "validation_error")
 
 		shown := c.get("/v1/envelopes/" + e.str("id")).want(200)
@@ -249,7 +249,7 @@ func TestReplaceCopyRecipient(t *testing.T) {
 				detail := ev.(object)["detail"].(object)
 				persons = append(persons, detail["person"])
 				for _, name := range []string{"Cora", "cora@", "Dora", "dora@", "Luna"} {
-					require.NotContains(t, fmt.Sprint(detail), name, "the chain names nobody")
+					require.NotContains(t, fmt.Sprint(detail), name, "the chain contains no names")
 				}
 			}
 		}

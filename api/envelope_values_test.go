@@ -35,7 +35,7 @@ func TestWebhookValues(t *testing.T) {
 			require.Contains(t, fmt.Sprint(c.patch(at, object{"include": bad}).rejected(400, "validation_error").body["errors"]), "include")
 			c.post("/v1/webhooks", object{"url": "https://example.com/bad", "events": events, "include": bad}).rejected(400, "validation_error")
 		}
-		require.Equal(t, []any{"values"}, c.patch(at, object{"url": "https://example.com/other"}).want(200).body["include"], "what is absent stays")
+		require.Equal(t, []any{"values"}, c.patch(at, object{"url": "https://example.com/other"}).want(200).body["include"], "an absent member keeps its value")
 
 		e, token := c.sent(twoSignerRequest())
 		sign := func(token, text string) {

@@ -86,7 +86,7 @@ func TestDownload_IsRecordedOnceAnHour(t *testing.T) {
 			return n
 		}
 		nobody.call(http.MethodHead, link+"/document", nil).want(200)
-		require.Zero(t, events(), "HEAD fetches nothing")
+		require.Zero(t, events(), "a HEAD request is not recorded as a download")
 		for range 50 {
 			nobody.get(link + "/document").want(200)
 		}

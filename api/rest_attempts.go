@@ -11,7 +11,7 @@ import (
 )
 
 // The limits on failed attempts per minute. An address from which an account was recently used has a separate limit. An
-// attacker who guesses passwords therefore does not lock out the account.
+// attacker who guesses passwords therefore cannot lock out the owner of the account.
 const (
 	maxWrongPerAccount      = 20 // per account, from all other addresses together
 	maxWrongPerAddress      = 60 // per address, across all accounts

@@ -68,8 +68,8 @@ func readForm(c *gin.Context) (url.Values, error) {
 	return c.Request.PostForm, nil
 }
 
-// allowance is a reader that returns a limited number of bytes until the limit is renewed. It limits the buffer of a
-// parser that does not limit the buffer itself.
+// allowance is a reader that returns a limited number of bytes until the limit is renewed. It bounds the memory of a
+// parser whose buffer would otherwise grow with the input.
 type allowance struct {
 	r    io.Reader
 	left int64 // remaining bytes; a negative number means no limit

@@ -79,7 +79,7 @@ func TestRejectedUpload_IsRemoved(t *testing.T) {
 	for i, tenant := range []string{"acme", "acme", ""} {
 		ct, body := multipartBody(t, map[string]string{"tenantId": tenant, "signers": `{"name":"A","email":"a@example.com"}`}, large)
 		c.with("Idempotency-Key", "large").send(http.MethodPost, "/v1/envelopes", ct, body).want([]int{201, 201, 422}[i])
-		require.Len(t, files(), 2, "a waiting body is removed after the response")
+		require.Len(t, files(), 2, "the temporary file of a large body is removed after the response")
 	}
 }
 

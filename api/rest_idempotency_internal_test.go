@@ -72,7 +72,7 @@ func TestFingerprint_IgnoresBoundary(t *testing.T) {
 	}
 	contentType, body = form(parts...)
 	otherType, otherBody := form(parts...)
-	require.NotEqual(t, of("/", contentType, body), of("/", otherType, otherBody), "too many parts are but bytes")
+	require.NotEqual(t, of("/", contentType, body), of("/", otherType, otherBody), "a body with too many parts is hashed as raw bytes")
 	contentType, body = form(parts[3:]...)
 	otherType, otherBody = form(parts[3:]...)
 	require.Equal(t, of("/", contentType, body), of("/", otherType, otherBody))

@@ -104,8 +104,8 @@ func (b *requestBody) receive(r io.Reader) (io.ReadSeeker, error) {
 	return body, nil
 }
 
-// acquire acquires the memory for the parsed body. A request must call it only once. Otherwise, two requests that each
-// hold some memory and wait for more would deadlock.
+// acquireMemory acquires the memory for the parsed body. A request must call it only once. Otherwise, two requests that
+// each hold some memory and wait for more would deadlock.
 func (b *requestBody) acquireMemory(c *gin.Context, size int64) error {
 	release, err := b.shared.bodyMemory.acquire(c.Request.Context(), size)
 	if err == nil {

@@ -309,7 +309,7 @@ func tryMutation(t *testing.T, c *client, method, path string, body object, m mu
 	if !m.invalid {
 		return a.status < 400
 	}
-	require.GreaterOrEqual(t, a.status, 400, "%s at %q was taken: %s", m.name, m.path, a.raw)
+	require.GreaterOrEqual(t, a.status, 400, "%s at %q was accepted: %s", m.name, m.path, a.raw)
 	require.Contains(t, []int{400, 401, 413}, a.status, "%s at %s: %s", m.name, m.path, a.raw)
 	if a.status == 400 && m.path != "" && a.str("error") != "invalid_json" {
 		require.Equal(t, "validation_error", a.str("error"), "%s at %s: %s", m.name, m.path, a.raw)

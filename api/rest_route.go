@@ -49,7 +49,7 @@ type bodyLimit struct {
 // The default maximum sizes of a body, in bytes, by the credential of the route.
 const (
 	maxPublicBody = 8 << 10  // sufficient for credentials and authenticator responses
-	maxPersonBody = 64 << 10 // from a signer, or from a console user about the user's own account
+	maxPersonBody = 64 << 10 // for signers, and for console users who change their own accounts
 )
 
 // maxBody returns the maximum size of a request body, in bytes.

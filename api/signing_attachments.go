@@ -235,7 +235,7 @@ func (s *signingHandler) sendAttachment(c *gin.Context, e *models.Envelope, show
 	f, err := s.files.Open(ctx, store.AttachmentRecord(a))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !a.Used:
-		return models.ErrNotFound // it was removed concurrently
+		return models.ErrNotFound // the attachment was removed concurrently
 	case err != nil:
 		return s.rejectFile(ctx, err, "an attachment", e.ID, a.ID, a.BlobKey)
 	}

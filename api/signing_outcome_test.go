@@ -71,7 +71,7 @@ func TestOutcome_OfLinks(t *testing.T) {
 		s.clock.advance(31 * time.Minute)
 		require.Nil(t, nobody.get(at + "/outcome").want(200).body["receiptToken"])
 
-		// Check voided, renewed and expired links.
+		// Check the link of a voided envelope, a link that was replaced by a new one, and an expired link.
 		c = s.client(t)
 		voided, token := c.sent(contract())
 		c.post("/v1/envelopes/"+voided.str("id")+"/void", nil).want(200)

@@ -37,7 +37,7 @@ func TestActionContexts(t *testing.T) {
 	require.Nil(t, act.Session)
 	require.Equal(t, strings.Repeat("x", 512), of(strings.Repeat("x", 512), "", "").UserAgent)
 	require.Equal(t, "ab", of("a\tb"[:1]+"\u202eb", "", "").UserAgent)
-	require.Equal(t, tokenHash("h"), of("", "h", "c").Session, "the header comes first")
+	require.Equal(t, tokenHash("h"), of("", "h", "c").Session, "the header takes precedence")
 	require.Equal(t, tokenHash("c"), of("", "", "c").Session)
 	require.Equal(t, tokenHash(strings.Repeat("t", 100)), of("", strings.Repeat("t", 100), "").Session)
 	require.Nil(t, of("", strings.Repeat("t", 101), "").Session)

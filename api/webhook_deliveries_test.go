@@ -44,7 +44,7 @@ func TestConsoleDeliveries(t *testing.T) {
 		require.Empty(t, fail(s.clock.now(), false))
 		since := object{"since": s.clock.now().Add(-time.Hour).Format(time.RFC3339)}
 		require.EqualValues(t, 1, c.post("/v1/console/webhooks/"+hook.str("id")+"/resend", since).want(202).body["resent"])
-		require.EqualValues(t, 0, c.post("/v1/console/webhooks/"+hook.str("id")+"/resend", since).want(202).body["resent"], "it is on its way")
+		require.EqualValues(t, 0, c.post("/v1/console/webhooks/"+hook.str("id")+"/resend", since).want(202).body["resent"], "the delivery is pending")
 		c.post("/v1/console/webhooks/"+hook.str("id")+"/resend", object{"since": "yesterday"}).rejected(400, "validation_error")
 
 		ping := c.post("/v1/console/webhooks/"+hook.str("id")+"/ping", nil).want(202)

@@ -199,12 +199,12 @@ func devLogin(tenant string) (login, error) {
 	unlock, err := devdir.Lock(dir)
 	if err == nil { // no other process holds the lock
 		unlock()
-		return login{}, codedError{fmt.Errorf("no service is running on %s: start \"make dev\" and wait until it is ready, or use another service with \"countersign login\"", dir), exitUnavailable}
+		return login{}, codedError{fmt.Errorf("no service uses the data directory %s: start \"make dev\" and wait until it is ready, or use another service with \"countersign login\"", dir), exitUnavailable}
 	}
 	return login{URL: d.BaseURL, ClientID: d.ClientID, ClientSecret: d.ClientSecret, Tenant: cmp.Or(tenant, devTenant)}, nil
 }
 
-// client returns a client for the service, and the tenant to act for, which is empty if none is specified.
+// client returns a client for the service and the specified tenant. The tenant is empty if none is specified.
 func (s service) client() (*countersign.Client, string, error) {
 	return s.clientNamed("countersign-cli")
 }
@@ -292,8 +292,7 @@ func (c loginCommand) Run(ctx context.Context) error {
 		"Signed in to %s as %s, tenant %s.", l.URL, plain(&app.Name), l.Tenant)
 }
 
-// firstTenant returns the default tenant, which is the app's first tenant or "main", the tenant suggested by the
-// console.
+// firstTenant returns the first of the app's tenants or, if there are none, "main". The console also suggests "main".
 func firstTenant(tenants []string) string {
 	if len(tenants) > 0 {
 		return tenants[0]

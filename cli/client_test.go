@@ -23,7 +23,7 @@ func TestExitCodes_OfClientErrors(t *testing.T) {
 		return coded.ExitCode()
 	}
 	require.Equal(t, exitUnavailable, code(coded(network)))
-	require.Equal(t, exitUnavailable, code(coded(fmt.Errorf("dial: %w", context.DeadlineExceeded))), "as Go's client says it")
+	require.Equal(t, exitUnavailable, code(coded(fmt.Errorf("dial: %w", context.DeadlineExceeded))), "a timeout reported by net/http")
 	require.Contains(t, coded(network).Error(), "check that the service is running")
 	require.Equal(t, exitInterrupted, code(coded(fmt.Errorf("get: %w", context.Canceled))))
 	require.NotContains(t, coded(context.Canceled).Error(), "check that the service is running")

@@ -17,8 +17,8 @@ import (
 	"countersign/clients/go/api"
 )
 
-// parsePerson parses a person in one of these forms: "Ada Lovelace <ada@example.com>", the same with a role as in
-// "Client=Ada Lovelace <ada@example.com>", or only an email address.
+// parsePerson parses a person in one of these forms: "ada@example.com", "Ada Lovelace <ada@example.com>", or, with a
+// role, "Client=Ada Lovelace <ada@example.com>".
 func parsePerson(flag, text string) (role string, a *mail.Address, err error) {
 	who := text
 	if before, after, ok := strings.Cut(text, "="); ok && !strings.Contains(before, "<") {
@@ -48,7 +48,7 @@ type extendCommand struct {
 
 	Days  int    `help:"New deadline, in days from now." placeholder:"N" xor:"when" required:""`
 	Until string `help:"New deadline, as a time or the last day in UTC, such as 2026-12-31 or 2026-12-31T12:00:00Z." placeholder:"TIME" xor:"when" required:""`
-	Never bool   `help:"Without a deadline." xor:"when" required:""`
+	Never bool   `help:"Remove the deadline." xor:"when" required:""`
 }
 
 // Help returns the additional help text of the command.

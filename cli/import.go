@@ -25,9 +25,9 @@ type importDocuSeal struct {
 	remote
 
 	Template string   `arg:"" help:"The template as JSON, as returned by GET /templates/{id} of DocuSeal's API." type:"existingfile"`
-	PDF      []string `help:"The template's documents, in order. Default: files with their names in the folder of the template." type:"existingfile" placeholder:"FILE" name:"pdf" sep:"none"`
+	PDF      []string `help:"The template's documents, in order. Default: the files with the documents' names in the folder of the template." type:"existingfile" placeholder:"FILE" name:"pdf" sep:"none"`
 	To       []string `help:"For a draft: the signer of a role, such as \"First Party=Ada Lovelace <ada@example.com>\"." placeholder:"ROLE=NAME <ADDRESS>" sep:"none"`
-	DryRun   bool     `help:"Print the result without creating it."`
+	DryRun   bool     `help:"Print the result without creating a template or a draft."`
 }
 
 // Help returns the additional help text of the command.
@@ -48,7 +48,7 @@ type imported struct {
 	Notes      []string                     `json:"notes"`
 }
 
-// Run imports a template. It creates a draft with signers, documents and fields, or a template.
+// Run imports a DocuSeal template as a template or, if signers are specified, as a draft.
 func (i importDocuSeal) Run(ctx context.Context) error {
 	out, files, err := i.read()
 	if err != nil {

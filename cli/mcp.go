@@ -41,7 +41,7 @@ func (m mcpCommand) Run(ctx context.Context) error {
 		if cfg.Files, err = os.OpenRoot(m.Dir); err != nil {
 			return fmt.Errorf("--dir: %w", err)
 		}
-		defer func() { _ = cfg.Files.Close() }() // no file is written through it anymore
+		defer func() { _ = cfg.Files.Close() }() // the server no longer uses the folder
 	}
 	s, err := mcpserver.New(cfg)
 	if err != nil {

@@ -24,7 +24,7 @@ type sendCommand struct {
 	remote
 
 	Files   []string      `arg:"" help:"PDFs, in order." type:"existingfile" name:"file"`
-	To      []string      `help:"Signer, as ada@example.com, \"Ada Lovelace <ada@example.com>\" or \"Client=Ada Lovelace <ada@example.com>\" with a role; may be repeated. Without a name, the address gives one." required:"" placeholder:"NAME <ADDRESS>" sep:"none"`
+	To      []string      `help:"Signer, as ada@example.com, \"Ada Lovelace <ada@example.com>\" or \"Client=Ada Lovelace <ada@example.com>\" with a role; may be repeated. If a name is missing, it is derived from the address." required:"" placeholder:"NAME <ADDRESS>" sep:"none"`
 	InOrder bool          `help:"Signers sign in order."`
 	NoCode  bool          `help:"Signers do not need a one-time code."`
 	Field   []string      `help:"Field, as TYPE:SIGNER:PAGE:X:Y:WIDTH:HEIGHT in points from the top left, SIGNER counted from 0; may be repeated. Default: a signature for each signer where the first file's form or text tags have one, otherwise at the bottom of its last page." placeholder:"FIELD" sep:"none"`

@@ -68,7 +68,7 @@ func Lock(dir string) (unlock func(), err error) {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another countersign is running on %s", dir), f.Close())
+		return nil, errors.Join(fmt.Errorf("another countersign process is using %s", dir), f.Close())
 	}
 	return func() { _ = f.Close() }, nil
 }

@@ -128,7 +128,7 @@ func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 		case m.FailedAt != nil:
 			x.problem("the email %q to %s permanently failed: %s; correct the address", m.Kind, who(g), clean(m.Error, maxText))
 		case m.Attempts > 0 && m.Error != "":
-			x.problem("the email %q to %s could not be sent in %d attempts: %s; sending will be retried", m.Kind, who(g), m.Attempts, clean(m.Error, maxText))
+			x.problem("the email %q to %s could not be sent after %d attempts: %s; sending will be retried", m.Kind, who(g), m.Attempts, clean(m.Error, maxText))
 		default:
 			x.waits("the email %q to %s is being sent", m.Kind, who(g))
 		}
@@ -177,7 +177,7 @@ func (s *server) explainDeliveries(ctx context.Context, x *explanation, all []ap
 		if d.Status == api.DeliveryStatusPending {
 			again = "the delivery will be retried"
 		}
-		x.problem("the webhook %s to %s could not be delivered in %d attempts: %s; %s", clean(d.Event, maxText), host(d.WebhookURL), d.Attempts, reason, again)
+		x.problem("the webhook %s to %s could not be delivered after %d attempts: %s; %s", clean(d.Event, maxText), host(d.WebhookURL), d.Attempts, reason, again)
 	}
 	if failed > maxFailedDelivery {
 		x.problem("%d more webhook deliveries failed", failed-maxFailedDelivery)

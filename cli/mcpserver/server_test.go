@@ -26,7 +26,7 @@ const (
 // answers maps methods and paths to the responses of a simulated service.
 type answers map[string]any
 
-// status is an error that rejects a request with the given HTTP status code.
+// status is the HTTP status code of an error response.
 type status int
 
 // service returns a client for a simulated service. It is used for states that are hard to reach with a real service.
@@ -121,7 +121,7 @@ func TestExplainEnvelope_NamesTheCause(t *testing.T) {
 		}}), progress: waiting}, true, `the email \"reminder\" to Ada <ada@example.com> permanently failed: 550 no mailbox`},
 		"a mail that is tried again": {
 			answers{inspect: envelope(map[string]any{"mails": []any{mail("2026-11-02T10:00:00Z", "invitation", map[string]any{"error": "connection refused"})}}), progress: waiting},
-			true, "could not be sent in 3 attempts: connection refused; sending will be retried",
+			true, "could not be sent after 3 attempts: connection refused; sending will be retried",
 		},
 		"a refused mail before one that arrived": {answers{inspect: envelope(map[string]any{"mails": []any{
 			mail("2026-11-01T09:00:00Z", "invitation", map[string]any{"failedAt": "2026-11-01T09:00:01Z", "error": "550"}), sent,

@@ -91,7 +91,7 @@ type templateView struct {
 	More      string                 `json:"more,omitempty"`
 }
 
-// maxTemplateFields is the maximum number of fields in a result. This number of fields takes up a few kilobytes, but a
+// maxTemplateFields is the maximum number of fields in a result. That many fields take up a few kilobytes, but a
 // template may have thousands.
 const maxTemplateFields = 40
 

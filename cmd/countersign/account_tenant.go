@@ -20,7 +20,7 @@ type tenantOf struct {
 	database
 
 	App    uuid.UUID `help:"Client id of the app." required:""`
-	Tenant string    `help:"Tenant; without it the app's own settings, for all of its tenants."`
+	Tenant string    `help:"Tenant. Default: the app's own settings, which apply to all of its tenants."`
 }
 
 type tenantSet struct {

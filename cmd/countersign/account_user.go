@@ -17,7 +17,7 @@ import (
 
 type userCommand struct {
 	Create      userCreate      `cmd:"" help:"Create a console user. The password is read from standard input."`
-	SetPassword userSetPassword `cmd:"" help:"Set a new password of a console user, read from standard input. The second factor is kept."`
+	SetPassword userSetPassword `cmd:"" help:"Set a new password for a console user. The password is read from standard input. The second factor is kept."`
 	ResetTOTP   userResetTOTP   `cmd:"" name:"reset-totp" help:"Remove the second factors and passkeys of a console user who has lost them. Verify the person's identity first."`
 	SignOut     userSignOut     `cmd:"" help:"End the sessions of a console user, or of all users."`
 }
@@ -106,7 +106,7 @@ type userSignOut struct {
 	database
 
 	App   uuid.UUID `help:"Client id of the app."`
-	Email string    `help:"Email address of the user; without it all users of all apps."`
+	Email string    `help:"Email address of the user. Default: all users of all apps."`
 }
 
 // Run ends the user's sessions.

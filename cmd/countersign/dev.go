@@ -126,7 +126,7 @@ func (d devCommand) prepare(ctx context.Context) (l net.Listener, cfg config.Con
 		return nil, cfg, nil, err
 	}
 	release = func() {
-		_ = l.Close() // the server also closes it
+		_ = l.Close() // fails if the server has already closed the listener
 		unlock()
 	}
 	cfg, err = devConfig(d.DataDir, l.Addr().String())
@@ -165,7 +165,7 @@ func newDevService(ctx context.Context, wg *sync.WaitGroup, cfg config.Config, l
 		return nil, nil, err
 	}
 	wg.Go(func() { a.watchCertificate(ctx) })
-	wg.Go(func() { _ = a.renderer.compile(ctx) }) // before the first request for a page
+	wg.Go(func() { _ = a.renderer.compile(ctx) }) // so that the first request for a page need not wait
 	return s, h, a.serveOperators(ctx, wg)
 }
 
@@ -194,8 +194,8 @@ func (s *devService) stop() error {
 	return s.close()
 }
 
-// startInbox starts the inbox for emails and text messages. It uses the inbox for each kind of message unless the
-// settings specify another server.
+// startInbox starts the inbox, and changes cfg so that emails and text messages are sent to the inbox. It does not
+// replace a mail server or SMS service that the settings specify.
 func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *config.Config, before devdir.Info) (address, smtpAddress string, err error) {
 	box, err := inbox.Open(filepath.Join(d.DataDir, "inbox"), now)
 	if err != nil {
@@ -307,7 +307,7 @@ func devConfig(dir, listen string) (config.Config, error) {
 	c.MailFrom = "Countersign <no-reply@countersign.example>"
 	made := c
 	c, err = config.Load(os.Environ(), c)
-	if err == nil && c.SealKey != made.SealKey && c.SealCert == made.SealCert { // the key file, such as a PKCS#12 file, contains its certificate
+	if err == nil && c.SealKey != made.SealKey && c.SealCert == made.SealCert { // only the key was set, so its file (such as a PKCS#12 file) also contains the certificate
 		c.SealCert = ""
 	}
 	return c, err

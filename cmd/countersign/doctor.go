@@ -52,7 +52,7 @@ const checkTimeout = 15 * time.Second
 
 // Run checks everything that the settings specify. It continues after a check has failed.
 func (d doctorCommand) Run(ctx context.Context) error {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the findings contain the same information
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the findings already contain what would be logged
 	if d.Replay < 0 || d.Replay > worker.MaxReplays {
 		return fmt.Errorf("--replay must be between 0 and %d; got %d", worker.MaxReplays, d.Replay)
 	}
@@ -161,7 +161,7 @@ func (x *doctor) timestamps(ctx context.Context, cfg config.Config, s *store.Sto
 	if _, err := newTimestampAuthority(cfg).Stamp(ctx, sum[:]); err != nil {
 		x.fail("timestamps", err, "Check that COUNTERSIGN_TSA_URL is correct and reachable from here. Until it responds, the audit trail cannot be anchored, and documents cannot be sealed unless COUNTERSIGN_TSA_OPTIONAL is set.")
 	} else {
-		x.ok("timestamps", "the authority time-stamps a digest")
+		x.ok("timestamps", "the authority returned a time-stamp")
 	}
 	if !cfg.TSAAnchor || s == nil {
 		return
@@ -219,7 +219,7 @@ func (x *doctor) guards(ctx context.Context, cfg config.Config) {
 		if err != nil {
 			x.fail("scanner", err, "Check that clamd is running at COUNTERSIGN_CLAMD_URL; uploads are rejected until it responds.")
 		} else {
-			x.ok("scanner", "answers")
+			x.ok("scanner", "responds")
 		}
 	}
 	if cfg.LeakedPasswords != "" {

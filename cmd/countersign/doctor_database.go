@@ -21,9 +21,9 @@ func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 		x.skip("not checked: no database", "migrations", "master_key", "clock")
 		return nil
 	}
-	x.ok("database", "answers")
+	x.ok("database", "responds")
 	if weak, err := s.WeakDurability(within); err != nil || len(weak) > 0 {
-		x.add("durability", warned, "a crash may lose acknowledged data: "+cmp.Or(strings.Join(weak, ", "), "the server did not return its settings"), "Set these settings of PostgreSQL to on, also for this user and this database.")
+		x.add("durability", warned, "a crash may lose acknowledged data: "+cmp.Or(strings.Join(weak, ", "), "the server did not return its settings"), "Turn on these PostgreSQL settings, and check that they are not turned off for this user or this database.")
 	}
 	x.planner(within, s)
 	x.clock(within, s)
@@ -73,7 +73,7 @@ func (x *doctor) partitions(ctx context.Context, s *store.Store) {
 	case err != nil:
 		x.fail("partitions", err, "Check the database.")
 	case until.Sub(now()) < monthEnd:
-		x.add("partitions", warned, "created up to "+until.Format(time.DateOnly), "The workflow Cleanup creates them: check in Temporal that its schedule `cleanup` is running, and why the workflow fails. No data is lost: until then, rows are stored in the default partition.")
+		x.add("partitions", warned, "created up to "+until.Format(time.DateOnly), "The Cleanup workflow creates partitions. In Temporal, check that the schedule `cleanup` is not paused, and look for the error if the workflow fails. No data is lost: rows without a monthly partition are stored in the default partition.")
 	default:
 		x.ok("partitions", "created up to "+until.Format(time.DateOnly))
 	}
@@ -122,7 +122,7 @@ func (x *doctor) replica(ctx context.Context, s *store.Store) {
 	there, err := s.CheckReplica(ctx)
 	switch {
 	case err != nil:
-		x.add("replica", warned, oneLine(err), "Until then, lists are read from the primary. DATABASE_READ_URL must name a standby of the database that keeps up with it.")
+		x.add("replica", warned, oneLine(err), "DATABASE_READ_URL must refer to a standby that keeps up with the primary. Until it does, lists are read from the primary.")
 	case there:
 		x.ok("replica", "as current as the primary")
 	}

@@ -26,7 +26,7 @@ func (x *doctor) temporal(ctx context.Context, cfg config.Config) {
 		x.skip("not checked: no connection to Temporal", "namespace", "search_attributes", "workers")
 		return
 	}
-	x.ok("temporal", cfg.TemporalAddress+" answers")
+	x.ok("temporal", cfg.TemporalAddress+" responds")
 	x.namespace(ctx, c, cfg)
 	x.replay(ctx, c, cfg.TemporalNamespace)
 }

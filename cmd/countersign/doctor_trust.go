@@ -12,12 +12,12 @@ import (
 	"countersign/store"
 )
 
-// trust reports which other parties the verdicts of this service trust, and whether time-stamps from its own authority
-// are trusted.
+// trust reports which certificates, record keys and sealers this service trusts when it verifies documents, and whether
+// it trusts time-stamps from the configured authority.
 func (x *doctor) trust(ctx context.Context, cfg config.Config, s *store.Store) {
 	others, err := settingsTrust(cfg)
 	if err != nil {
-		x.fail("trust", err, "Correct the setting listed above; docs/learn/verify.md describes each.")
+		x.fail("trust", err, "Correct the setting named above; docs/learn/verify.md describes the trust settings.")
 		return
 	}
 	if s == nil {
@@ -80,8 +80,8 @@ func (x *doctor) stampers(ctx context.Context, cfg config.Config, others trust.P
 	}
 	stamp := others.Evaluate(trust.Seal{Stamps: []trust.Stamp{{Certificates: t.Chain(), Time: t.Time}}}, now()).Stamps[0]
 	if stamp.Status != trust.Trusted {
-		x.add("tsa_trust", failed, fmt.Sprintf("the time-stamps of %s are not trusted by COUNTERSIGN_TRUST_TSA (%s)", stamp.Name, stamp.Code),
-			"Add the certificate of the authority that issued its certificate; until then, its time-stamps are \"untrusted\".")
+		x.add("tsa_trust", failed, fmt.Sprintf("with COUNTERSIGN_TRUST_TSA, the time-stamps of %s are not trusted (%s)", stamp.Name, stamp.Code),
+			"Add the certificate of the time-stamp authority's issuer to COUNTERSIGN_TRUST_TSA; until then, the time-stamps are \"untrusted\".")
 		return
 	}
 	x.ok("tsa_trust", fmt.Sprintf("%s is trusted, until %s", stamp.Name, stamp.To.UTC().Format(time.DateOnly)))

@@ -36,9 +36,9 @@ type commands struct {
 	Reconcile   reconcileCommand   `cmd:"" help:"Start workflows that are missing in Temporal according to the database."`
 	Audit       auditCommand       `cmd:"" help:"Verify the audit trail."`
 	Files       filesCommand       `cmd:"" help:"Manage the file store."`
-	Healthcheck healthcheckCommand `cmd:"" help:"Check whether the process of this container is ready. For Docker, whose image contains no other program."`
+	Healthcheck healthcheckCommand `cmd:"" help:"Check whether the process of this container is ready. For use by Docker, because the image contains no other program."`
 	Verify      verifyCommand      `cmd:"" help:"Check a sealed PDF, offline."`
-	Renew       renewCommand       `cmd:"" help:"Add document time-stamps to stored files whose last time-stamp expires soon or that have none."`
+	Renew       renewCommand       `cmd:"" help:"Add document time-stamps to stored files that have none or whose last time-stamp expires soon."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 
 	cli.Commands `embed:"" group:"Use a service"`

@@ -14,8 +14,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestCommands_DoNotMigrateAServiceDatabase checks that only `migrate` migrates the database of a service. Every
-// command migrates the database in dev's data directory.
+// TestCommands_DoNotMigrateAServiceDatabase checks that only `migrate` migrates the database of a service, whereas
+// every command migrates the database in dev's data directory.
 func TestCommands_DoNotMigrateAServiceDatabase(t *testing.T) {
 	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {

@@ -22,10 +22,10 @@ type auditCommand struct {
 type auditVerify struct {
 	database
 
-	All      bool      `help:"Every envelope and anchor, and files without a record." xor:"which" required:""`
-	Envelope uuid.UUID `help:"One envelope." xor:"which" required:""`
+	All      bool      `help:"Verify every envelope and anchor, and look for files without a record." xor:"which" required:""`
+	Envelope uuid.UUID `help:"Verify one envelope." xor:"which" required:""`
 	Trust    []string  `help:"PEM file with certificates of the authorities trusted for anchors; may be repeated." sep:"none" placeholder:"FILE"`
-	CRL      []string  `help:"File with revocation lists (PEM or DER) of the authorities under --trust, for anchors, whose tokens contain no revocation data; may be repeated." name:"crl" sep:"none" placeholder:"FILE"`
+	CRL      []string  `help:"File with revocation lists (PEM or DER) of the authorities under --trust, because the tokens of anchors contain no revocation data; may be repeated." name:"crl" sep:"none" placeholder:"FILE"`
 	JSON     bool      `help:"Print JSON, one line for each envelope." name:"json"`
 }
 

@@ -12,13 +12,13 @@ import (
 )
 
 type filesCommand struct {
-	Sweep filesSweep `cmd:"" help:"List files without a database row, such as from interrupted uploads."`
+	Sweep filesSweep `cmd:"" help:"List files without a database row, such as those left by interrupted uploads."`
 }
 
 type filesSweep struct {
 	database
 
-	Delete bool `help:"Delete them."`
+	Delete bool `help:"Delete the listed files."`
 	JSON   bool `help:"Print JSON, one line for each file." name:"json"`
 }
 

@@ -16,7 +16,7 @@ import (
 type renewCommand struct {
 	Envelope uuid.UUID `help:"Only this envelope."`
 	Days     int       `help:"Renew time-stamps that expire within this many days." default:"90"`
-	DryRun   bool      `help:"List what would be renewed without renewing."`
+	DryRun   bool      `help:"List the documents that would be renewed, without renewing them."`
 	JSON     bool      `help:"Print JSON, one line for each document." name:"json"`
 }
 

@@ -38,7 +38,7 @@ func (apiCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	wg.Go(func() { a.newDispatcher().Run(ctx) })
-	wg.Go(func() { _ = a.renderer.compile(ctx) }) // before the first request for a page
+	wg.Go(func() { _ = a.renderer.compile(ctx) }) // so that the first request for a page need not wait
 	debug.FreeOSMemory()                          // starting needs more memory than waiting for requests
 	return serve(ctx, l, h, cfg.RateLimit)
 }

@@ -16,7 +16,7 @@ import (
 const healthTimeout = 4 * time.Second
 
 type healthcheckCommand struct {
-	URL string `arg:"" optional:"" help:"Address to check. Default: /readyz of the process with these settings: the API, or with --worker a worker."`
+	URL string `arg:"" optional:"" help:"Address to check. Default: /readyz of the API or, with --worker, of the worker, at the address in the settings."`
 
 	Worker bool `help:"Check the worker, at METRICS_LISTEN."`
 }
@@ -44,7 +44,7 @@ func (h healthcheckCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = res.Body.Close() }()                // opened only for reading
+	defer func() { _ = res.Body.Close() }()                // an error has no effect on the result
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // used only in an error message
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("not ready (%d): %s", res.StatusCode, body)

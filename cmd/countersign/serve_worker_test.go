@@ -23,8 +23,8 @@ import (
 	"countersign/activities"
 )
 
-// startAgainst starts workers with a Temporal client. Any request of the client except a poll fails if answer returns
-// an error.
+// startAgainst starts workers with a Temporal client whose requests fail if answer returns an error for them. Polls
+// wait until they are canceled.
 func startAgainst(t *testing.T, answer func(ctx context.Context, request any) error) error {
 	t.Helper()
 	intercept := func(ctx context.Context, _ string, request, reply any, _ *grpc.ClientConn, _ grpc.UnaryInvoker, _ ...grpc.CallOption) error {

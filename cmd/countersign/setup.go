@@ -24,7 +24,7 @@ import (
 
 type setupCommand struct {
 	Host     bool   `help:"Write the settings for a service without containers, as used by the packages' systemd units."`
-	Dir      string `help:"Directory of docker-compose.yml, or with --host of the settings (/etc/countersign)." type:"path"`
+	Dir      string `help:"Directory of docker-compose.yml or, with --host, of the settings (default: /etc/countersign)." type:"path"`
 	URL      string `help:"Public address of the service, such as https://sign.example.com; http://localhost for a trial." name:"url"`
 	App      string `help:"Name of the first app, as signers see it; usually the name of your organization."`
 	Email    string `help:"Email address of the first user, an administrator."`
@@ -285,7 +285,7 @@ func envText(settings []setting) ([]byte, error) {
 		case !strings.ContainsAny(value, "\"$`\\\r\n"):
 			value = `"` + value + `"`
 		default:
-			return nil, fmt.Errorf("%s: write %q without line breaks, and with one kind of quotes", s.name, value)
+			return nil, fmt.Errorf("%s: %q cannot be quoted: it must not contain a backslash, a line break, or a single quote together with \", $ or `", s.name, value)
 		}
 		b.WriteString(s.name + "=" + value + "\n")
 	}

@@ -116,7 +116,7 @@ func TestSetup_Faults(t *testing.T) {
 		"--app":                              func(c *setupCommand) { c.App = strings.Repeat("x", 256) },
 		"has no docker-compose.yml":          func(c *setupCommand) { c.Dir = "/" },
 		"--smtp-url must be set with --host": func(c *setupCommand) { c.Host, c.SMTPURL = true, "" },
-		"COUNTERSIGN_FIRST_APP: write":       func(c *setupCommand) { c.App, c.MailFrom = `Mayer's "Best"`, "a@example.com" },
+		"COUNTERSIGN_FIRST_APP: \"Mayer":     func(c *setupCommand) { c.App, c.MailFrom = `Mayer's "Best"`, "a@example.com" },
 	} {
 		c := composeSetup(t)
 		change(&c)

@@ -16,8 +16,8 @@ import (
 
 type keyCommand struct {
 	List   keyList   `cmd:"" help:"Show the keys that sign records and the sealing certificates, with their ids."`
-	Revoke keyRevoke `cmd:"" help:"Revoke a key as of a time; verdicts respect the revocation."`
-	Rewrap keyRewrap `cmd:"" help:"Re-encrypt with the first master key all data encrypted with former keys, so that these can be removed."`
+	Revoke keyRevoke `cmd:"" help:"Revoke a key as of a given time, which changes the verdicts on documents."`
+	Rewrap keyRewrap `cmd:"" help:"Re-encrypt all data with the first master key, so that former master keys can be removed."`
 	Rotate keyRotate `cmd:"" help:"Create a new signing key; earlier keys still verify. Running processes switch within a minute."`
 }
 
@@ -147,9 +147,9 @@ func (v keyView) String() string {
 
 type keyRewrap struct{ database }
 
-// Run re-encrypts data with the first key in COUNTERSIGN_MASTER_KEY. This includes all data encrypted with former
-// master keys, and data stored in plaintext before it was encrypted by the service. The command can be interrupted and
-// repeated. The service may be running if it was started with both keys.
+// Run re-encrypts data that was encrypted with former master keys, using the first key in COUNTERSIGN_MASTER_KEY. It
+// also encrypts data that was stored before encryption was enabled. The command can be interrupted and repeated. The
+// service may be running if it was started with both keys.
 func (k keyRewrap) Run(ctx context.Context) error {
 	return k.withFiles(ctx, func(s *store.Store, blobs *blob.Encrypted) error {
 		n, err := rewrap.Rewrapper{Store: s, Blobs: blobs}.Run(ctx)

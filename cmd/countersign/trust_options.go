@@ -30,7 +30,8 @@ func (o trustOptions) name(i int) string {
 	return []string{"--trust", "--sealer", "--tsa-trust", "--keys"}[i]
 }
 
-// settingsTrust returns the trust policy specified in the settings, in addition to trusting this installation itself.
+// settingsTrust returns the trust policy specified in the settings. The policy does not include the certificates and
+// keys of this installation.
 func settingsTrust(cfg config.Config) (trust.Policy, error) {
 	o := trustOptions{
 		Trust: cfg.TrustCA, Sealer: cfg.TrustSealers, TSATrust: cfg.TrustTSA, Keys: cfg.TrustKeys,

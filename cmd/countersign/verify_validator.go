@@ -62,4 +62,4 @@ func (e *examiner) verify(ctx context.Context, f *os.File, size int64) (verify.R
 }
 
 // errTooComplex corresponds to the API's file_too_complex.
-var errTooComplex = errors.New("the file was not examined: doing so would take too much time or memory")
+var errTooComplex = errors.New("the file was not examined: the examination would take too much time or memory")

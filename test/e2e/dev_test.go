@@ -96,7 +96,7 @@ func TestDev_TwoServicesSideBySide(t *testing.T) {
 	}
 	out, err := run(t, nil, "dev", "--listen", "127.0.0.1:0", "--data-dir", dir)
 	require.Error(t, err)
-	assert.Contains(t, out, "another countersign is running on "+dir)
+	assert.Contains(t, out, "another countersign process is using "+dir)
 
 	made, err := run(t, nil, "app", "create", "--data-dir", dir, "--name", "Second", "--plan", "pro", "--tenant", "t1", "--json")
 	require.NoError(t, err, made)

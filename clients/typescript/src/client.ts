@@ -117,7 +117,7 @@ export class Countersign {
     return json<Document>(res, call.signal);
   }
 
-  /** Invites the first signers of a draft. Only this response contains the links of these signers. */
+  /** Invites the first signers of a draft. The response contains their signing links, which envelope() does not return. */
   sendEnvelope(id: string, message?: string, options?: CallOptions): Promise<Envelope> {
     return this.call("post", "/v1/envelopes/{id}/send", { ...options, path: { id }, body: message === undefined ? {} : { message } });
   }
@@ -217,7 +217,7 @@ export class Countersign {
 
   /**
    * Waits until all signers have signed and the documents are sealed. Throws an EndedError if the envelope is
-   * declined, voided or expires.
+   * declined or voided, or if it expires.
    */
   async waitUntilCompleted(id: string, options?: CallOptions): Promise<Envelope> {
     for (let wait = firstPoll; ; wait = Math.min(wait * 1.5, maxPoll)) {
@@ -274,7 +274,7 @@ async function json<T>(res: Response, signal?: AbortSignal): Promise<T> {
     text = await res.text();
   } catch (err) {
     signal?.throwIfAborted();
-    throw new ConnectionError(`the answer ended before it was whole: ${(err as Error).message}`, { cause: err });
+    throw new ConnectionError(`the response ended prematurely: ${(err as Error).message}`, { cause: err });
   }
   try {
     return JSON.parse(text) as T;

@@ -14,7 +14,7 @@ export class CountersignError extends Error {
     /** The problems with each member, by JSON path. */
     readonly fields: Readonly<Record<string, readonly string[]>> = {},
     readonly details: Readonly<Record<string, unknown>> | null = null,
-    /** The delay in milliseconds, or 0 if the service specified no delay. */
+    /** The delay before a retry, in milliseconds, or 0 if the service specified none. */
     readonly retryAfter = 0,
     /** Identifies the request in the service's log. */
     readonly requestId: string | null = null,

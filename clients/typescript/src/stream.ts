@@ -2,8 +2,8 @@
 const silence = 45_000;
 
 /**
- * Yields the blocks of server-sent events: the last ID and the data. The data is empty for a comment, or for an ID
- * without data.
+ * Yields the blocks of a stream of server-sent events. Each block contains the last ID and the data. The data is empty
+ * for a comment, or for an ID without data.
  */
 export async function* blocks(body: ReadableStream<Uint8Array>): AsyncGenerator<{ id: string; data: string }, void, undefined> {
   const reader = body.getReader();

@@ -101,7 +101,7 @@ export class Transport {
   private told(failure: unknown, signal?: AbortSignal): unknown {
     if (failure instanceof CountersignError || signal?.aborted) return failure;
     const { message, cause } = failure as Error;
-    return new ConnectionError(`${this.host} does not answer: ${cause instanceof Error && cause.message ? cause.message : message}`, { cause: failure });
+    return new ConnectionError(`${this.host} does not respond: ${cause instanceof Error && cause.message ? cause.message : message}`, { cause: failure });
   }
 
   /** Returns the delay before a request is retried, or null if it must not be retried. */

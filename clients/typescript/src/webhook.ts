@@ -19,8 +19,8 @@ const encoder = new TextEncoder();
 
 /**
  * Verifies a delivery by its Standard Webhooks headers and parses it. The body must be the unchanged body of the
- * request. The delivery must be signed with one of the secrets. While a secret is being replaced, pass both secrets. A
- * delivery can be repeated, and the event's id identifies the event.
+ * request. The delivery must be signed with one of the secrets. While a secret is being replaced, pass both secrets. The
+ * service may repeat a delivery, and the event's id is the same each time.
  */
 export async function verify(body: string | Uint8Array, headers: HeadersLike, secrets: string | readonly string[], now = Date.now()): Promise<WebhookEvent> {
   const id = header(headers, "webhook-id"), stamp = header(headers, "webhook-timestamp"), signatures = header(headers, "webhook-signature");
@@ -151,7 +151,7 @@ function concat(a: Uint8Array, b: Uint8Array): Uint8Array {
   return out;
 }
 
-/** subtle.verify compares in constant time. */
+/** Reports whether given is the HMAC of signed. The comparison takes constant time. */
 async function matches(key: Uint8Array, signed: Uint8Array, given: Uint8Array): Promise<boolean> {
   const k = await crypto.subtle.importKey("raw", key as BufferSource, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
   return crypto.subtle.verify("HMAC", k, given as BufferSource, signed as BufferSource);

@@ -116,9 +116,9 @@ test("a slow token request ends with the signal", async () => {
 
 test("an unreachable service is named in the error", async () => {
   const lost = service("lost");
-  await assert.rejects(lost.client({ retries: 0 }).envelope("e1"), (err) => err instanceof ConnectionError && err.message === "sign.example.com does not answer: fetch failed" && err.cause instanceof TypeError);
+  await assert.rejects(lost.client({ retries: 0 }).envelope("e1"), (err) => err instanceof ConnectionError && err.message === "sign.example.com does not respond: fetch failed" && err.cause instanceof TypeError);
   const c = new Countersign({ address: "http://127.0.0.1:1", clientId: "id", clientSecret: "secret", retries: 0 });
-  await assert.rejects(c.envelope("e1"), (err) => err instanceof ConnectionError && err.message.startsWith("127.0.0.1:1 does not answer: "));
+  await assert.rejects(c.envelope("e1"), (err) => err instanceof ConnectionError && err.message.startsWith("127.0.0.1:1 does not respond: "));
   for (const address of [undefined, "", "sign.example.com", "ftp://sign.example.com"]) assert.throws(() => new Countersign({ address, clientId: "id", clientSecret: "secret" }), /is not the address of a service/);
 });
 
