@@ -3479,7 +3479,7 @@ type Field struct {
 	// Multiline Whether the text may contain several lines.
 	Multiline *bool `json:"multiline,omitempty"`
 
-	// Name Name of the field in values and conditions. This member and those below are present for envelopes that use any of them.
+	// Name Name of the field in values and conditions. Omitted, like the other optional settings of a field, if the envelope uses none of them.
 	Name *string `json:"name,omitempty"`
 
 	// Option Value of the group if this radio field is selected.
@@ -3748,7 +3748,7 @@ type Filled struct {
 	// Label Label shown to the signer.
 	Label *string `json:"label,omitempty"`
 
-	// Name Name of the field. This member and those below are present for envelopes that use any of them.
+	// Name Name of the field. Omitted, like the other optional settings of a field, if the envelope uses none of them.
 	Name *string `json:"name,omitempty"`
 
 	// Option Value of the group if this radio field is selected.
@@ -4786,7 +4786,7 @@ type SigningField struct {
 	// Multiline Whether the text may contain several lines.
 	Multiline *bool `json:"multiline,omitempty"`
 
-	// Name Name of the field in values and conditions. This member and those below are present for envelopes that use any of them.
+	// Name Name of the field in values and conditions. Omitted, like the other optional settings of a field, if the envelope uses none of them.
 	Name *string `json:"name,omitempty"`
 
 	// Option Value of the group if this radio field is selected.
@@ -6519,7 +6519,7 @@ type GetPagePictureParams struct {
 	// Level Resolution. Level 1, 2 or 4 has 72, 144 or 288 dots per inch. An image with more than 12 megapixels is scaled down.
 	Level *GetPagePictureParamsLevel `form:"level,omitempty" json:"level,omitempty"`
 
-	// Entries Whether the image of an original shows the values of those who have signed so far, as the sealed page will. Such an image is not stored. Images of sealed documents always show all values.
+	// Entries Whether the image of an original shows the values of the signers who have signed so far, as the sealed page will. Such an image is not stored. Images of sealed documents always show all values.
 	Entries *bool `form:"entries,omitempty" json:"entries,omitempty"`
 }
 
@@ -7691,7 +7691,7 @@ type ClientInterface interface {
 
 	// RestartEnvelopeWorkflow Restart an envelope's workflow
 	//
-	// Starts the workflow of an open envelope, or of one that everyone has signed, if it is not running in Temporal. The schedule `reconcile` does the same for all envelopes every three minutes.
+	// Starts the workflow of an open or fully signed envelope if the workflow is not running in Temporal. The schedule `reconcile` does the same for all envelopes every three minutes.
 	//
 	// Corresponds with POST /v1/console/envelopes/{id}/restart (the `RestartEnvelopeWorkflow` operationId).
 	RestartEnvelopeWorkflow(ctx context.Context, id openapi_types.UUID, params *RestartEnvelopeWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8193,7 +8193,7 @@ type ClientInterface interface {
 
 	// GetPagePicture Get an image of a page
 	//
-	// Returns a page of an original or sealed document as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
+	// Returns a page of an original or sealed document as an image. Everyone gets the same image, and its pixels are reproducible. It is rendered when it is first requested.
 	//
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page} (the `GetPagePicture` operationId).
 	GetPagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8519,7 +8519,7 @@ type ClientInterface interface {
 
 	// GetTemplatePagePicture Get an image of a page of a template
 	//
-	// Returns the page as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
+	// Returns the page as an image. Everyone gets the same image, and its pixels are reproducible. It is rendered when it is first requested.
 	//
 	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page} (the `GetTemplatePagePicture` operationId).
 	GetTemplatePagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -9023,7 +9023,7 @@ func (c *Client) UploadConsoleDocumentWithBody(ctx context.Context, id openapi_t
 
 // RestartEnvelopeWorkflow Restart an envelope's workflow
 //
-// Starts the workflow of an open envelope, or of one that everyone has signed, if it is not running in Temporal. The schedule `reconcile` does the same for all envelopes every three minutes.
+// Starts the workflow of an open or fully signed envelope if the workflow is not running in Temporal. The schedule `reconcile` does the same for all envelopes every three minutes.
 //
 // Corresponds with POST /v1/console/envelopes/{id}/restart (the `RestartEnvelopeWorkflow` operationId).
 func (c *Client) RestartEnvelopeWorkflow(ctx context.Context, id openapi_types.UUID, params *RestartEnvelopeWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10125,7 +10125,7 @@ func (c *Client) UpdateDocument(ctx context.Context, id openapi_types.UUID, docu
 
 // GetPagePicture Get an image of a page
 //
-// Returns a page of an original or sealed document as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
+// Returns a page of an original or sealed document as an image. Everyone gets the same image, and its pixels are reproducible. It is rendered when it is first requested.
 //
 // Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page} (the `GetPagePicture` operationId).
 func (c *Client) GetPagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10851,7 +10851,7 @@ func (c *Client) DownloadTemplateDocument(ctx context.Context, id openapi_types.
 
 // GetTemplatePagePicture Get an image of a page of a template
 //
-// Returns the page as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
+// Returns the page as an image. Everyone gets the same image, and its pixels are reproducible. It is rendered when it is first requested.
 //
 // Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page} (the `GetTemplatePagePicture` operationId).
 func (c *Client) GetTemplatePagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -17769,7 +17769,7 @@ type ClientWithResponsesInterface interface {
 
 	// RestartEnvelopeWorkflowWithResponse Restart an envelope's workflow
 	//
-	// Starts the workflow of an open envelope, or of one that everyone has signed, if it is not running in Temporal. The schedule `reconcile` does the same for all envelopes every three minutes.
+	// Starts the workflow of an open or fully signed envelope if the workflow is not running in Temporal. The schedule `reconcile` does the same for all envelopes every three minutes.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18329,7 +18329,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetPagePictureWithResponse Get an image of a page
 	//
-	// Returns a page of an original or sealed document as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
+	// Returns a page of an original or sealed document as an image. Everyone gets the same image, and its pixels are reproducible. It is rendered when it is first requested.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18687,7 +18687,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetTemplatePagePictureWithResponse Get an image of a page of a template
 	//
-	// Returns the page as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
+	// Returns the page as an image. Everyone gets the same image, and its pixels are reproducible. It is rendered when it is first requested.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -23507,7 +23507,7 @@ func (c *ClientWithResponses) UploadConsoleDocumentWithBodyWithResponse(ctx cont
 
 // RestartEnvelopeWorkflowWithResponse Restart an envelope's workflow
 //
-// Starts the workflow of an open envelope, or of one that everyone has signed, if it is not running in Temporal. The schedule `reconcile` does the same for all envelopes every three minutes.
+// Starts the workflow of an open or fully signed envelope if the workflow is not running in Temporal. The schedule `reconcile` does the same for all envelopes every three minutes.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24427,7 +24427,7 @@ func (c *ClientWithResponses) UpdateDocumentWithResponse(ctx context.Context, id
 
 // GetPagePictureWithResponse Get an image of a page
 //
-// Returns a page of an original or sealed document as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
+// Returns a page of an original or sealed document as an image. Everyone gets the same image, and its pixels are reproducible. It is rendered when it is first requested.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -25025,7 +25025,7 @@ func (c *ClientWithResponses) DownloadTemplateDocumentWithResponse(ctx context.C
 
 // GetTemplatePagePictureWithResponse Get an image of a page of a template
 //
-// Returns the page as an image. Everyone sees this image, and its pixels are reproducible. It is rendered when it is first requested.
+// Returns the page as an image. Everyone gets the same image, and its pixels are reproducible. It is rendered when it is first requested.
 //
 // Returns a wrapper object for the known response body format(s).
 //
