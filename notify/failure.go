@@ -67,7 +67,7 @@ func describeConnection(ctx context.Context, err error, private ...string) error
 	if cause := netfail.CauseOf(err); cause != netfail.Unknown {
 		return fmt.Errorf("mail server: %s", cause)
 	}
-	// This is the library's own text, for example that the server offers no TLS or no AUTH.
+	// The error is the library's own, which reports, for example, that the server does not offer TLS or AUTH.
 	return fmt.Errorf("mail server: %w", err)
 }
 

@@ -43,7 +43,7 @@ type serverKind struct {
 	tls      bool // offers STARTTLS
 	implicit bool
 	auth     bool
-	oauth    func(user, token string) bool // offers only XOAUTH2, unless nil
+	oauth    func(user, token string) bool // if not nil, the server offers only XOAUTH2
 	noUTF8   bool
 	limit    int64 // announced maximum size of an email, or zero for none
 }

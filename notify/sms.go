@@ -105,7 +105,7 @@ func (t *Twilio) Send(ctx context.Context, to, text string) error {
 		return smsFailure(ctx, err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxSMSAnswer)) // Only the status matters. The body explains it.
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxSMSAnswer)) // the error is ignored, because the body only explains the status
 	if res.StatusCode >= 200 && res.StatusCode <= 299 {
 		return nil
 	}

@@ -111,7 +111,7 @@ func TestTimestampAuthorityHangs(t *testing.T) {
 			return b
 		}
 		if known {
-			seal(true, 2) // including one request for its certificates
+			seal(true, 2) // one of the requests is only for the authority's certificates
 		}
 		a.TSA.Down.Store(true)
 		for range 2 { // an authority that fails immediately is contacted for each seal

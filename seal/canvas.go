@@ -165,8 +165,8 @@ func (c *canvas) wrapAt(separators string, f face, s string, width float64, limi
 	return c.wrap(f, out.String(), width, limit)
 }
 
-// paragraph draws wrapped text that is the same in every document. Its first baseline is at y. It returns the baseline
-// after the last line.
+// paragraph breaks text into lines of the given width, and draws them with the first baseline at y. It returns the
+// baseline after the last line. The lines are cached, because the text is the same in most documents.
 func (c *canvas) paragraph(f face, x, y, width, leading float64, s string) float64 {
 	lines, err := c.t.lib.Constant(f.style, s, width/f.size*1000)
 	c.fail(err)

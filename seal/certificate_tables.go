@@ -133,8 +133,9 @@ func (c *certificate) drawClosing() {
 	}
 }
 
-// prepared returns the sentence about content that was removed from the original before anyone read it. The argument
-// begins is the sentence about the position of the original in the sealed file.
+// prepared returns the sentences about the position of the original in the sealed file, and about content that was
+// removed from the original before anyone read it. If the original was not rewritten, the first sentence is the
+// argument.
 func (c *certificate) prepared(begins string) string {
 	p := c.job.Prepared
 	if p.As == manifest.Rewritten {

@@ -38,8 +38,8 @@ func TestCertificateNamesPreviousSigners(t *testing.T) {
 	require.Empty(t, r.Record.Signers[1].Previous)
 }
 
-// TestCertificateOfManyPreviousSigners checks that the maximum number of previous signers, each with a reason of
-// maximum length, continues on further pages.
+// TestCertificateOfManyPreviousSigners checks that the list of previous signers continues on further pages. The list
+// has the maximum number of signers, each with a reason of maximum length.
 func TestCertificateOfManyPreviousSigners(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -62,8 +62,8 @@ func TestCertificateOfManyPreviousSigners(t *testing.T) {
 	require.Equal(t, 20, seen)
 }
 
-// TestRecordOfPreviousSignersAgreesWithTheChain checks the number, order and times of previous signers. A record
-// without previous signers was created before they were recorded.
+// TestRecordOfPreviousSignersAgreesWithTheChain checks that the number, order and times of previous signers must match
+// the chain. A record without previous signers is accepted, because old records do not list them.
 func TestRecordOfPreviousSignersAgreesWithTheChain(t *testing.T) {
 	t.Parallel()
 	sound := func() manifest.Manifest {

@@ -60,7 +60,7 @@ func fitText(wrap wrapper, s string, w, h, wanted float64) ([]text.Line, float64
 	return one, size, nil
 }
 
-// tolerance is the permitted difference between sizes because of rounding, in points.
+// tolerance is the difference between sizes that rounding can cause, in points.
 const tolerance = 1e-6
 
 // nextSize returns the next smaller size to try, down to minTextSize. After that it returns 0.

@@ -50,7 +50,7 @@ type Job struct {
 	// Events is the audit chain in order. Each event is in RFC 8785 canonical form and includes seq, prevHash and hash.
 	Events    []json.RawMessage
 	ChainHead string // hash of the last event
-	VerifyURL string // public page to verify the document
+	VerifyURL string // address of the public verification page
 	Language  string // BCP 47 tag of the certificate's language; English if empty or unknown
 	SealedAt  time.Time
 	// Logo and Color are the sender's branding on the certificate.

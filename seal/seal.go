@@ -233,7 +233,7 @@ func (d *sealing) write(ctx context.Context, out *os.File) (verify.Prefix, error
 	found, err := d.writeParts(ctx, out, c, record)
 	if err != nil {
 		cancel()
-		if late := <-hashed; !errors.Is(late, context.Canceled) { // otherwise the cancel above stopped it
+		if late := <-hashed; !errors.Is(late, context.Canceled) { // hashing ended before it was canceled
 			err = errors.Join(err, late)
 		}
 		return verify.Prefix{}, fmt.Errorf("seal: %w", err)

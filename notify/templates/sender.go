@@ -29,7 +29,7 @@ type To struct {
 	Branding       Branding
 	RecipientName  string
 	SenderName     string         // sender name of the tenant (optional)
-	Zone           *time.Location // time zone of the times, or nil for UTC
+	Zone           *time.Location // time zone in which times are displayed, or nil for UTC
 	SettingsURL    string
 	UnsubscribeURL string
 }

@@ -1,7 +1,7 @@
-// Package templates renders the service's emails and text messages. There is one struct type for each kind, whose
-// Render method returns the subject, the plain text and the HTML of the email. The package sends nothing. Names,
-// subjects, messages and reasons are entered by people. They are rendered as plain text, on one line where a single
-// line is expected, and truncated to a maximum length.
+// Package templates renders the service's emails and text messages. Each kind of message is a struct type. Its Render
+// method returns the subject, the plain text and the HTML of the email, and its SMS method, if any, returns the text
+// message. The package sends nothing. Names, subjects, messages and reasons are entered by people. They are rendered as
+// plain text, on one line where a single line is expected, and truncated to a maximum length.
 package templates
 
 import "time"

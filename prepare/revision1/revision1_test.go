@@ -68,7 +68,8 @@ func full() revision1.Plan {
 	}}
 }
 
-// uses returns a plan that treats uses of a form and of texts differently. Page 1 paints a clone of the form.
+// uses returns a plan that changes only one of two uses of a form, and only one of two dictionaries in an object. Page
+// 1 paints a clone of the form for the changed use.
 func uses() revision1.Plan {
 	return revision1.Plan{Inline: [][2]int{{8, 1}}, Cuts: []revision1.Cut{
 		{Page: 1, Tags: 1, Uses: [][2]int{{59, 1}}},
@@ -76,7 +77,7 @@ func uses() revision1.Plan {
 	}}
 }
 
-// objectsWithUses is like objects, but with a page that paints the form and with annotations that contain texts.
+// objectsWithUses is like objects, but with a page that paints the form twice, and with annotations that contain texts.
 func objectsWithUses() []string {
 	all := objects()
 	all[4] = stream("", "BT /F1 12 Tf (Sign {{a}} here) Tj 2 1 ({{b}}) \" ET q /X Do /X Do Q")

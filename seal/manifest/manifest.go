@@ -121,7 +121,7 @@ type PreviousSigner struct {
 // Shown records the values of other signers that were shown to a signer. The digest can be recomputed from those
 // signers' signer.signed events.
 type Shown struct {
-	Digest    string   `json:"digest"`    // lower-case hex, as in the signer's event signer.signed
+	Digest    string   `json:"digest"`    // lower-case hex, as in the signer.signed event of the signer
 	Signers   []string `json:"signers"`   // IDs of the signers whose values the digest covers
 	Confirmed bool     `json:"confirmed"` // whether the signing request contained the digest
 }

@@ -56,9 +56,9 @@ type Stamp struct {
 const (
 	CodePinned       = "pinned"             // the sealer's certificate or key is pinned here
 	CodeIssued       = "trusted"            // an authority that is trusted here issued the sealer's certificate
-	CodeUnknown      = "untrusted"          // neither applies; also used for time-stamps
+	CodeUnknown      = "untrusted"          // the sealer or the time-stamp authority is not trusted here
 	CodeUsage        = "wrong_usage"        // the certificate is for another purpose
-	CodeNotValid     = "not_valid_then"     // the certificate was not valid at that time
+	CodeNotValid     = "not_valid_then"     // the certificate was not valid at the time for which it was checked
 	CodeRevoked      = "revoked"            // revoked by its authority
 	CodeRevokedHere  = "revoked_here"       // revoked by the operator of this installation
 	CodeOrganization = "other_organisation" // the organization differs from the trusted one

@@ -24,7 +24,7 @@ func TestUsage(t *testing.T) {
 	mail := []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection}
 	for name, c := range map[string]struct {
 		change        change
-		under, pinned bool // whether the sealer is trusted
+		under, pinned bool // whether the sealer is trusted through its issuer, and as a pinned certificate
 	}{
 		"digital signature":      {func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageDigitalSignature }, true, true},
 		"content commitment":     {func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageContentCommitment }, true, true},

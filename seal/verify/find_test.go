@@ -353,8 +353,8 @@ func TestReadPages_OfASealedRevision_EndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, found.ReadPages(ended), context.Canceled)
 }
 
-// TestHash_TooManyMarks_EndTheExamination checks that the examination stops at too many marks, because it cannot
-// determine which one is the seal.
+// TestHash_TooManyMarks_EndTheExamination checks that the examination stops if there are too many marks, because it
+// cannot determine which of them belongs to the seal.
 func TestHash_TooManyMarks_EndTheExamination(t *testing.T) {
 	t.Parallel()
 	data := []byte("0123456789" + strings.Repeat(markText, maxMarks+1))

@@ -173,7 +173,7 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 	if len(streams) != len(certs)+len(questions) {
 		return none, fmt.Errorf("at byte %d: it contains %d items of validation data instead of %d", from, len(streams), len(certs)+len(questions))
 	}
-	i := increment{evidence: archive1.Evidence{Certs: certs}} // compared with the streams by Match
+	i := increment{evidence: archive1.Evidence{Certs: certs}} // Match compares the certificates with the streams
 	for n, q := range questions {
 		der := streams[len(certs)+n]
 		byOCSP, _ := cms.RevocationSources(q.Certificate)
