@@ -188,7 +188,7 @@ func (env *fakeEnv) act() models.ActionContext {
 // emptyHash is the SHA-256 hash of an empty file.
 const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// sent stores a sent envelope with two documents that awaits signers with the given addresses.
+// sent stores a sent envelope that has two documents and awaits signers with the given addresses.
 func (env *fakeEnv) sent(emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
 	return env.sentInOrder(func(int) int { return 1 }, emails...)

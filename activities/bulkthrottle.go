@@ -10,8 +10,8 @@ import (
 
 const (
 	// maxThrottleWait is the maximum time that a row of a bulk send waits for capacity. It is also the time after which
-	// a sent envelope no longer counts, even if its invitation has not begun. The rate is therefore at least four rows
-	// per second even if invitations are stuck.
+	// a sent envelope no longer counts toward InFlight, even if its invitation has not begun. The rate is therefore at
+	// least four rows per second even if invitations are stuck.
 	maxThrottleWait = 250 * time.Millisecond
 	// throttlePollInterval is the polling interval while a row waits for capacity. Each invitation that begins in this
 	// process also triggers a check.

@@ -46,7 +46,7 @@ func (env *fakeEnv) load(in temporal.EnvelopeInput) *models.Envelope {
 	return e
 }
 
-// timestamps stores a newer version of the first document's file of a completed envelope. The returned function records
+// timestamps stores a newer version of the first sealed file of a completed envelope. The returned function records
 // that version and its time-stamp.
 func (env *fakeEnv) timestamps(in temporal.EnvelopeInput) (key string, record func()) {
 	env.t.Helper()

@@ -134,7 +134,7 @@ func TestStoppedWorker_RecordsNoProblem(t *testing.T) {
 	})
 }
 
-// cutOff is an endpoint. A stopping worker interrupts each delivery to it.
+// cutOff is an endpoint that stops the worker during each delivery, which is then interrupted.
 type cutOff func()
 
 func (stop cutOff) Deliver(context.Context, webhook.Request) webhook.Result {

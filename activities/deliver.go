@@ -127,8 +127,8 @@ func (a *Activities) jitter(delay time.Duration) time.Duration {
 }
 
 // unrecorded returns the error for an attempt that was made but could not be recorded. The attempt is repeated with the
-// same number, after the delay in the schedule for the activity's attempt number. The delays grow, so a database that
-// is read-only for days does not cause a request to the endpoint every minute.
+// same number, after the delay that the schedule specifies for the activity's attempt number. The delays grow, so a
+// database that is read-only for days does not cause a request to the endpoint every minute.
 func (a *Activities) unrecorded(ctx context.Context, delays []time.Duration, err error) error {
 	next := delays[min(int(activity.GetInfo(ctx).Attempt), len(delays)-1)]
 	return sdktemporal.NewApplicationErrorWithOptions("the delivery attempt could not be recorded", "NotRecorded",

@@ -131,8 +131,8 @@ const renewalSends = 2 * time.Minute
 // errTypeRenewalSends is the error type of an invitation that another workflow is about to send.
 const errTypeRenewalSends = "RenewalSends"
 
-// awaitRenewal returns an error until a recipient's renewed link or notice has been sent or permanently rejected. The
-// activity is then retried. The error is expected and is logged accordingly.
+// awaitRenewal returns an error until a recipient's renewed link or notice has been sent or permanently rejected.
+// Because of the error, the activity is retried. The error is expected, and the SDK does not log it at level error.
 func (a *Activities) awaitRenewal(ctx context.Context, e *models.Envelope, s *models.Signer) error {
 	if !s.InvitedByMail() {
 		return nil

@@ -37,7 +37,7 @@ func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models
 	return a.sendRecorded(ctx, models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailKind(m.Kind)}, m, record)
 }
 
-// sendRecorded is like mailOnce, but receives the existing record of the email.
+// sendRecorded is like mailOnce, but uses the given record of the email.
 func (a *Activities) sendRecorded(ctx context.Context, pending models.Mail, m notify.Mail, record recordMail) error {
 	return a.sendOnce(ctx, pending, func(ctx context.Context, last bool) error {
 		m.LastAttempt = last
@@ -182,7 +182,7 @@ func ignoreRejection(err error) error {
 	return err
 }
 
-// recordMail records the result of sending an email in a change to the email's envelope.
+// recordMail applies the given change, which records the result of sending an email, to the envelope.
 func (a *Activities) recordMail(ctx context.Context, in temporal.EnvelopeInput, mailID, rejected string, change func(*models.Envelope) error) error {
 	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, change)
 	if models.IsRejection(err) {

@@ -15,8 +15,8 @@ import (
 	"countersign/temporal"
 )
 
-// sentTo stores a sent envelope with one document that awaits the given recipients. Each recipient that can have fields
-// has one field.
+// sentTo stores a sent envelope that has one document and awaits the given recipients. Each recipient that can have
+// fields has one field.
 func (env *fakeEnv) sentTo(ins ...models.SignerInput) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
 	act := env.act()

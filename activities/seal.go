@@ -81,8 +81,8 @@ func (a *Activities) seal(ctx context.Context, in temporal.EnvelopeInput) (*mode
 	return done, nil
 }
 
-// sealAll seals the documents and records the files. It also returns the keys of all sealed files. Unrecorded files are
-// left over from this run or from interrupted runs.
+// sealAll seals the documents and records the files. It also returns the keys of the stored files that are either
+// recorded, or left over from this run or an interrupted run.
 func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.Envelope, []string, error) {
 	_, settings, err := a.Store.Settings(ctx, e.AppID, e.TenantID)
 	if err != nil {

@@ -98,7 +98,7 @@ func endOfImage(b []byte, i int) int {
 	return len(b)
 }
 
-// stream is the state of interpreting one content stream.
+// stream holds the interpreter's state for one content stream.
 type stream struct {
 	reader    *contentReader
 	resources *resources

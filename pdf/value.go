@@ -54,7 +54,7 @@ func (e Entry) Append(b []byte) []byte {
 	return append(append(b, e.Value...), '\n')
 }
 
-// Dict is a dictionary (7.3.7) in its written order.
+// Dict is a dictionary (7.3.7) with its entries in written order.
 type Dict []Entry
 
 // Get returns the value of a key, or nil.

@@ -60,7 +60,7 @@ func Check(ctx context.Context, c client.Client) error {
 }
 
 // Retryable reports whether repeating a request that failed with err could succeed. It returns false if the request was
-// invalid, not permitted, or referred to a missing object.
+// invalid or not permitted, or if it referred to a missing object.
 func Retryable(err error) bool {
 	switch serviceerror.ToStatus(err).Code() {
 	case codes.InvalidArgument, codes.NotFound, codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented, codes.FailedPrecondition:

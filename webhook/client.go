@@ -54,10 +54,10 @@ type Request struct {
 	Failing bool
 	EventID string
 	Body    []byte
-	// Secrets contains the secrets with which the request is signed, newest first. At least one is required, and there are
-	// several while a secret is being replaced. X-Service-Signature can contain only one signature. It uses the oldest
-	// secret, so that receivers need not change before the overlap ends. X-Service-Signature-Next uses the newest secret,
-	// and webhook-signature uses all secrets.
+	// Secrets contains the secrets with which the request is signed, newest first. At least one is required, and there
+	// are several while a secret is being replaced. X-Service-Signature can contain only one signature. It uses the
+	// oldest secret, so that receivers need not change their secret before the overlap ends. X-Service-Signature-Next
+	// uses the newest secret, and webhook-signature uses all secrets.
 	Secrets [][]byte
 	// At is the time of the attempt, which is sent as webhook-timestamp.
 	At time.Time

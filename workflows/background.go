@@ -21,7 +21,7 @@ type backgroundTasks struct {
 	running int
 
 	expiring, renewing, reminding bool
-	behind                        int // number of consecutive responses with a next time that has already passed
+	behind                        int // number of consecutive times that the database's clock was found to be behind
 	reads                         int // number of times that the schedule was reloaded
 }
 

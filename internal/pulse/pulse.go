@@ -6,7 +6,7 @@ import "context"
 
 type key struct{}
 
-// With returns a context with which Beat calls beat.
+// With returns a context for which Beat calls the function beat.
 func With(ctx context.Context, beat func()) context.Context {
 	return context.WithValue(ctx, key{}, beat)
 }

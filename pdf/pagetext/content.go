@@ -19,7 +19,7 @@ type state struct {
 
 func newState(ctm pdf.Matrix) state { return state{ctm: ctm, scale: 1} }
 
-// walk is the state of interpreting the content of a page.
+// walk holds the interpreter's state for the content of a page.
 type walk struct {
 	ctx       context.Context //nolint:containedctx // of one call
 	r         *Reader
@@ -107,7 +107,7 @@ func replace(glyphs []Glyph, text string) {
 	}
 }
 
-// interpreter is the state of interpreting one content stream.
+// interpreter interprets one content stream.
 type interpreter struct {
 	*walk
 	scanner
