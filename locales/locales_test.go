@@ -55,7 +55,7 @@ func TestEveryLanguageIsComplete(t *testing.T) {
 func compare(t *testing.T, tag, at string, want, got map[string]any) {
 	t.Helper()
 	for key := range got {
-		assert.Contains(t, want, key, "%s in %s: there is no such English text", at, tag)
+		assert.Contains(t, want, key, "%s in %s has no English counterpart", at, tag)
 	}
 	for key, w := range want {
 		name := at + ": " + key
@@ -95,7 +95,7 @@ func comparePlural(t *testing.T, tag, name, want string, got map[string]any) {
 		of[forms[plural.Cardinal.MatchPlural(language.Make(tag), n, 0, 0, 0, 0)]] = true
 	}
 	for form := range got {
-		assert.Contains(t, of, form, "%s in %s: the language has no such plural form", name, tag)
+		assert.Contains(t, of, form, "%s in %s has a plural form that the language does not use", name, tag)
 	}
 	for form := range of {
 		if form == "zero" && got[form] == nil {

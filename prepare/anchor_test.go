@@ -128,7 +128,7 @@ func TestAt(t *testing.T) {
 	two, err := resolve(t, prepare.Anchor{Text: "The tenant, sign here:"}, pageOne, pageTwo)
 	require.NoError(t, err)
 	require.Equal(t, 2, two[0].Page)
-	require.InDelta(t, 312, two[0].Y+10, 5, "after the second line")
+	require.InDelta(t, 312, two[0].Y+10, 5, "the field must be after the second line")
 
 	hebrew, err := resolve(t, prepare.Anchor{Text: "שלום"}, pageOne, pageTwo)
 	require.NoError(t, err)

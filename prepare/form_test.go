@@ -139,13 +139,13 @@ func TestReadForm_CyclicForms(t *testing.T) {
 	fields, err := prepare.ReadForm(t.Context(), open(t, assemble(objects)))
 	require.NoError(t, err)
 	require.Len(t, fields, 1)
-	require.Equal(t, pdf.Ref{Num: 7}, fields[0].Widget, "the field without children")
+	require.Equal(t, pdf.Ref{Num: 7}, fields[0].Widget, "only the field without children is returned")
 
 	objects = formObjects("", "<<"+at+"/FT/Tx/T(a)>>", "<<"+at+"/Parent 7 0 R/T(b)>>", "<</T(p)/FT/Tx/Ff 2/Kids[6 0 R]>>")
 	objects[3] = "<</Fields[]>>"
 	fields, err = prepare.ReadForm(t.Context(), open(t, assemble(objects)))
 	require.NoError(t, err)
-	require.Len(t, fields, 2, "widgets that belong to no field")
+	require.Len(t, fields, 2, "widgets outside the field tree must be returned")
 	require.Equal(t, "a", fields[0].Name)
 	require.Equal(t, "p.b", fields[1].Name)
 	require.True(t, fields[1].Required)

@@ -35,7 +35,7 @@ func TestRecord(t *testing.T) {
 	require.Len(t, r.Record.Signers, 2)
 	require.Equal(t, "email_otp", r.Record.Signers[0].AuthMethod)
 	require.NotNil(t, r.Record.Signers[0].VerifiedAt)
-	require.Nil(t, r.Record.Signers[1].VerifiedAt, "identified only by the link")
+	require.Nil(t, r.Record.Signers[1].VerifiedAt, "the signer was identified only by the link")
 	require.Len(t, r.Record.Events, len(j.Events))
 	require.Equal(t, "envelope.created", r.Record.Events[0].Event)
 	require.Equal(t, "Ada Lovelace", r.Record.Values[1].Text)

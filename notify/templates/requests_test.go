@@ -84,7 +84,7 @@ func TestTexts_ForRecipientsWhoDoNotSign(t *testing.T) {
 		assert.Contains(t, render(code), p.CodeIntroOther, tag)
 		assert.Equal(t, p.fill(p.SMSCodeOther, as("code", "402913"), as("duration", p.minutes(10*time.Minute))), code.SMS(), tag)
 		code.Request = RequestWitnessing
-		assert.Contains(t, render(code), p.CodeIntro, "%s: a witness signs", tag)
+		assert.Contains(t, render(code), p.CodeIntro, "%s: the code for a witness must mention signing", tag)
 
 		done := Completed{Language: tag, Subject: "Lease", CompletedAt: at, Documents: []CompletedDocument{{Name: "a.pdf"}}}
 		assert.Contains(t, render(done), p.CompletedHeading, tag)

@@ -241,7 +241,7 @@ func TestAdmitUpload_SignedInAFormOfItsOwn_LosesItsSignatures(t *testing.T) {
 	_, p, err := admission.AdmitUpload(t.Context(), uploadOf(b), rendering(), prepare.Options{})
 	require.NoError(t, err)
 	require.Equal(t, []prepare.Change{{Kind: "signatures_removed", Count: 1}}, p.Changes)
-	require.NotContains(t, string(p.Rewritten), "/SigFlags", "the form is a separate object")
+	require.NotContains(t, string(p.Rewritten), "/SigFlags", "the entry must be removed although the form is a separate object")
 }
 
 func TestSigners_AreNamedOnce(t *testing.T) {

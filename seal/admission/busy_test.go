@@ -45,10 +45,10 @@ func TestAdmit_OnABusyMachine_DoesNotBlameTheFile(t *testing.T) {
 		_, _, err := admission.AdmitUpload(t.Context(), admission.Upload{File: r, Size: int64(len(b)), SHA256: sha256.Sum256(b)}, lim, prepare.Options{Tags: prepare.TagsDetect})
 		return err
 	}
-	require.NoError(t, admit(500*time.Millisecond, 700*time.Millisecond), "longer than the file's time limit, in real time")
+	require.NoError(t, admit(500*time.Millisecond, 700*time.Millisecond), "waiting for longer than the time limit must be permitted")
 
 	err := admit(20*time.Millisecond, 500*time.Millisecond)
-	require.ErrorIs(t, err, context.DeadlineExceeded, "the time limit was already exceeded")
+	require.ErrorIs(t, err, context.DeadlineExceeded, "the elapsed-time limit must also apply to waiting")
 	_, rejected := errors.AsType[*rejection.Error](err)
 	require.False(t, rejected, "%v", err)
 }

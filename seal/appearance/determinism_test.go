@@ -47,7 +47,7 @@ func TestRender_InOtherEnvironments_IsTheSame(t *testing.T) {
 	require.NoError(t, err)
 	want := pinnedHashes(t)
 	assert.Equal(t, want, hashesIn(t, cacheDir(), "GOMAXPROCS=1", "TZ=Asia/Kathmandu", "LC_ALL=tr_TR.UTF-8"))
-	assert.Equal(t, want, hashesIn(t, cacheDir(), "GOMAXPROCS=4", "GOGC=1", "GOMEMLIMIT=32MiB"), "with little memory")
+	assert.Equal(t, want, hashesIn(t, cacheDir(), "GOMAXPROCS=4", "GOGC=1", "GOMEMLIMIT=32MiB"), "hashes in a process with little memory")
 }
 
 // TestRender_WithoutCacheAndInterpreted_IsTheSame checks that the hashes are the same if the module is compiled without

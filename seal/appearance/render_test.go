@@ -97,7 +97,7 @@ func TestRender_RotationCropAndUserUnit_DecideTheSize(t *testing.T) {
 	p := render(t, pdf("1 0 0 rg 100 100 50 50 re f", "/MediaBox[0 0 500 500]/CropBox[100 100 300 200]/Rotate 90/UserUnit 2"), 2)
 	assert.Equal(t, [2]float64{200, 400}, [2]float64{p.Width, p.Height})
 	assert.Equal(t, [2]int{400, 800}, [2]int{p.Image.Rect.Dx(), p.Image.Rect.Dy()})
-	assert.Equal(t, [4]byte{255, 0, 0, 255}, pixel(p, 1, 1), "the lower left corner is at the top left")
+	assert.Equal(t, [4]byte{255, 0, 0, 255}, pixel(p, 1, 1), "the rotation moves the lower left corner to the top left")
 }
 
 // TestRender_LowMemory_IsCorrectOrAnError checks that, regardless of the amount of memory, rendering returns

@@ -130,7 +130,7 @@ func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "  %-24s %9.2f ms  %7.2f × floor    once, at the upload: not part of the seal\n", "examining the upload", ms(admitted), float64(admitted)/float64(base))
+	fmt.Fprintf(w, "  %-24s %9.2f ms  %7.2f × floor    measured once; performed at upload, not when sealing\n", "examining the upload", ms(admitted), float64(admitted)/float64(base))
 	if err := measureVerify(ctx, w, dir, s, job, rounds); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func measureVerify(ctx context.Context, w io.Writer, dir string, s *sealer, job 
 		}},
 		{name: "Countersign verify", run: func(*os.File) error {
 			report, err := verify.File(ctx, out, res.Size, verify.Options{Now: time.Now})
-			if err == nil && report.Verdict != verify.VerdictUntrusted { // this check trusts no sealer
+			if err == nil && report.Verdict != verify.VerdictUntrusted { // the options trust no sealer, so a valid file is reported as untrusted
 				err = fmt.Errorf("the sealed file is %s", report.Verdict)
 			}
 			return err

@@ -140,7 +140,7 @@ func TestSignature_LargerValue_IsRejected(t *testing.T) {
 	require.Equal(t, small, normal)
 	f.signer().children[5] = value(t, append(value(t, sig).write(t), 0))
 	_, err = cms.ParseStrict(f.root.write(t))
-	require.Error(t, err, "one byte after the signature")
+	require.Error(t, err, "a byte after the signature must be rejected")
 }
 
 // TestNewSigner_AllowedKeys checks that a Signer accepts only P-256 and RSA keys with a matching certificate and a

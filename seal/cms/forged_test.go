@@ -203,7 +203,7 @@ func TestSignature_NamesItsCertificate(t *testing.T) {
 	wrong := signingCert([]byte("another certificate's"))
 	forged := func() *forger { return forge(t, key, c, ca.cert).drop(t, idSigningCertV2) }
 	require.NoError(t, verify(forged().set(t, idSigningCertV2, signingCert(sum2(c.Raw)))))
-	require.NoError(t, verify(forged().set(t, idSigningCert, signingCert(sum1(c.Raw)))), "as issued by older authorities")
+	require.NoError(t, verify(forged().set(t, idSigningCert, signingCert(sum1(c.Raw)))), "older authorities identify certificates only by SHA-1")
 	require.NoError(t, verify(forged().set(t, idSigningCert, wrong).set(t, idSigningCertV2, signingCert(sum2(c.Raw)))))
 	require.ErrorIs(t, verify(forged().set(t, idSigningCert, signingCert(sum1(c.Raw))).set(t, idSigningCertV2, wrong)), cms.ErrCertID)
 	require.ErrorIs(t, verify(forged().set(t, idSigningCert, wrong)), cms.ErrCertID)
@@ -371,7 +371,7 @@ func TestOtherCMS(t *testing.T) {
 
 	der := forge(t, key, c, ca.cert).sign(t)
 	_, err = cms.ParseStrict(append(der[:len(der):len(der)], make([]byte, 1<<20-len(der))...))
-	require.NoError(t, err, "1 MiB including the zero padding")
+	require.NoError(t, err, "a message of 1 MiB, including the padding, must be accepted")
 	_, err = cms.Parse(append(der[:len(der):len(der)], make([]byte, 1<<20-len(der)+1)...))
 	require.ErrorContains(t, err, "too large")
 }

@@ -57,7 +57,7 @@ func TestChecker_LimitsDistinctPictures(t *testing.T) {
 	var small picture.Checker
 	for i := range 60 {
 		_, err := small.Check(sealkit.SignaturePNG(t, 400, 150+i))
-		require.NoError(t, err, "a realistic number of images")
+		require.NoError(t, err, "a realistic number of images must be accepted")
 	}
 
 	var broken picture.Checker

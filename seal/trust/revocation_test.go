@@ -240,11 +240,11 @@ func TestCostlyStatements(t *testing.T) {
 	require.NoError(t, err)
 	huge, err := x509.ParseCertificate(der)
 	require.NoError(t, err)
-	require.Zero(t, weigh(root.ocsp(leaf, root, year(1), func(r *ocsp.Response) { r.Certificate = huge })), "a key of 60,000 bits")
+	require.Zero(t, weigh(root.ocsp(leaf, root, year(1), func(r *ocsp.Response) { r.Certificate = huge })), "a response with a responder key of 60,000 bits must not count")
 
 	require.Zero(t, weigh(root.ocsp(leaf, root, year(1), func(r *ocsp.Response) {
 		r.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 2, 3}, Value: make([]byte, 70_000)}}
-	})), "70,000 bytes")
+	})), "a response of 70,000 bytes must not count")
 
 	// Checking a response signed by an unrelated responder requires three checks. Too many such responses precede the
 	// good response here.

@@ -89,13 +89,13 @@ func TestLastSealIsSearchedThroughTheWholeFile(t *testing.T) {
 		require.EqualValues(t, at, found.mark)
 		require.NotErrorIs(t, found.reason, errTooManyMarks)
 	}
-	require.EqualValues(t, 500, search(size, 100, 500).mark, "the last occurrence is reported")
+	require.EqualValues(t, 500, search(size, 100, 500).mark, "the last occurrence must be reported")
 	require.NoError(t, search(size).reason)
 	var many []int
 	for i := range maxMarks {
 		many = append(many, CopyBuffer+80-60*i)
 	}
-	require.NotErrorIs(t, search(size, many...).reason, errTooManyMarks, "each occurrence exactly once, even at the edge of a piece")
+	require.NotErrorIs(t, search(size, many...).reason, errTooManyMarks, "each occurrence must count only once, even at the edge of a piece")
 	require.ErrorIs(t, search(size, append(many, 10)...).reason, errTooManyMarks)
 
 	trace := strings.ToUpper(fmt.Sprintf("%x", "countersign-seal.json"))
