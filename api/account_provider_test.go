@@ -230,8 +230,8 @@ func eachDatabaseWithProvider(t *testing.T, test func(*testing.T, *service, *fak
 	})
 }
 
-// TestProviderSignIn_WithRole checks that a person with a role can sign in, always as the same user and with the
-// current role.
+// TestProviderSignIn_WithRole checks that a person with a role at the provider can sign in. Every sign-in is for the
+// same user, whose role is updated.
 func TestProviderSignIn_WithRole(t *testing.T) {
 	t.Parallel()
 	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
@@ -241,7 +241,7 @@ func TestProviderSignIn_WithRole(t *testing.T) {
 
 		a := s.atProvider(t, p).want(200)
 		require.Equal(t, "provider", a.str("signIn"))
-		require.Equal(t, []string{""}, slices.Compact([]string{strings.SplitN(strings.SplitN(a.header.Get("Set-Cookie"), "=", 2)[1], ";", 2)[0]}), "the cookie ends")
+		require.Equal(t, []string{""}, slices.Compact([]string{strings.SplitN(strings.SplitN(a.header.Get("Set-Cookie"), "=", 2)[1], ";", 2)[0]}), "the cookie is deleted")
 		ada := s.withToken(t, a)
 		user := ada.me().want(200).body["user"].(object)
 		require.Equal(t, "ada@example.com", user["email"])
@@ -552,7 +552,7 @@ func TestProviderSignIn_ChoosesAnotherAccount(t *testing.T) {
 		prompts []string // the prompt values listed in the provider's metadata
 		want    string
 	}{
-		"untold":  {nil, "login"},
+		"missing": {nil, "login"},
 		"known":   {[]string{"none", "login", "select_account"}, "select_account"},
 		"unknown": {[]string{"none", "login", "consent"}, "login"},
 	} {
@@ -572,7 +572,7 @@ func TestProviderSignIn_ChoosesAnotherAccount(t *testing.T) {
 			s.atProvider(t, p).rejected(403, "role_missing")
 			require.Empty(t, prompt(object{}))
 			require.Equal(t, test.want, prompt(object{"otherAccount": true}))
-			require.Equal(t, "login", prompt(object{"otherAccount": true, "again": true}), "a fresh sign-in asks for the account as well")
+			require.Equal(t, "login", prompt(object{"otherAccount": true, "again": true}), "prompt=login also lets the user choose another account")
 			browser, address := s.begin(t, object{"otherAccount": true})
 			p.setUser("ada", "ada@example.com", "viewer")
 			browser.post(completePath, p.authorize(address)).want(200)

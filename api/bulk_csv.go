@@ -53,7 +53,7 @@ func setSigner(signer map[string]any, column, text string) {
 }
 
 // boolOrText returns the Boolean that text represents, ignoring case because spreadsheets write TRUE and FALSE. It
-// returns any other text unchanged, which is rejected later if a Boolean is required.
+// returns any other text unchanged. Such text is rejected later if a Boolean is required.
 func boolOrText(text string) any {
 	switch strings.ToLower(text) {
 	case "true":

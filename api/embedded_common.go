@@ -32,7 +32,7 @@ func (s *embeddedHandler) sessionInput(app caller, o *object, most int, allTenan
 	return in
 }
 
-// newEmbeddedToken returns a new token for an embedded session, and its hash, which is stored.
+// newEmbeddedToken returns a new token for an embedded session, and its hash. Only the hash is stored.
 func newEmbeddedToken(prefix string) (token string, hash []byte) {
 	token = prefix + newSecret()
 	return token, tokenHash(token)

@@ -84,7 +84,7 @@ func TestEditDraft_MergePatch(t *testing.T) {
 		require.EqualValues(t, 50, moved.body["y"])
 		require.Equal(t, bob, moved.str("signerId"))
 		bottom := c.patch(at+"/fields/"+field, object{"y": 0, "origin": "bottom-left"}).want(200)
-		require.Greater(t, bottom.body["y"], 700.0, "from the top, as it is shown")
+		require.Greater(t, bottom.body["y"], 700.0, "y is measured from the top, as displayed")
 		require.Equal(t, bottom.body["y"], c.patch(at+"/fields/"+field, object{"required": false, "documentId": got.document(0)["id"]}).want(200).body["y"])
 		c.patch(at+"/fields/"+got.document(0)["id"].(string), object{"x": 60}).want(404)
 		require.Contains(t, c.patch(at+"/fields/"+field, object{"x": 5000}).rejected(400, "validation_error").body["errors"], "x")

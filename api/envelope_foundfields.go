@@ -71,7 +71,7 @@ func fieldOfTag(e *models.Envelope, d *models.Document, t prepare.FoundTag) (mod
 	signer, ok := signerOfRole(e, t.Role)
 	if !ok {
 		return models.FieldInput{}, models.Reject(models.KindInvalid, "text_tag_invalid",
-			"The tag %q on page %d cannot be used: its role %q is not one of the envelope's %d signer(s); use a signer's role, signer1 and so on, or an email address, or have only one signer.",
+			"The tag %q on page %d cannot be used: its role %q does not identify any of the envelope's %d signer(s). Use a signer's role, a number such as signer1, or an email address. If there is only one signer, omit the role.",
 			t.Text, t.Place.Page, t.Role, len(e.Signers))
 	}
 	in := placed(d, t.Place, models.FieldInput{

@@ -149,7 +149,7 @@ func TestFoundFields(t *testing.T) {
 }
 
 // draftWithRoles returns a draft that has one page of 600 × 800 points, and signers with the given roles. The email
-// address of each signer is its role at example.com.
+// address of each signer consists of the role and the domain example.com.
 func draftWithRoles(roles ...string) (*models.Envelope, *models.Document) {
 	d := &models.Document{ID: uuid.New(), PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 600, Height: 800}}}
 	e := &models.Envelope{Documents: []*models.Document{d}, FirstDocumentID: d.ID}

@@ -44,7 +44,7 @@ func (s *envelopeHandler) listEnvelopes(c *gin.Context, app caller) error {
 	return respondPage(c, viewEach(found, listedEnvelope), total, f.Page, f.Size, next)
 }
 
-// listedEnvelope returns the view of an envelope in a list, which omits the audit trail.
+// listedEnvelope returns the view of an envelope in a list. The view omits the audit trail.
 func listedEnvelope(e *models.Envelope) envelopeView { return viewEnvelope(e, nil) }
 
 // envelopeListOf returns the identifier that cursors use for the list of envelopes. It depends on the sort order.

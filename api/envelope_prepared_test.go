@@ -382,13 +382,13 @@ func TestUpload_DamagedAndSignedFiles(t *testing.T) {
 			codes = append(codes, w.(object)["code"])
 		}
 		require.Contains(t, codes, kind)
-		require.Equal(t, c.file, app.get("/v1/envelopes/"+e.str("id")+"/document").want(200).raw, "the original stays as it is")
+		require.Equal(t, c.file, app.get("/v1/envelopes/"+e.str("id")+"/document").want(200).raw, "the original is unchanged")
 		shown := app.get("/v1/envelopes/" + e.str("id") + "/document?kind=prepared").want(200).raw
 		require.True(t, bytes.HasPrefix(shown, []byte("%PDF-")))
 		require.NotContains(t, string(shown), "/ByteRange")
 
 		sent := app.post("/v1/envelopes/"+e.str("id")+"/send", nil).want(200)
 		context := (&client{t: t, s: s}).get(s.link(t, sent, 0)).want(200)
-		require.Equal(t, kind, context.document(0)["changes"].([]any)[0].(object)["kind"], "the signer sees the changes")
+		require.Equal(t, kind, context.document(0)["changes"].([]any)[0].(object)["kind"], "the changes are listed for the signer")
 	}
 }

@@ -67,7 +67,7 @@ func TestProblems(t *testing.T) {
 		for _, id := range []string{well, overdue, sealing} {
 			workflows.running[id] = true
 		}
-		require.Equal(t, []string{broken}, keys(problems(c, "envelopes", "envelopeId")), "nothing else is overdue yet, and work in the outbox is not lost")
+		require.Equal(t, []string{broken}, keys(problems(c, "envelopes", "envelopeId")), "no other envelope is overdue yet, and workflows in the outbox are not lost")
 
 		finishOutbox(t, s)
 		s.clock.advance(25 * time.Hour)
@@ -175,7 +175,7 @@ func TestProblems_Deliveries(t *testing.T) {
 		d = problems(c, "deliveries", "id")[id]
 		require.Equal(t, []any{"failed", nil}, values(&response{body: d}, "status", "nextAttemptAt"))
 		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).want(202)
-		require.Equal(t, "pending", problems(c, "deliveries", "id")[id]["status"], "Retry now: the delivery is waiting for an attempt")
+		require.Equal(t, "pending", problems(c, "deliveries", "id")[id]["status"], "after a resend, the delivery is pending")
 	})
 }
 
@@ -254,7 +254,7 @@ func TestRestartWorkflow_QueuesOnce(t *testing.T) {
 		require.Equal(t, e.str("id"), rows[0].Key.String())
 		c.signs(e, token)
 		c.post(at, nil).want(202)
-		require.Len(t, started(), 1, "also while the envelope is being sealed")
+		require.Len(t, started(), 1, "a restart while the envelope is being sealed starts one workflow")
 		s.completes(t, e.str("id"), 0)
 		c.post(at, nil).rejected(409, "envelope_terminal")
 		s.other(t).post(at, nil).rejected(404, "not_found")

@@ -307,12 +307,12 @@ func TestReplaceSigner_SuccessorInheritsNothing(t *testing.T) {
 
 			fresh := s.linkOf(t, e.str("id"), 0)
 			link := "/v1/signing/" + fresh
-			require.Equal(t, []any{"Grace", false, false}, values(confirmed.get(link).want(200), "signerName", "otpVerified", "consentGiven"), "the confirmation of the previous person")
+			require.Equal(t, []any{"Grace", false, false}, values(confirmed.get(link).want(200), "signerName", "otpVerified", "consentGiven"), "the previous signer's verification and consent do not apply")
 			successor := nobody.binds(link)
 			now := successor.get(link).want(200)
 			require.Equal(t, []any{true, false, nil, nil}, values(now, "otpVerified", "consentGiven", "savedSignatureB64", "attachments"))
 			require.Empty(t, now.body["filled"])
-			require.NotEqual(t, before.str("draftKey"), now.str("draftKey"), "unsent input of the previous person cannot be decrypted")
+			require.NotEqual(t, before.str("draftKey"), now.str("draftKey"), "the new signer cannot decrypt the previous signer's unsent input")
 			require.NotContains(t, string(now.raw), "Ada")
 			require.NotContains(t, string(now.raw), "passport")
 			for _, id := range waiting {

@@ -59,7 +59,7 @@ func TestLargeBodies(t *testing.T) {
 		limit := int(s.api.MaxBody(method + " " + path))
 		switch {
 		case strings.HasSuffix(path, "/sign"), strings.HasSuffix(path, "/finished"):
-			limit = 90 << 10 // a signer with one text field has this limit
+			limit = 90 << 10 // the limit for a signer with one text field
 		case strings.HasSuffix(path, "/bulk-sends"): // the limit applies to each value
 			c.raw(method, at, bytes.Repeat([]byte(" "), limit+1)).rejected(413, "request_too_large")
 			return

@@ -21,12 +21,11 @@ type jsonCount struct {
 	depth      int // maximum nesting level
 }
 
-// Upper bounds on the memory for a parsed JSON text: for the text and the copies of its strings, for each value in a
-// map or slice, and for each object that a handler reads into a structure.
+// Upper bounds on the memory for a parsed JSON text, in bytes.
 const (
-	memoryPerByte      = 3
-	memoryPerValue     = 64
-	memoryPerContainer = 1 << 10
+	memoryPerByte      = 3       // the text itself, and the copies of its strings
+	memoryPerValue     = 64      // a value in a map or slice
+	memoryPerContainer = 1 << 10 // an object that a handler reads into a structure
 )
 
 // memory returns an upper bound on the memory used by the parsed text, in bytes.

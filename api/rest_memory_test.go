@@ -28,8 +28,8 @@ func TestBodies_AreBounded(t *testing.T) {
 	}
 }
 
-// TestBodies_WaitForMemory checks that a request is rejected like any other waiting request if memory for its body does
-// not become available in time.
+// TestBodies_WaitForMemory checks that a request is rejected with 503 and Retry-After if memory for its body does not
+// become available in time.
 func TestBodies_WaitForMemory(t *testing.T) {
 	t.Parallel()
 	busy := onSQLite(t, func(cfg *api.Config) { cfg.QueueWait = time.Millisecond })

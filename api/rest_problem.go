@@ -117,7 +117,7 @@ func (s *shared) write(c *gin.Context, status int, e *models.Error) {
 	c.AbortWithStatusJSON(status, p)
 }
 
-// retryAfter returns the delay before a client may retry a request, or 0 if a retry does not help. A 503 is temporary
+// retryAfter returns the delay before a client may retry a request, or 0 if a retry would not help. A 503 is temporary
 // unless the cause is a file that the operator must repair.
 func retryAfter(status int, e *models.Error) time.Duration {
 	if e.RetryAfter == 0 && status == http.StatusServiceUnavailable && !slices.Contains(brokenFileCodes, e.Code) {

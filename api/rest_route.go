@@ -98,7 +98,7 @@ func forApp(method, path string, h func(*gin.Context, caller) error) route {
 	return route{method: method, path: path, access: bearer, app: h}
 }
 
-// forAppOrRole returns a route that the app itself, and console users with at least the given role, can use.
+// forAppOrRole returns a route for the app itself and for console users with at least the given role.
 func forAppOrRole(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 	return route{method: method, path: path, access: console, role: role, app: h}
 }

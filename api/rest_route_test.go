@@ -317,8 +317,8 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 }
 
 // TestPost_CanBeRepeated checks every POST in the contract. Only one of several concurrent requests with the same key
-// is processed. A retry of a successful request gets the original response, unless that contains a secret or the
-// request changes nothing. A rejected request releases its key.
+// is processed. A retry of a successful request gets the original response, unless the response contains a secret or
+// the request changes nothing. A rejected request releases its key.
 func TestPost_CanBeRepeated(t *testing.T) {
 	t.Parallel()
 	s, p, _ := withProvider(t, kit.MigratedURL(t, "sqlite"), func(cfg *api.Config) { cfg.Workflows = &lostWorkflows{} })

@@ -179,7 +179,7 @@ func TestCodeState_SurvivesReload(t *testing.T) {
 	st := state()
 	require.EqualValues(t, 3, st["triesLeft"])
 	require.NotNil(t, st["liveUntil"])
-	require.NotNil(t, st["requestableAt"], "not again immediately")
+	require.NotNil(t, st["requestableAt"], "another code cannot be requested immediately")
 	wrong := "000000"
 	if right == wrong {
 		wrong = "111111"
@@ -201,7 +201,7 @@ func TestCodeState_SurvivesReload(t *testing.T) {
 	for range 3 {
 		nobody.post(at+"/otp/verify", object{"code": "abcdef"}).rejected(400, "otp_incorrect")
 	}
-	require.Nil(t, state()["liveUntil"], "burnt")
+	require.Nil(t, state()["liveUntil"], "three wrong attempts invalidate the code")
 	data := contract()
 	_, token := c.sent(data)
 	require.Nil(t, nobody.get("/v1/signing/" + token).want(200).body["code"], "no code is required")

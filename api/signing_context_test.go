@@ -71,7 +71,7 @@ func TestSavedSignature_StaysInItsApp(t *testing.T) {
 		require.Nil(t, signer.get(at).want(200).body["savedSignatureB64"])
 		signer, at = open(own)
 		require.NotNil(t, signer.get(at).want(200).body["savedSignatureB64"])
-		require.Nil(t, nobody.get(at).want(200).body["savedSignatureB64"], "a client that has not confirmed")
+		require.Nil(t, nobody.get(at).want(200).body["savedSignatureB64"], "the client has not confirmed a code")
 	})
 }
 

@@ -71,8 +71,8 @@ func (s *signingHandler) finishedPage(c *gin.Context, l signerLink) error {
 	return nil
 }
 
-// finishedJob returns a job that draws a page with the values of all signers who have signed, and with the values of
-// the current signer, which are in mine.
+// finishedJob returns a job that draws a page with the values of all signers who have signed and of the current signer.
+// The parameter mine contains the values of the current signer.
 func (s *signingHandler) finishedJob(c *gin.Context, r pageRequest, mine []models.FieldValue) (seal.Reading, error) {
 	ctx := c.Request.Context()
 	e, d := r.envelope, r.envelope.Document(r.document.ID)

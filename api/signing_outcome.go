@@ -33,8 +33,8 @@ type outcomeDocument struct {
 	PageCount int    `json:"pageCount"`
 }
 
-// outcome responds with the result of an envelope to the holder of a signing link, even if the signer has signed, the
-// envelope is closed, or the link has expired. It returns the receipt again to the client that signed.
+// outcome responds with the result of an envelope to the holder of a signing link. It also accepts links of signers who
+// have signed, links of closed envelopes, and expired links. It returns the receipt again to the client that signed.
 func (s *signingHandler) outcome(c *gin.Context, l signerLink) error {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestShortLink_EqualsToken checks that a short link works in the same way as the token, and that other short links are
-// rejected.
+// TestShortLink_EqualsToken checks that a short link works in the same way as the token, and that invalid short links
+// are rejected.
 func TestShortLink_EqualsToken(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

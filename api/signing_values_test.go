@@ -143,7 +143,7 @@ func TestEarlierValues_AreShownAndRecorded(t *testing.T) {
 		other := s.link(t, otherEnvelope, 0)
 		nobody.binds(other).get(other+"/pictures/"+drawn["picture"].(string)).rejected(404, "not_found")
 
-		require.Equal(t, kit.OnePage(), second.get(grace+"/document").want(200).raw, "as it was uploaded")
+		require.Equal(t, kit.OnePage(), second.get(grace+"/document").want(200).raw, "without entries=true, the document is the uploaded file")
 		doc := ctx.body["documents"].([]any)[0].(object)["documentId"].(string)
 		reading := second.get(grace + "/documents/" + doc + "?entries=true").want(200)
 		require.Contains(t, pdfText(t, reading.raw), "The price is 999,999 euros")

@@ -40,8 +40,8 @@ var withoutSource = []string{
 
 const maxMethods = 60 // maximum number of methods per type
 
-// TestSubjects checks that files are named after their subject, that the methods of a handler are in the files of its
-// subject, and that a subject uses only the subjects below it.
+// TestSubjects checks that files are named after their subject, and that the methods of a handler are in the files of
+// its subject. It also checks that a subject uses only the subjects that it may use.
 func TestSubjects(t *testing.T) {
 	t.Parallel()
 	fset := token.NewFileSet()

@@ -2,7 +2,7 @@
 // service available to agents. It uses only the API.
 package cli
 
-// Version is the version of the program, which is sent to services.
+// Version is the version of the program. The User-Agent header of every request contains it.
 var Version = "dev"
 
 // Commands contains the commands that call a service, for use with kong.

@@ -18,8 +18,8 @@ const (
 	maxHeader       = 16 << 10 // in bytes
 	shutdownLimit   = 15 * time.Second
 	// sendBuffer is the maximum size of the kernel's send buffer, in bytes. By default, Linux lets it grow to megabytes,
-	// and wakes a blocked writer only when a third of it is free. A slow download could then not be distinguished from a
-	// stalled one for minutes. At 3 KB/s, sending a full buffer takes about one minute. Without the limit, it took more
+	// and wakes a blocked writer only when a third of it is free. A slow download could then be indistinguishable from a
+	// stalled one for minutes. At 3 KB/s, sending a full buffer takes about one minute. Without the limit, it takes more
 	// than six minutes.
 	sendBuffer = 128 << 10
 )
