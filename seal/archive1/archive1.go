@@ -134,7 +134,7 @@ func Write(r Revision, e Evidence, nonce [NonceSize]byte, issuers [hashSize]byte
 	out.Nonce = w.finish(r, nonce)
 	total := w.base + int64(len(w.b))
 	if total > limit {
-		return out, fmt.Errorf("archive1: a file of %d bytes", total)
+		return out, fmt.Errorf("archive1: the file would have %d bytes, more than a cross-reference table can address", total)
 	}
 	copy(w.b[byteRange:byteRange+byteRangeWidth], fmt.Sprintf("%d %d %d", w.base+int64(out.Contents), w.base+int64(out.End), total-w.base-int64(out.End)))
 	out.Bytes = w.b

@@ -10,10 +10,10 @@ import (
 )
 
 // ErrForeign is wrapped by errors about bytes that Write did not produce.
-var ErrForeign = errors.New("is not written by this service")
+var ErrForeign = errors.New("not written by this service")
 
 func foreignAt(at int64, what string) error {
-	return fmt.Errorf("%s, at byte %d: %w", what, at, ErrForeign)
+	return fmt.Errorf("%s at byte %d (%w)", what, at, ErrForeign)
 }
 
 const maxStreams = 256 // maximum number of streams in one increment
@@ -38,7 +38,7 @@ func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) 
 		}
 		begin := strconv.Itoa(num) + " 0 obj\n" + streamHead(n/2)
 		if !bytes.HasPrefix(head, []byte(begin)) {
-			return nil, foreignAt(at, "validation data")
+			return nil, foreignAt(at, "unexpected validation data")
 		}
 		at += int64(len(begin))
 		end := streamTail + "\nendobj\n"
@@ -51,7 +51,7 @@ func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) 
 		}
 		der := make([]byte, (n-1)/2)
 		if _, err := hex.Decode(der, b[:n-1]); err != nil || string(b[n-1:]) != end {
-			return nil, foreignAt(at, "validation data")
+			return nil, foreignAt(at, "unexpected validation data")
 		}
 		out = append(out, der)
 		budget -= len(der)
@@ -74,17 +74,17 @@ func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, Found
 		return blank, found, err
 	}
 	if size-r.Size < int64(len(blank.Bytes)) {
-		return blank, found, foreignAt(r.Size, "fewer bytes than an increment with this validation data requires")
+		return blank, found, foreignAt(r.Size, "too few bytes for an increment with this validation data")
 	}
 	got := make([]byte, len(blank.Bytes))
 	if _, err := in.ReadAt(got, r.Size); err != nil && !errors.Is(err, io.EOF) {
 		return blank, found, err
 	}
 	if _, err := hex.Decode(nonce[:], got[blank.Nonce:blank.Nonce+2*NonceSize]); err != nil {
-		return blank, found, foreignAt(r.Size+int64(firstDifference(got, blank.Bytes)), "a byte that this service would not write")
+		return blank, found, foreignAt(r.Size+int64(firstDifference(got, blank.Bytes)), "unexpected content")
 	}
 	if _, err := hex.Decode(found.Issuers[:], got[blank.Issuers:blank.Issuers+2*hashSize]); err != nil {
-		return blank, found, foreignAt(r.Size+int64(firstDifference(got, blank.Bytes)), "a byte that this service would not write")
+		return blank, found, foreignAt(r.Size+int64(firstDifference(got, blank.Bytes)), "unexpected content")
 	}
 	want, err := Write(r, e, nonce, found.Issuers)
 	if err != nil {
@@ -93,11 +93,11 @@ func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, Found
 	found.Contents = make([]byte, TokenSize)
 	hole := got[want.Contents+1 : want.End-1]
 	if _, err := hex.Decode(found.Contents, hole); err != nil || !bytes.Equal(hex.AppendEncode(nil, found.Contents), hole) {
-		return want, found, foreignAt(r.Size+int64(want.Contents), "a time-stamp in a different form than this service writes")
+		return want, found, foreignAt(r.Size+int64(want.Contents), "a time-stamp in an unexpected form")
 	}
 	copy(want.Bytes[want.Contents+1:], hole)
 	if !bytes.Equal(got, want.Bytes) {
-		return want, found, foreignAt(r.Size+int64(firstDifference(got, want.Bytes)), "a byte that this service would not write")
+		return want, found, foreignAt(r.Size+int64(firstDifference(got, want.Bytes)), "unexpected content")
 	}
 	return want, found, nil
 }

@@ -36,7 +36,7 @@ func run() int {
 	parallel := flag.Int("parallel", 2, "number of files examined concurrently")
 	largest := flag.Int64("largest", 4<<20, "maximum file size in bytes; larger files are skipped")
 	seed := flag.Uint64("seed", 1, "random seed for the damage")
-	admit := flag.Bool("admit", false, "only upload the files, without damage; render the pages of admitted files, and print the rejected files")
+	admit := flag.Bool("admit", false, "only admit the undamaged files as uploads, render the pages of admitted files, and print the rejected files")
 	keep := flag.String("keep", "", "directory for copies of failing files (empty = discard them)")
 	flag.Parse()
 	if flag.NArg() == 0 {
