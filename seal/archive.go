@@ -15,7 +15,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// Renew copies a sealed document into out, an empty file, and adds validation data (DSS, ISO 32000-2, 12.8.4.3) and a
+// Renew copies a sealed document into out, an empty file. It adds validation data (DSS, ISO 32000-2, 12.8.4.3) and a
 // document time-stamp (12.8.5) that covers all preceding content (PAdES B-LTA). The seal stays verifiable for decades
 // if the document is always renewed before the certificate of its last time-stamp expires. Renew rejects a document
 // that fails verification.

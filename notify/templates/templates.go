@@ -98,7 +98,7 @@ const (
 	Expired  ClosedKind = "expired"
 )
 
-// Closed informs a recipient that no action is required any more.
+// Closed informs a recipient that the envelope has ended and that no action is required.
 type Closed struct {
 	Language      string // BCP 47; English for unsupported languages
 	Branding      Branding

@@ -227,9 +227,10 @@ func (m *message) signedAttributes(tag cbasn1.Tag) []byte {
 	return sortedSet(tag, encoded)
 }
 
-// write returns the canonical encoding of the message. It has the version required by the content, digest algorithms
-// without parameters, the certificates in the order of m, no revocation lists, the signer identified by issuer and
-// serial number, attributes in DER order, and no unsigned attribute except the time-stamp.
+// write returns the canonical encoding of the message. The version is the one required by the content, and digest
+// algorithms have no parameters. The certificates are in the order of m, and the signer is identified by issuer and
+// serial number. The signed attributes are in DER order. There are no revocation lists, and no unsigned attribute
+// except the time-stamp.
 func (m *message) write() ([]byte, error) {
 	algorithm, err := signatureAlgorithm(m.signer, m.hash)
 	if err != nil {

@@ -58,9 +58,9 @@ func (e *element) write(t *testing.T) []byte {
 	return der
 }
 
-// otherShapes calls f with every message that differs from the given one in a single step: with an element removed,
-// replaced by an element of another type, or followed by an additional element. The name specifies the position. For
-// example, "1.0.2" is the third element of the first element of the second element.
+// otherShapes calls f with every variant of a message in which one element is removed, replaced by an element of
+// another type, or followed by an additional element. The name specifies the position of the element. For example,
+// "1.0.2" is the third element of the first element of the second element.
 func otherShapes(t *testing.T, der []byte, f func(name string, der []byte)) {
 	t.Helper()
 	root := readElements(t, der)[0]

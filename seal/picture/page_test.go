@@ -75,8 +75,8 @@ func withSegment(b []byte, marker byte, data string) []byte {
 
 const exifTurned = "Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00" // rotated clockwise
 
-// TestPage_OfEachKindOfPicture_ShowsIt checks that the PDF has one page of the correct size that shows the picture
-// upright on a white background, when rendered by Poppler and by the service's own renderer.
+// TestPage_OfEachKindOfPicture_ShowsIt checks that the PDF has one page of the correct size. When rendered by Poppler
+// and by the service's own renderer, the page must show the picture upright on a white background.
 func TestPage_OfEachKindOfPicture_ShowsIt(t *testing.T) {
 	t.Parallel()
 	size := image.Rect(0, 0, 300, 150)

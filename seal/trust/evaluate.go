@@ -98,9 +98,9 @@ type Evaluation struct {
 // Skew is the maximum permitted difference between the clocks of authorities and sealers.
 const Skew = 5 * time.Minute
 
-// Evaluate evaluates a seal at a point in time. It checks the outermost time-stamp at the time now, each inner
-// time-stamp at the time proven by the next outer one, and the seal at the time proven by the innermost time-stamp (EN
-// 319 102-1, 5.6.3). The work is limited by the number of certificates, maxStatements, maxChecks and CheckKeySize.
+// Evaluate evaluates a seal at the time now (EN 319 102-1, 5.6.3). It checks the outermost time-stamp at that time, and
+// each inner time-stamp at the time proven by the next outer one. It then checks the seal at the time proven by the
+// innermost time-stamp. The work is limited by the number of certificates, maxStatements, maxChecks and CheckKeySize.
 func (p Policy) Evaluate(in Seal, now time.Time) Evaluation {
 	var j Evaluation
 	known := parseStatements(in.Evidence)
@@ -121,9 +121,9 @@ func (p Policy) Evaluate(in Seal, now time.Time) Evaluation {
 	return j
 }
 
-// EvaluateStamps evaluates time-stamps that do not belong to a seal, in the same way as Evaluate. It checks the first
-// one at the time now, and each subsequent one at the time proven by the last trusted one before it. Each time-stamp
-// must cover those that follow it.
+// EvaluateStamps evaluates time-stamps that do not belong to a seal, in the same way as Evaluate. Each time-stamp must
+// cover those that follow it. EvaluateStamps checks the first time-stamp at the time now, and each subsequent
+// time-stamp at the time proven by the last trusted one before it.
 func (p Policy) EvaluateStamps(stamps []Stamp, evidence Evidence, now time.Time) []Finding {
 	found, _ := p.stamps(stamps, time.Time{}, now, parseStatements(evidence))
 	return found
