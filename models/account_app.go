@@ -94,12 +94,12 @@ func RequestedMailID(request uuid.UUID) string { return "requested-" + request.S
 
 // SigningKey is a key that the service uses to sign tokens or manifests.
 type SigningKey struct {
-	ID        string     `gorm:"primaryKey"` // JWK key ID
-	Purpose   KeyPurpose // use of the key
-	Private   []byte     // PKCS #8, encrypted by the vault
-	Public    []byte     // PKIX
+	ID        string `gorm:"primaryKey"` // JWK key ID
+	Purpose   KeyPurpose
+	Private   []byte // PKCS #8, encrypted by the vault
+	Public    []byte // PKIX
 	CreatedAt time.Time
-	RetiredAt *time.Time // time since which the key is used only to verify
+	RetiredAt *time.Time // time at which the key was retired; it is then used only for verification
 }
 
 // SealCertificate is a current or former sealing certificate of this service.

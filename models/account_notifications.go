@@ -145,7 +145,7 @@ func (n *NotificationSettings) location() (*time.Location, error) {
 	return time.LoadLocation(n.TimeZone)
 }
 
-// Location returns the user's time zone, or UTC if this machine does not know the time zone.
+// Location returns the user's time zone, or UTC if the time zone is unknown on this machine.
 func (n *NotificationSettings) Location() *time.Location {
 	if l, err := n.location(); err == nil {
 		return l

@@ -52,15 +52,15 @@ func TestNotificationSettings_RejectsInvalidValues(t *testing.T) {
 	}
 }
 
-// TestNextDigest_IsAtEightLocalTime checks that the digest is due at eight in the morning in the user's time zone,
-// even if daylight saving time begins in between.
+// TestNextDigest_IsAtEightLocalTime checks that the digest is due at eight in the morning in the user's time zone, even
+// if daylight saving time begins during the night.
 func TestNextDigest_IsAtEightLocalTime(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ zone, now, next string }{
 		{"UTC", "2026-11-20T07:59:59Z", "2026-11-20T08:00:00Z"},
 		{"UTC", "2026-11-20T08:00:00Z", "2026-11-21T08:00:00Z"},
 		{"Europe/Berlin", "2026-11-20T06:00:00Z", "2026-11-20T07:00:00Z"},
-		{"Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T06:00:00Z"}, // daylight saving time begins in between
+		{"Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T06:00:00Z"}, // daylight saving time begins during the night
 		{"Asia/Tokyo", "2026-11-20T22:00:00Z", "2026-11-20T23:00:00Z"},
 		{"Pacific/Auckland", "2026-12-31T23:00:00Z", "2027-01-01T19:00:00Z"},
 	} {

@@ -39,7 +39,7 @@ const (
 	ChallengePasskeyProof   ChallengeKind = "passkey-proof" // required before a change within a session
 )
 
-// ConsoleFactor is a console user's second factor that is based on one-time passwords (RFC 6238).
+// ConsoleFactor is the authenticator app (RFC 6238) of a console user, used as a second factor.
 type ConsoleFactor struct {
 	UserID      uuid.UUID `gorm:"column:id;primaryKey"`
 	Secret      []byte    // encrypted

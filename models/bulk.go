@@ -166,7 +166,7 @@ type BulkRowData struct {
 func (r *BulkRow) SetData(d BulkRowData) error {
 	b, err := json.Marshal(d)
 	if err != nil {
-		return fmt.Errorf("write row %d: %w", r.Row, err)
+		return fmt.Errorf("encode data of row %d: %w", r.Row, err)
 	}
 	r.Data = string(b)
 	return nil
@@ -176,7 +176,7 @@ func (r *BulkRow) SetData(d BulkRowData) error {
 func (b *BulkSend) Envelope(act ActionContext, of *LoadedTemplate, r *BulkRow, maxDocuments int) (*Envelope, error) {
 	var d BulkRowData
 	if err := json.Unmarshal([]byte(r.Data), &d); err != nil {
-		return nil, fmt.Errorf("read row %d: %w", r.Row, err)
+		return nil, fmt.Errorf("decode data of row %d: %w", r.Row, err)
 	}
 	e, err := of.NewEnvelope(act, TemplateUse{
 		Envelope: Envelope{TenantID: b.TenantID, CreatedBy: b.CreatedBy, ExternalID: r.ExternalID}, DefaultExpiryDays: d.DefaultExpiryDays,

@@ -73,7 +73,7 @@ type Envelope struct {
 	AuditSeq         int64  // Seq of the latest event
 	AuditHead        string // Hash of the latest event
 	Version          int64  // incremented by every saved change
-	// Used is the used part of the sealed documents' capacity.
+	// Used is the capacity of the sealed documents that is already in use.
 	Used SealUse `gorm:"serializer:json"`
 	// AppearanceProfile is the version of the pages' appearance. It is fixed from sending to completion. Zero means the
 	// current version.
@@ -204,7 +204,7 @@ func (e *Envelope) transition(action Action) {
 	}
 }
 
-// find returns the first element for which the result of meant is true, or nil.
+// find returns the first element for which meant returns true, or nil if there is none.
 func find[T any](list []*T, meant func(*T) bool) *T {
 	if i := slices.IndexFunc(list, meant); i >= 0 {
 		return list[i]

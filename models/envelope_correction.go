@@ -33,7 +33,7 @@ type PreviousSigner struct {
 func (s *Signer) Previous() []PreviousSigner {
 	var out []PreviousSigner
 	if s.PreviousJSON != nil {
-		_ = json.Unmarshal([]byte(*s.PreviousJSON), &out) // always valid, because it was written by succeed
+		_ = json.Unmarshal([]byte(*s.PreviousJSON), &out) // always valid, because replacePerson wrote it
 	}
 	return out
 }
@@ -144,7 +144,7 @@ func (e *Envelope) replacePerson(act ActionContext, s *Signer, in Replacement) e
 		s.Status = SignerSent
 		e.issueLink(act, s)
 	default:
-		s.LinkIssuedAt = new(act.At) // there is no link, and the notice will be sent again
+		s.LinkIssuedAt = new(act.At) // a copy recipient has no link; the notice is sent again
 	}
 	e.renumberSigners()
 	return nil
@@ -220,7 +220,7 @@ func (e *Envelope) awaitedSigner(action Action, signer uuid.UUID) (*Signer, erro
 		return nil, err
 	}
 	if !s.Awaited() {
-		return nil, Reject(KindConflict, "signer_not_awaited", "The signer is %s, who cannot act now.", string(s.Status))
+		return nil, Reject(KindConflict, "signer_not_awaited", "The signer is %s and cannot act now.", string(s.Status))
 	}
 	return s, nil
 }
@@ -244,8 +244,8 @@ func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (
 }
 
 // LinkUntil ensures that an awaited signer has a link for an embedded page that is valid until the given time. It
-// issues a new link only if the current one expires earlier. The signer that the caller loaded is passed as seen.
-// LinkUntil returns an error if that signer has since been replaced.
+// issues a new link only if the current one expires earlier. It returns an error if the signer has been replaced since
+// the caller loaded seen.
 func (e *Envelope) LinkUntil(act ActionContext, seen *Signer, until time.Time) error {
 	s, err := e.CheckEmbed(seen.ID, act.At)
 	switch {

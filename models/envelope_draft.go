@@ -16,13 +16,13 @@ const (
 	maxMetadataLength = 500 // characters of a name or a value
 )
 
-// Change is a field of an edit. It has an effect only if Given is true.
+// Change is a field of an edit. It has an effect only if Present is true.
 type Change[T any] struct {
 	Present bool
 	Value   T
 }
 
-// Apply sets the value if the change is given.
+// Apply assigns the value to *to if the change is present.
 func (c Change[T]) Apply(to *T) {
 	if c.Present {
 		*to = c.Value
@@ -300,7 +300,7 @@ func (e *Envelope) FieldsDigest() (string, error) {
 	}
 	b, err := canonicalJSON(list)
 	if err != nil {
-		return "", fmt.Errorf("digest of the fields: %w", err)
+		return "", fmt.Errorf("compute digest of fields: %w", err)
 	}
 	return hexDigest(b), nil
 }

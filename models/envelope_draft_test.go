@@ -75,7 +75,7 @@ func TestSenderTexts_AreBounded(t *testing.T) {
 			require.Equal(t, in.ReminderHours, of.ReminderHours)
 			require.Equal(t, in.ExpiresInDays, of.ExpiresInDays)
 			if in.ExpiresInDays != nil {
-				require.Equal(t, start.AddDate(0, 0, *in.ExpiresInDays), *of.ExpiresAt, "edits count from the creation")
+				require.Equal(t, start.AddDate(0, 0, *in.ExpiresInDays), *of.ExpiresAt, "the deadline of a draft counts from its creation")
 			}
 		}
 		require.NoError(t, e.Edit(act(start), models.EnvelopeEdit{}))
@@ -130,7 +130,7 @@ func TestEditSigners_Renumbers(t *testing.T) {
 	require.Equal(t, []string{models.ActorSystem}, e.Editors)
 	require.Len(t, e.Signers, 2)
 	require.Equal(t, [4]int{0, 0, 1, 1}, [4]int{e.Signers[0].Position, e.Signers[0].Mailbox, e.Signers[1].Position, e.Signers[1].Mailbox})
-	require.Equal(t, "b", e.Fields[0].Name, "the fields go with the signer")
+	require.Equal(t, "b", e.Fields[0].Name, "the fields of the removed signer are removed")
 	require.Equal(t, [2]int{0, 1}, [2]int{e.Fields[0].Position, e.Fields[1].Position})
 }
 
@@ -162,7 +162,7 @@ func TestEditFields_KeepIDAndPosition(t *testing.T) {
 	} {
 		_, err := e.EditField(act(start), made[0].ID, in)
 		require.Equal(t, []string{path}, problemsOf(t, err))
-		require.Equal(t, "text_1", e.Fields[0].Name, "what is refused changes nothing")
+		require.Equal(t, "text_1", e.Fields[0].Name, "a rejected edit changes nothing")
 	}
 	_, err = e.EditField(act(start), uuid.New(), of("A", models.FieldText, ""))
 	require.ErrorIs(t, err, models.ErrNotFound)

@@ -131,7 +131,7 @@ func (e *Event) canonical(withHash bool) ([]byte, error) {
 	}
 	b, err := canonicalJSON(m)
 	if err != nil {
-		return nil, fmt.Errorf("audit event %d: canonical form: %w", e.Seq, err)
+		return nil, fmt.Errorf("encode audit event %d: %w", e.Seq, err)
 	}
 	return b, nil
 }

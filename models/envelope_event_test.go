@@ -173,7 +173,7 @@ func TestRandomActions_KeepTheRules(t *testing.T) {
 		if ended == "" {
 			require.Zero(t, n)
 		} else {
-			require.Equal(t, 1, n, "one closing event")
+			require.Equal(t, 1, n, "there is one closing event")
 			require.Equal(t, ended, e.Status)
 		}
 		require.NoError(t, e.Chain())

@@ -136,7 +136,7 @@ func (f *SealedFile) timestampEnd() *time.Time {
 }
 
 // Timestamped replaces the file of a sealed document with a copy that contains an additional document time-stamp. It
-// returns an error unless the hash of the current file is the one passed as was.
+// returns an error if the hash of the current file differs from the given one.
 func (e *Envelope) Timestamped(act ActionContext, document uuid.UUID, was string, f SealedFile) error {
 	d := e.Document(document)
 	switch {
@@ -214,12 +214,12 @@ func (e *Envelope) SetRetention(days int) {
 	e.RetentionDueAt = new(RetentionStepAfter(until, *e.CompletedAt))
 }
 
-// deletionReminders lists when recipients who have only links to the files are reminded, in days before the end of the
-// retention period.
+// deletionReminders contains the times, in days before the end of the retention period, at which the service sends
+// reminders of the deletion to recipients who have only links to the files.
 var deletionReminders = []int{14, 7, 1}
 
 // RetentionStepAfter returns the time of the first retention step after the given time. The steps are the reminders,
-// and the purge at the end of the retention period, which is passed as until.
+// and the purge when the retention period ends at until.
 func RetentionStepAfter(until, after time.Time) time.Time {
 	for _, days := range deletionReminders {
 		if at := until.AddDate(0, 0, -days); at.After(after) {

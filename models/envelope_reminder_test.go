@@ -120,7 +120,7 @@ func TestNextRenewal_IsOfTheOldestInvitation(t *testing.T) {
 	assert.Equal(t, due, *e.NextRenewal())
 	require.NoError(t, e.RenewLink(act(start.Add(2*time.Hour)), e.Signers[1].ID))
 	assert.Equal(t, due.Add(time.Hour), *e.NextRenewal())
-	assert.Nil(t, e.RenewLinkAt(e.Signers[2]), "not invited yet")
+	assert.Nil(t, e.RenewLinkAt(e.Signers[2]), "the signer is not invited yet")
 	e.Signers[0].LinkExpiresAt = nil
 	assert.Nil(t, e.RenewLinkAt(e.Signers[0]), "the signer has no link that could be replaced")
 }

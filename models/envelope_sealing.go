@@ -39,7 +39,7 @@ func (p SealingProblem) Message() string {
 	return "The documents cannot be sealed."
 }
 
-// Permanent reports whether retrying fails until an operator has fixed the cause.
+// Permanent reports whether sealing cannot succeed until an operator has fixed the cause.
 func (p SealingProblem) Permanent() bool { return p != SealingFailing }
 
 // SealingFailed records that the documents cannot be sealed. Recording the same problem again has no effect.

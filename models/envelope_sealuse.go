@@ -10,8 +10,8 @@ import (
 // signers, so that sealing never fails because of size.
 type SealUse struct {
 	Trail    int `json:"trail,omitempty"`    // audit trail, and attachments listed in the record, in bytes of JSON
-	Texts    int `json:"texts,omitempty"`    // entered values, in bytes of JSON
-	Pictures int `json:"pictures,omitempty"` // entered values, in bytes of compressed samples
+	Texts    int `json:"texts,omitempty"`    // entered texts, in bytes of JSON
+	Pictures int `json:"pictures,omitempty"` // entered pictures, in bytes of compressed samples
 }
 
 // The reserve for each signer who has not acted, and the estimated sizes of parts of the seal record.
@@ -51,7 +51,7 @@ func (e *Envelope) trailCapacity() int {
 	return capacity - largest
 }
 
-// hasCapacity reports whether the seal record has capacity for n events without entered texts.
+// hasCapacity reports whether the seal record has capacity for n more events that contain no entered text.
 func (e *Envelope) hasCapacity(events int) bool { return e.trailCapacity() >= events*limits.Event }
 
 // awaitedTrail returns the reserve in the seal record for the actions of the awaited signers.

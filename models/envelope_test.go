@@ -170,7 +170,7 @@ func TestEnvelopes_AreBounded(t *testing.T) {
 	}
 	noted := models.Problems{"tenantId": {"is noted"}, "createdBy": {"is noted"}}
 	new(models.Envelope).Check(noted)
-	require.Equal(t, models.Problems{"tenantId": {"is noted"}, "createdBy": {"is noted"}}, noted, "nothing is noted twice")
+	require.Equal(t, models.Problems{"tenantId": {"is noted"}, "createdBy": {"is noted"}}, noted, "no problem is recorded twice")
 	e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "c", FieldOrigin: models.OriginBottomLeft})
 	require.NoError(t, err)
 	require.Equal(t, models.OriginBottomLeft, e.FieldOrigin)

@@ -16,8 +16,8 @@ import (
 	"countersign/models"
 )
 
-// pathTo is a second copy of the transition table, derived from the interface definition. Actions that it does not
-// contain must be rejected.
+// pathTo repeats the transition table with the literal names of states and actions. Actions that it does not contain
+// must be rejected.
 var pathTo = map[models.Status]map[models.Action]models.Status{
 	"draft": {
 		"add_document": "draft", "add_signer": "draft", "add_field": "draft", "send": "sent", "void": "voided",

@@ -34,7 +34,7 @@ type Error struct {
 	Kind    Kind
 	Code    string
 	Message string
-	// Fields maps JSON paths to problems, for example {"signers[0].email": ["must be an e-mail address"]}.
+	// Fields maps JSON paths to problems, for example {"signers[0].email": ["must be an email address"]}.
 	Fields map[string][]string
 	// RetryAfter is the time to wait before retrying, or zero if waiting does not help.
 	RetryAfter time.Duration
@@ -63,8 +63,8 @@ func Reject(kind Kind, code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// IsRejection reports whether err is an *Error of any kind other than KindUnavailable. Retrying the same request
-// cannot succeed unless the kind indicates otherwise.
+// IsRejection reports whether err is an *Error of any kind other than KindUnavailable. Such an error is caused by the
+// request or by the state of the data, and not by an outage.
 func IsRejection(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Kind != KindUnavailable

@@ -79,8 +79,8 @@ type FieldInput struct {
 // because clients round page sizes.
 const edgeTolerance = 0.5
 
-// AddFields adds all fields to a draft, or none if any is invalid. The result of path is the path prefix ("" or
-// "fields[0].") for the problems of the input with a given index.
+// AddFields adds all fields to a draft, or none if any is invalid. The path function returns the path prefix ("" or
+// "fields[0].") for the problems of the input at an index.
 func (e *Envelope) AddFields(act ActionContext, ins []FieldInput, path func(int) string) ([]*Field, error) {
 	if err := e.check(ActionAddField); err != nil {
 		return nil, err
@@ -271,7 +271,7 @@ const sharedIndex = -2
 
 // signerIndex returns the index of the signer with the field's role among n signers. For a field without a role, it
 // resolves the reference, which is an index or an address that belongs to only one signer. The result is negative if
-// there is no such signer. It calls the given function for the role and address of a signer.
+// there is no such signer. Calling of(i) returns the role and the address of the signer at index i.
 func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int {
 	if in.Role != "" {
 		for i := range n {

@@ -74,9 +74,9 @@ type ConditionField struct {
 	Condition *Condition `json:"condition,omitempty"`
 }
 
-// VisibleFields returns the IDs of the visible fields of one signer. The content of fields is passed in entered, by ID:
-// the text, "true" for a selected checkbox or option, or any non-empty string for a picture or file. The values of
-// earlier signers are passed in earlier, by field name.
+// VisibleFields returns the IDs of the visible fields of one signer. The map entered contains the content of fields by
+// ID: the text, "true" for a selected checkbox or option, or any non-empty string for a picture or file. The map earlier
+// contains the values of earlier signers by field name.
 //
 // A hidden field counts as empty. The value of a radio group is the chosen option, and the value of a checkbox is
 // "true" or "false". The signing page implements the same function, and both implementations are tested with

@@ -8,8 +8,6 @@ import (
 	"time"
 )
 
-// Dates as stored and displayed in fields.
-
 // isoDate is the layout of minimum and maximum dates. A date field with a minimum or maximum but no format also uses
 // it.
 const isoDate = time.DateOnly

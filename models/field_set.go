@@ -11,8 +11,6 @@ import (
 	"github.com/google/uuid"
 )
 
-// Names of an envelope's fields, and references to them in conditions.
-
 // newFieldNames returns the names of new fields in a draft. By default, a name consists of the type and a number, such
 // as text_2.
 func (e *Envelope) newFieldNames(ins []FieldInput) []string {
@@ -87,8 +85,8 @@ type fieldSet struct {
 	fields []*Field
 }
 
-// checkFieldSet records the problems of a set of fields. The result of path is the path prefix for a field's problems.
-// If the prefix is empty, the problems are recorded under "fields".
+// checkFieldSet records the problems of a set of fields. The path function returns the path prefix for a field's
+// problems. If the prefix is empty, the problems are recorded under "fields".
 func checkFieldSet(p Problems, signers []*Signer, fields []*Field, path func(*Field) string) {
 	s := fieldSet{p: p, path: path, names: make(map[string][]*Field), order: make(map[uuid.UUID]int), fields: fields}
 	for _, signer := range signers {

@@ -17,9 +17,9 @@ const expectedText = 10
 // sampleText is repeated to determine how much text fits.
 const sampleText = "average length of words "
 
-// Warnings returns the warnings about a field in its current position. The results of fit are the number of characters
-// of a text that fit legibly, and whether all of them do. If covers is set, the field's picture would cover text on the
-// page.
+// Warnings returns the warnings about a field in its current position. The fit function returns the number of
+// characters of a text that fit legibly, and reports whether all of them do. If covers is set, the field's picture
+// would cover text on the page.
 func (e *Envelope) Warnings(f *Field, fit func(f *Field, text string) (int, bool), covers bool) (out []FieldWarning) {
 	if d := e.Document(f.DocumentID); d != nil {
 		if w, h, ok := d.PageSize(f.Page); ok && f.W*f.H > w*h/4 {

@@ -44,7 +44,7 @@ type OutboxRow struct {
 // TableName returns the name of the database table.
 func (OutboxRow) TableName() string { return "outbox" }
 
-// ListedBy returns the ID that orders the row in the list of rows that start lost workflows. For copies, reminders and
+// ListedBy returns the ID by which rows are ordered in the list of unfinished work. For copies, reminders and
 // notifications, it is the row's own ID, because an envelope can have several of each.
 func (r OutboxRow) ListedBy() uuid.UUID {
 	if r.Kind == OutboxCopies || r.Kind == OutboxNotify || r.Refs.Reminder {
@@ -66,7 +66,7 @@ type OutboxRefs struct {
 	// LinkID is the signer's renewed link for OutboxReinvite. For a copy recipient, it is the event that requested the
 	// notice.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
-	// Resend is the number of a delivery's resend, or zero for the first delivery.
+	// Resend is the number of times that the delivery has been resent.
 	Resend int `json:"resend,omitempty"`
 	// Reminder means that OutboxReinvite sends a reminder with the current link.
 	Reminder bool `json:"reminder,omitempty"`

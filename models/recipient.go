@@ -219,8 +219,8 @@ func hasLanguage(tag string) bool {
 }
 
 // ResolveWitnesses copies the routing order of each witnessed signer in a request to the signer's witnesses, and
-// records a problem for each signer who cannot be witnessed. The result of path is the path prefix for a signer's
-// problems.
+// records a problem for each signer who cannot be witnessed. The path function returns the path prefix for the problems
+// of the signer at an index.
 func ResolveWitnesses(p Problems, signers []SignerInput, path func(i int) string) {
 	for i, in := range signers {
 		if in.WitnessFor == "" {

@@ -93,7 +93,7 @@ func TestRecipientRules_ByKind(t *testing.T) {
 func TestSend_RequiresAnActiveRecipient(t *testing.T) {
 	t.Parallel()
 	e := withRecipients(t, recipient(0, kind(models.RecipientCopy)))
-	require.ElementsMatch(t, []string{"fields", "signers"}, problemsOf(t, e.Send(act(start), nil)), "nobody who counts")
+	require.ElementsMatch(t, []string{"fields", "signers"}, problemsOf(t, e.Send(act(start), nil)), "no recipient has to act")
 	require.Empty(t, e.Signers)
 	require.Equal(t, e.Copies, e.Recipients())
 
@@ -102,7 +102,7 @@ func TestSend_RequiresAnActiveRecipient(t *testing.T) {
 	e = withRecipients(t, recipient(0, kind(models.RecipientApprover)))
 	_, err := e.AddSigner(act(start), recipient(1, func(*models.SignerInput) {}))
 	require.NoError(t, err)
-	require.Equal(t, []string{"fields"}, problemsOf(t, e.Send(act(start), nil)), "a signer needs some")
+	require.Equal(t, []string{"fields"}, problemsOf(t, e.Send(act(start), nil)), "a signer requires fields")
 
 	e = withRecipients(t, recipient(0, func(in *models.SignerInput) { in.Kind = models.RecipientCopy }),
 		recipient(1, func(in *models.SignerInput) { in.Kind, in.RoutingOrder = models.RecipientApprover, 2 }),
@@ -114,7 +114,7 @@ func TestSend_RequiresAnActiveRecipient(t *testing.T) {
 	require.EqualValues(t, 2, newest(e).Detail["signers"])
 	require.EqualValues(t, 3, newest(e).Detail["copies"])
 	signers, copies := statuses(e)
-	require.Equal(t, []models.SignerStatus{"sent", "pending"}, signers, "a group of copies alone is passed at once")
+	require.Equal(t, []models.SignerStatus{"sent", "pending"}, signers, "a group of only copy recipients is skipped")
 	require.Equal(t, []models.SignerStatus{"sent", "pending", "pending"}, copies)
 	_, err = e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
@@ -192,7 +192,7 @@ func TestWitnesses_FollowTheirSigner(t *testing.T) {
 		recipient(1, func(in *models.SignerInput) { in.WitnessFor, in.RoutingOrder = "Tenant", 0 }), // listed before the signer
 		recipient(0, func(in *models.SignerInput) { in.Role, in.RoutingOrder = "Tenant", 2 }),
 		recipient(2, func(in *models.SignerInput) { in.RoutingOrder = 3 }))
-	require.Equal(t, 2, e.Signers[0].RoutingOrder, "that of the witnessed signer")
+	require.Equal(t, 2, e.Signers[0].RoutingOrder, "the routing order of the witnessed signer")
 	require.NoError(t, e.Send(act(start), nil))
 	signers, _ := statuses(e)
 	require.Equal(t, []models.SignerStatus{"pending", "sent", "pending"}, signers)
@@ -202,7 +202,7 @@ func TestWitnesses_FollowTheirSigner(t *testing.T) {
 	signers, _ = statuses(e)
 	require.Equal(t, []models.SignerStatus{"sent", "signed", "pending"}, signers)
 	_, err = e.Replace(act(start), e.Signers[0].ID, models.Replacement{Name: "X", Email: "S0@example.com"})
-	require.Equal(t, []string{"email"}, problemsOf(t, err), "the address of whom is witnessed")
+	require.Equal(t, []string{"email"}, problemsOf(t, err), "the address of the witnessed signer")
 	signs(t, e, 0, start)
 	require.Equal(t, e.Signers[1].ID.String(), newest(e).Detail["witnessFor"])
 	signers, _ = statuses(e)
@@ -234,7 +234,7 @@ func TestWitnesses_FollowTheirSigner(t *testing.T) {
 	same := recipient(1, func(in *models.SignerInput) { in.Role = "Tenant" })
 	_, err = d.EditSigner(act(start), d.Signers[0].ID, same)
 	require.NoError(t, err)
-	require.Equal(t, []string{"signers"}, problemsOf(t, d.Send(act(start), nil)), "two of one address by an edit")
+	require.Equal(t, []string{"signers"}, problemsOf(t, d.Send(act(start), nil)), "the edited signer and the witness share an address")
 	require.NoError(t, d.RemoveSigner(act(start), d.Signers[0].ID))
 	require.ErrorContains(t, d.Send(act(start), nil), "the role Tenant, which no signer has")
 }
@@ -266,7 +266,7 @@ func TestInvitee_IsHostOrNobody(t *testing.T) {
 	require.True(t, silent.InvitedByMail())
 	_, err = e.IssueLink(act(start.Add(time.Hour)), silent.ID, true)
 	require.NoError(t, err)
-	require.False(t, silent.InvitedByMail(), "that link was not requested by email")
+	require.False(t, silent.InvitedByMail(), "no email with the new link was requested")
 }
 
 // TestSavedSignature_NotOnAnotherDevice checks that a signature drawn on a host's device is not saved.
@@ -287,11 +287,11 @@ func TestEditSigner_ChangesKind(t *testing.T) {
 	e := withRecipients(t, recipient(0, func(*models.SignerInput) {}), recipient(1, kind(models.RecipientCopy)), recipient(2, kind(models.RecipientApprover)))
 	id := e.Copies[0].ID
 	_, err := e.EditSigner(act(start), e.Signers[0].ID, recipient(0, kind(models.RecipientCopy)))
-	require.Equal(t, []string{"kind"}, problemsOf(t, err), "there are fields for them")
+	require.Equal(t, []string{"kind"}, problemsOf(t, err), "the signer has fields")
 	_, err = e.EditSigner(act(start), id, recipient(1, kind(models.RecipientViewer)))
 	require.NoError(t, err)
 	require.Empty(t, e.Copies)
-	require.Equal(t, id, e.Signers[1].ID, "at the same position")
+	require.Equal(t, id, e.Signers[1].ID, "the recipient keeps its position")
 	_, err = e.EditSigner(act(start), id, recipient(1, kind(models.RecipientCopy)))
 	require.NoError(t, err)
 	require.Equal(t, 1, e.Copies[0].Position)

@@ -34,7 +34,7 @@ var (
 )
 
 // authorizeLink returns the signer of a link after checking that the link is current and that the state of the envelope
-// permits the action. If the signer has already signed or declined, the error passed as spent is returned.
+// permits the action. If the signer has already signed or declined, it returns spent as the error.
 func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Error) (*Signer, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {
@@ -178,8 +178,8 @@ func (e *Envelope) Consent(act ActionContext, l Link, shown Disclosure) (*Signer
 }
 
 // ViewPage records that the signer viewed a page for dwellMs milliseconds. The first view of a page is recorded as an
-// event, and further views are counted in the signer's PageLog. The best picture of the page that the signer received
-// is passed as delivered, or nil if the signer received none.
+// event, and further views are counted in the signer's PageLog. The delivered appearance is the best picture of the
+// page that the signer received. It is nil if the signer received no picture.
 func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page int, dwellMs int64, delivered *Appearance) error {
 	s, err := e.authorizeLink(l, act.At, ActionViewPage, ErrLinkInvalid)
 	if err != nil {

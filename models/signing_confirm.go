@@ -53,7 +53,7 @@ func (s *Signer) SessionExpiry(at time.Time) time.Time {
 	return end
 }
 
-// ConfirmedReader is like Reader, for data that only a confirmed client may read.
+// ConfirmedReader is like Reader, but also requires a confirmed client.
 func (e *Envelope) ConfirmedReader(act ActionContext, l Link) (*Signer, error) {
 	return e.authorizeConfirmed(l, act, ActionRead, ErrLinkInvalid)
 }

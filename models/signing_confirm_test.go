@@ -236,9 +236,9 @@ func TestCodeState_MatchesRejections(t *testing.T) {
 	}
 	_, err = e.VerifyCode(act(at), l, []byte("wrong"), nil)
 	require.NoError(t, err)
-	assert.Nil(t, s.CodeState(at).LiveUntil, "burnt")
+	assert.Nil(t, s.CodeState(at).LiveUntil, "the third wrong attempt invalidates the code")
 	_, err = e.RequestCode(act(free), l, []byte("right"))
-	require.NoError(t, err, "the returned expiry time applies")
+	require.NoError(t, err, "a code can be requested at the reported time")
 	s.OTPWrong = models.OTPWrongLimit
 	assert.True(t, s.CodeState(free).Locked)
 }

@@ -60,7 +60,7 @@ func TestIsSameClient_WithinConfirmation(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	s := e.Signers[0]
-	require.False(t, s.IsSameClient(act(start)), "the names of pending signers are not returned")
+	require.False(t, s.IsSameClient(act(start)), "the signer has not signed yet")
 	signs(t, e, 0, start)
 	for _, c := range []struct {
 		after     time.Duration
@@ -78,5 +78,5 @@ func TestIsSameClient_WithinConfirmation(t *testing.T) {
 		require.Equal(t, c.known, s.IsSameClient(a), c)
 	}
 	s.AuthMethod = models.AuthEmailOTP
-	require.False(t, s.IsSameClient(act(start)), "a signer with a code is identified by the confirmed client")
+	require.False(t, s.IsSameClient(act(start)), "if a code is required, only the confirmed client is recognized")
 }

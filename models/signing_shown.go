@@ -41,7 +41,7 @@ func newDisplayedValues(envelope uuid.UUID, entries []signerValuesHash) (Display
 	slices.SortFunc(entries, func(a, b signerValuesHash) int { return strings.Compare(a.Signer.String(), b.Signer.String()) })
 	b, err := canonicalJSON(map[string]any{"envelopeId": envelope, "signers": entries})
 	if err != nil {
-		return DisplayedValues{}, fmt.Errorf("digest of the displayed values: %w", err)
+		return DisplayedValues{}, fmt.Errorf("compute digest of displayed values: %w", err)
 	}
 	out := DisplayedValues{Digest: hexDigest(b)}
 	for _, v := range entries {

@@ -91,8 +91,8 @@ func TestPageViews_AreBounded(t *testing.T) {
 	assert.Equal(t, 2, e.Signers[0].PageViews)
 }
 
-// TestRepeatedPageViews_AreOneEvent checks that the first view of a page is recorded as an event, and that all further
-// views are recorded as a single event when the signer signs or declines.
+// TestRepeatedPageViews_AreOneEvent checks that the first view of a page is recorded as an event. All further views are
+// recorded as a single event when the signer signs or declines.
 func TestRepeatedPageViews_AreOneEvent(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
@@ -140,7 +140,7 @@ func TestCodeRequests_AreLimitedInTenMinutes(t *testing.T) {
 		require.NoError(t, err)
 		return ok
 	}
-	assert.False(t, verify(start.Add(10*time.Minute)), "the code is valid for the same period")
+	assert.False(t, verify(start.Add(10*time.Minute)), "a code expires after ten minutes")
 	assert.True(t, verify(start.Add(10*time.Minute-time.Microsecond)))
 }
 

@@ -203,7 +203,7 @@ func TestTemplateRoles_HaveKinds(t *testing.T) {
 	p := models.Problems{}
 	c.Check(p)
 	require.NoError(t, p.Err())
-	assert.Equal(t, 3, c.Roles[0].RoutingOrder, "that of the witnessed signer")
+	assert.Equal(t, 3, c.Roles[0].RoutingOrder, "the routing order of the witnessed signer")
 	made := models.NewTemplate(act(start), models.Template{AppID: uuid.New(), Name: "Sale", CreatedBy: "me"})
 	e, err := c.Draft(act(start), &made.Template, nil)
 	require.NoError(t, err)
@@ -225,7 +225,7 @@ func TestTemplateRoles_HaveKinds(t *testing.T) {
 	again := models.TemplateContent{}
 	again.FromEnvelope(e)
 	again.FromEnvelope(e)
-	require.Len(t, again.Roles, 3, "a copy replaces the roles")
+	require.Len(t, again.Roles, 3, "the copied roles replace the earlier ones")
 	assert.Equal(t, []models.RecipientKind{"", models.RecipientInPerson, models.RecipientCopy}, []models.RecipientKind{again.Roles[0].Kind, again.Roles[1].Kind, again.Roles[2].Kind})
 	again.Check(p)
 	require.NoError(t, p.Err())

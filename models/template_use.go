@@ -12,7 +12,7 @@ import (
 // TemplateUse contains the input for an envelope that a template does not provide.
 type TemplateUse struct {
 	Envelope Envelope // nil fields are taken from the template
-	// Expiry replaces ExpiresInDays if Expiry is given. Its value can be nil for no deadline.
+	// Expiry replaces ExpiresInDays if the change is present. Its value can be nil for no deadline.
 	Expiry Change[*int]
 	// DefaultExpiryDays is the tenant's setting, which applies if the template has none.
 	DefaultExpiryDays *int

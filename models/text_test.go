@@ -32,5 +32,5 @@ func TestTexts_AreBounded(t *testing.T) {
 		require.Equal(t, good[0], len(rejected(func(p models.Problems) { models.CheckText(p, "x", text, 2, 5) })) == 0, "text %q", text)
 		require.Equal(t, good[1], len(rejected(func(p models.Problems) { models.CheckParagraph(p, "x", text, 2, 5) })) == 0, "paragraph %q", text)
 	}
-	require.Empty(t, rejected(func(p models.Problems) { models.CheckText(p, "x", "  ", 0, 5) }), "blanks, where nothing is asked for")
+	require.Empty(t, rejected(func(p models.Problems) { models.CheckText(p, "x", "  ", 0, 5) }), "an optional text can consist of spaces")
 }

@@ -143,7 +143,7 @@ func (w *Webhook) PreviousSigns(at time.Time) bool {
 }
 
 // UpdateHealth records the result of an attempt, and disables an endpoint that is gone or has been failing for too
-// long. It returns the reason, or "" if the endpoint is not disabled.
+// long. It returns the reason for disabling the endpoint, or "" if this attempt does not disable it.
 func (w *Webhook) UpdateHealth(a *DeliveryAttempt, o DeliveryOutcome) (disabled string) {
 	if o.Delivered {
 		w.resetFailures()

@@ -105,7 +105,7 @@ func BulkCompletedPayload(id, bulk uuid.UUID, counts BulkCounts, at time.Time) (
 func marshalPayload(name EventName, payload any) ([]byte, error) {
 	b, err := json.Marshal(payload)
 	if err != nil {
-		return nil, fmt.Errorf("webhook body of %s: %w", name, err)
+		return nil, fmt.Errorf("encode webhook body of %s: %w", name, err)
 	}
 	return b, nil
 }

@@ -52,7 +52,7 @@ func TestNewAddress_ResetsFailures(t *testing.T) {
 	url, at := "https://example.com/a", time.Now()
 	w := &models.Webhook{URL: url, Events: []models.EventName{models.EventEnvelopeSent}, FailingSince: &at, LastError: "refused"}
 	w.Change(models.WebhookChange{URL: &url})
-	assert.Equal(t, "refused", w.LastError, "the same address")
+	assert.Equal(t, "refused", w.LastError, "the address has not changed")
 	w.Change(models.WebhookChange{Events: []models.EventName{models.EventEnvelopeVoided}})
 	assert.Equal(t, "refused", w.LastError)
 	assert.Equal(t, []models.EventName{models.EventEnvelopeVoided}, w.Events)

@@ -130,7 +130,7 @@ func (s *AppRepository) App(ctx context.Context, id uuid.UUID) (*models.App, err
 func (s *AppRepository) SignInApp(ctx context.Context, client uuid.UUID) (*models.App, error) {
 	found, err := find[*models.App](whereNonZero(s.db.WithContext(ctx).Limit(2), "client_id = ?", client))
 	if err != nil {
-		return nil, fmt.Errorf("load app of sign-in: %w", err)
+		return nil, fmt.Errorf("find app for sign-in: %w", err)
 	}
 	if len(found) != 1 {
 		return nil, models.ErrNotFound

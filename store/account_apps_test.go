@@ -214,7 +214,7 @@ func TestSignInApp(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		ctx := t.Context()
-		require.ErrorIs(t, errOf(s.SignInApp(ctx, uuid.Nil)), models.ErrNotFound, "there is none")
+		require.ErrorIs(t, errOf(s.SignInApp(ctx, uuid.Nil)), models.ErrNotFound, "there is no app")
 		first, _, err := s.CreateApp(ctx, "First", models.PlanEnterprise, nil)
 		require.NoError(t, err)
 		assert.Equal(t, first.ID, must(s.SignInApp(ctx, uuid.Nil)).ID)

@@ -123,7 +123,7 @@ func (s *AppRepository) clientSecrets(db *gorm.DB, app uuid.UUID) ([][]byte, err
 	for _, cs := range rows {
 		plain, err := s.vault.Decrypt(cs.Cipher, labelClientSecret)
 		if err != nil {
-			return nil, fmt.Errorf("open client secret %s: %w", cs.ID, err)
+			return nil, fmt.Errorf("decrypt client secret %s: %w", cs.ID, err)
 		}
 		out = append(out, plain)
 	}

@@ -70,7 +70,7 @@ func TestContacts_AreLimited(t *testing.T) {
 		require.NoError(t, err)
 		other, _, err := s.CreateApp(t.Context(), "Other", models.PlanPro, nil)
 		require.NoError(t, err)
-		// This is more than two pages of contacts.
+		// With the contact above, there are 2,500 contacts, which fill two and a half pages.
 		fill(10_001, 12_499, func(id, n string) string { return v.EncryptText("Contact "+n, "contacts.name "+id) })
 		list, total, err := s.Contacts(t.Context(), app.ID, "CONTACT", 1, 1000)
 		require.NoError(t, err)

@@ -43,7 +43,7 @@ func (s *UserRepository) UserOfProvider(ctx context.Context, id ProviderIdentity
 	if !errors.Is(err, models.ErrNotFound) {
 		return u, false, err
 	}
-	if u, created, err = s.createFromProvider(ctx, id); err == nil && !created { // the user exists already
+	if u, created, err = s.createFromProvider(ctx, id); err == nil && !created { // the user already exists
 		if u, err = s.userByIdentity(ctx, id); errors.Is(err, models.ErrNotFound) {
 			err = errAccountExists
 		}

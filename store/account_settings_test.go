@@ -63,7 +63,7 @@ func TestSettings_BelongToAppAndTenant(t *testing.T) {
 		require.NoError(t, s.ChangeSettings(ctx, models.Settings{AppID: app.ID, TenantID: "t", RetentionDays: &days}, []string{"RetentionDays", "SenderName"}))
 		own, _, err = s.Settings(ctx, app.ID, "t")
 		require.NoError(t, err)
-		assert.Nil(t, own.SenderName, "the setting was set and then reset")
+		assert.Nil(t, own.SenderName, "the setting was reset")
 		assert.Equal(t, []any{7, "legal@example.com", clock.Now()}, []any{*own.RetentionDays, *own.ReplyTo, own.UpdatedAt.UTC()})
 		zero := 0
 		assert.Equal(t, "validation_error defaultExpiryDays", rejectionOf(t, s.SaveSettings(ctx, models.Settings{AppID: app.ID, DefaultExpiryDays: &zero})))

@@ -218,7 +218,7 @@ func decodeArchive(file, key, binding []byte) (*archiveContent, error) {
 type ArchiveError struct {
 	EnvelopeID uuid.UUID
 	Key        string // storage key of the file
-	Problem    string // problem for operators, such as "has no file"
+	Problem    string // problem for operators, such as "is missing"
 }
 
 // Error returns the problem with the archive for operators.
@@ -287,7 +287,7 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 	case err != nil:
 		return nil, unreachable(err)
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // opened only for reading
 	file, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
 	if err != nil {
 		return nil, unreachable(err)

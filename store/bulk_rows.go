@@ -67,7 +67,7 @@ func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bou
 		}
 		return w, decryptAll(s.engine, w.Rows)
 	})
-	return w, wrap(err, "rows of bulk send %s", id)
+	return w, wrap(err, "load rows of bulk send %s", id)
 }
 
 // settleRow is a condition that ensures that each row is settled only once, and only while the bulk send is running.

@@ -88,7 +88,7 @@ func TestBulkData_IsRemovedOrRetried(t *testing.T) {
 			}
 			_, err := f.retry(b)
 			if got.Failed > 0 {
-				assert.Equal(t, "bulk_send_rows_removed", rejectionOf(t, err), "the other rows are removed, not pending")
+				assert.Equal(t, "bulk_send_rows_removed", rejectionOf(t, err), "the data of the failed rows was removed")
 			}
 		}
 	})

@@ -129,8 +129,8 @@ func countBulkRows(db *gorm.DB, ids ...uuid.UUID) (map[uuid.UUID]models.BulkCoun
 }
 
 // BulkSends lists an app's bulk sends with their row counts, newest first. At most limit bulk sends are listed. If a
-// tenant is given, only that tenant's bulk sends are listed. If an ID is passed as after, only bulk sends older than
-// the one with this ID are listed.
+// tenant is given, only that tenant's bulk sends are listed. If after is not uuid.Nil, only bulk sends older than the
+// one with this ID are listed.
 func (s *BulkRepository) BulkSends(ctx context.Context, app uuid.UUID, tenant string, after uuid.UUID, limit int) (list []*BulkSendWithCounts, err error) {
 	err = s.fromReplica(ctx, func(s *engine) error {
 		return s.read(ctx, func(tx *gorm.DB) error {

@@ -150,7 +150,7 @@ func TestBulkRows_AreSentOnce(t *testing.T) {
 			}
 		}
 		own := models.BulkFairnessKey(f.app.ID)
-		assert.Equal(t, []uuid.UUID{own, own, own, own}, lanes, "the rows do not precede the app's other work")
+		assert.Equal(t, []uuid.UUID{own, own, own, own}, lanes, "the rows take turns with the app's other work")
 		assert.NotEqual(t, own, f.app.ID)
 	})
 }
@@ -342,7 +342,7 @@ func TestBulkRows_AreEncrypted(t *testing.T) {
 		assert.NotEmpty(t, failed[1], "the row can be retried")
 		_, err = s.ChangeBulkSend(ctx, f.app.ID, b.ID, models.BulkCancel, nil)
 		require.NoError(t, err)
-		assert.Equal(t, []string{"", "", ""}, stored(), "what is cancelled is not tried again")
+		assert.Equal(t, []string{"", "", ""}, stored(), "canceled rows are not retried")
 	})
 }
 

@@ -17,8 +17,8 @@ type EmbeddedRepository struct {
 	envelopes *EnvelopeRepository
 }
 
-// Sessions for pages that an app embeds. A signer signs in an embedded session, and a user prepares a draft or a
-// template in a builder session.
+// An embedded session lets a signer sign on a page that an app embeds. A builder session lets a user prepare a draft or
+// a template on such a page.
 
 // CreateEmbeddedSession stores an embedded session and fn's changes to its envelope in a single transaction. The
 // envelope stays locked until the session is stored, so that any later change can revoke the session.

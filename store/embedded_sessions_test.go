@@ -88,11 +88,11 @@ func TestEmbeddedSessions_KeepTheirLinks(t *testing.T) {
 		require.NotEqual(t, *seen.LinkID, link())
 		require.Equal(t, 1, issued())
 		second := link()
-		require.NoError(t, s.CreateEmbeddedSession(ctx, f.session(e, "c"), f.embeds(seen)), "the same person, with another link")
-		require.Equal(t, second, link(), "which lasts")
+		require.NoError(t, s.CreateEmbeddedSession(ctx, f.session(e, "c"), f.embeds(seen)), "the signer is the same person with another link")
+		require.Equal(t, second, link(), "the current link is kept")
 
 		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
-		require.Equal(t, "envelope_closed", rejectionOf(t, s.CreateEmbeddedSession(ctx, f.session(e, "d"), f.embeds(seen))), "voided since the signer was seen")
+		require.Equal(t, "envelope_closed", rejectionOf(t, s.CreateEmbeddedSession(ctx, f.session(e, "d"), f.embeds(seen))), "the envelope was voided after the signer was loaded")
 	})
 }
 
@@ -185,7 +185,7 @@ func TestBuilderSessions_EndForTheirApp(t *testing.T) {
 		at := clock.Now()
 		for range 2 {
 			require.NoError(t, s.RevokeBuilderSession(ctx, f.app, made["two"]))
-			assert.Equal(t, at, must(s.BuilderSessionByToken(ctx, []byte("two"))).RevokedAt.UTC(), "the first request ends it")
+			assert.Equal(t, at, must(s.BuilderSessionByToken(ctx, []byte("two"))).RevokedAt.UTC(), "the first request ends the session")
 			clock.Add(time.Minute)
 		}
 		assert.Nil(t, must(s.BuilderSessionByToken(ctx, []byte("one"))).RevokedAt)

@@ -45,8 +45,8 @@ func (b *batch) query(read func(row) error, query string, args ...any) {
 	b.statements = append(b.statements, statement{sql: query, args: args, read: read})
 }
 
-// errLostUpdate means that a transaction changed a row without holding the envelope's lock. The transaction is rolled
-// back.
+// errLostUpdate means that a statement did not change exactly one row, because another transaction had changed the
+// envelope without holding its lock. The transaction of the statement is rolled back.
 var errLostUpdate = errors.New("store: the envelope was changed without holding its lock")
 
 // requireOneRow makes a statement fail in the database unless it changes exactly one row. The statement and the commit

@@ -151,7 +151,7 @@ func (s *IdempotencyRepository) StoreResponse(ctx context.Context, id uuid.UUID,
 	return wrap(err, "store response")
 }
 
-// ReleaseKey deletes a claimed request, so that it can be sent again. If anyway is set, it also deletes a committed
+// ReleaseKey deletes a claimed request, so that it can be sent again. If force is set, it also deletes a committed
 // request, which can then be executed twice.
 func (s *IdempotencyRepository) ReleaseKey(ctx context.Context, id uuid.UUID, force bool) error {
 	return wrap(s.db.WithContext(ctx).Delete(&idempotencyKey{}, "id = ? AND (NOT committed OR ?)", id, force).Error, "release idempotency key")

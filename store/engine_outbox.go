@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// outboxHorizon is longer than any postponement. A row that is due even later was written before the clock was set
-// back, and is treated as due now.
+// outboxHorizon is the maximum time by which a row is postponed. A row that is due later than that was written before
+// the clock was set back, and is treated as due now.
 const outboxHorizon = 5 * time.Minute
 
 // addOutbox adds rows with the current trace context, and wakes the dispatcher after the commit.
@@ -90,7 +90,7 @@ func (s *engine) OutboxDepth(ctx context.Context) (n int64, age time.Duration, e
 	if oldest != nil {
 		age = s.now().Sub(oldest.CreatedAt)
 	}
-	return n, age, wrap(err, "oldest outbox row")
+	return n, age, wrap(err, "find oldest outbox row")
 }
 
 func outboxColumns(r *models.OutboxRow) []column {

@@ -51,9 +51,9 @@ func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 			keys[r.Key] = true
 			require.NoError(t, s.FinishOutbox(ctx, r.Seq))
 		}
-		assert.True(t, keys[late], "the endpoint that responds")
-		assert.True(t, keys[e.ID], "the envelope of another app")
-		assert.Greater(t, len(rows), 2, "and some rows of the backlog")
+		assert.True(t, keys[late], "includes the endpoint that responds")
+		assert.True(t, keys[e.ID], "includes the envelope of another app")
+		assert.Greater(t, len(rows), 2, "includes some rows of the backlog")
 
 		// Concurrent processes lose no rows, and never claim a row twice.
 		var (
@@ -81,7 +81,7 @@ func TestOutbox_SchedulesKeysFairly(t *testing.T) {
 			assert.Equal(t, 1, taken[r.Seq], "row %d", r.Seq)
 			delete(taken, r.Seq)
 		}
-		assert.Empty(t, taken, "claimed, but missing from the list")
+		assert.Empty(t, taken, "every claimed row was in the outbox")
 	})
 }
 
@@ -154,7 +154,7 @@ func TestOutbox_ReportsPendingRows(t *testing.T) {
 		// A row can be delayed by at most five minutes. A row with a longer delay is due immediately.
 		row := models.OutboxRow{ID: newID(), Key: e.ID, Kind: models.OutboxStart, Refs: rows[0].Refs, NotBefore: clock.Now().Add(5 * time.Minute), CreatedAt: clock.Now()}
 		require.NoError(t, s.Requeue(ctx, []models.OutboxRow{row}))
-		assert.Empty(t, must(s.ClaimOutbox(ctx, 9, time.Minute)), "in five minutes")
+		assert.Empty(t, must(s.ClaimOutbox(ctx, 9, time.Minute)), "the row is due in five minutes")
 		clock.Add(-time.Microsecond)
 		taken := must(s.ClaimOutbox(ctx, 9, time.Minute))
 		require.Len(t, taken, 1, "the clock was set back")
@@ -180,7 +180,7 @@ func TestOutbox_DeliversInOrder(t *testing.T) {
 		assert.Equal(t, models.OutboxStart, first[0].Kind)
 		none, err := s.ClaimOutbox(t.Context(), 10, time.Minute)
 		require.NoError(t, err)
-		assert.Empty(t, none, "leased")
+		assert.Empty(t, none, "the row is leased")
 		clock.Add(2 * time.Minute)
 		again, err := s.ClaimOutbox(t.Context(), 10, time.Minute)
 		require.NoError(t, err)

@@ -21,7 +21,7 @@ func find[T any](q *gorm.DB) ([]T, error) {
 	return rows, err
 }
 
-// findDecrypted is like find, for rows with encrypted columns.
+// findDecrypted is like find, but also decrypts the rows.
 func findDecrypted[T any](s *engine, q *gorm.DB) ([]*T, error) {
 	rows, err := find[*T](q)
 	if err != nil {
@@ -57,7 +57,7 @@ func whereNonZero[V comparable](q *gorm.DB, where string, value V) *gorm.DB {
 	return q.Where(where, value)
 }
 
-// oneDecrypted is like one, for a row with encrypted columns.
+// oneDecrypted is like one, but also decrypts the row.
 func oneDecrypted[T any](s *engine, db *gorm.DB, where string, args ...any) (*T, error) {
 	row, err := one[T](db, where, args...)
 	if err != nil {

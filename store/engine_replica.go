@@ -99,7 +99,7 @@ func (s *engine) waitForReplica(ctx context.Context) error {
 	var flushed string
 	// SQL: the query calls PostgreSQL functions.
 	if err := s.db.WithContext(ctx).Raw("SELECT pg_current_wal_flush_lsn()::text").Scan(&flushed).Error; err != nil {
-		return fmt.Errorf("position of the primary: %w", err)
+		return fmt.Errorf("query position of the primary: %w", err)
 	}
 	limit, cancel := context.WithTimeout(ctx, replicaWait)
 	defer cancel()
@@ -111,8 +111,8 @@ func (s *engine) waitForReplica(ctx context.Context) error {
 		err := s.replica.db.WithContext(limit).Raw("SELECT pg_is_in_recovery() AS standby, pg_last_wal_replay_lsn() >= CAST(? AS pg_lsn) AS ready", flushed).Scan(&at).Error
 		switch {
 		case err != nil:
-			return fmt.Errorf("position of the replica: %w", err)
-		case !at.Standby: // promoted, so no longer a copy
+			return fmt.Errorf("query position of the replica: %w", err)
+		case !at.Standby: // it was promoted, and no longer follows the primary
 			return errNoStandby
 		case at.Ready:
 			return nil

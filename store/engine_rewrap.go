@@ -41,8 +41,8 @@ func (r *rewrapping) skip(table, key string, err error) bool {
 }
 
 // Rewrap re-encrypts all values that were encrypted with an older master key, and recalculates the hashes of addresses.
-// The service can keep running if it knows both master keys. After an error, the rows that were already re-encrypted
-// stay re-encrypted.
+// The service can keep running if both master keys are configured. After an error, the rows that were already
+// re-encrypted stay re-encrypted.
 func (s *engine) Rewrap(ctx context.Context) (RewrapCounts, error) {
 	r := &rewrapping{unreadable: make(map[string]bool)}
 	err := s.rewrapAll(ctx, r)

@@ -44,7 +44,7 @@ func TestRewrap(t *testing.T) {
 		assert.Equal(t, store.RewrapCounts{Secrets: apps + 2}, n, "client secrets, a signing key and a webhook's secret")
 		n, err = both.Rewrap(t.Context())
 		require.NoError(t, err)
-		assert.Zero(t, n, "once is enough")
+		assert.Zero(t, n, "nothing is left to re-encrypt")
 
 		after := d.open(t, 2)
 		keys, err := after.Keys(t.Context(), models.KeyTokens)
@@ -211,7 +211,7 @@ func TestMasterKeyReplacement_FindsRowsOfBothKeys(t *testing.T) {
 		assert.Positive(t, n.Rows)
 		n, err = both.Rewrap(ctx)
 		require.NoError(t, err)
-		assert.Zero(t, n, "once is enough")
+		assert.Zero(t, n, "nothing is left to re-encrypt")
 		after := d.open(t, 2)
 		sc.check(after)
 		again, err = after.SaveContact(ctx, models.Contact{AppID: later.app.ID, Name: "Renamed", Email: other.Email}, true)

@@ -91,7 +91,7 @@ func (s *engine) withTransaction(t *transaction) *engine {
 func (t *transaction) step(m mode, fn func(*transaction) error) error {
 	err := fn(t)
 	if err == nil && m == readOnly {
-		err = t.send() // the caller expects results
+		err = t.send() // fills the results of the queries that fn added
 	}
 	if t.failed == nil {
 		t.failed = err

@@ -52,7 +52,7 @@ func queueWrites(db *gorm.DB, writers *limit.Limit) error {
 		}
 	}
 	acquireUnlessRead := func(db *gorm.DB) {
-		// A statement that GORM generates has no SQL yet. Such a statement only reads.
+		// If the SQL text is empty, GORM generates the statement, which is always a SELECT.
 		if query := strings.TrimSpace(db.Statement.SQL.String()); query != "" && !strings.HasPrefix(query, "SELECT") {
 			acquire(db)
 		}

@@ -26,8 +26,8 @@ var ErrNotArchivable = errors.New("the envelope cannot be archived")
 // Archive moves the audit events and values of an ended envelope to a file. It has no effect if the envelope is already
 // archived. It compares the stored file with the rows before deleting them, and deletes them in the transaction that
 // records the file. If Archive is interrupted before that transaction, nobody can decrypt the file, and the sweep
-// deletes the file. Archive returns ErrNotArchivable for an envelope that contradicts its audit chain, is too large, or
-// has a value that cannot be decrypted.
+// deletes the file. Archive returns ErrNotArchivable for an envelope whose audit chain is invalid, that is too large,
+// or that has a value that cannot be decrypted.
 func (s *EnvelopeRepository) Archive(ctx context.Context, ref EnvelopeRef) error {
 	if err := s.archive(ctx, ref); err != nil {
 		if errors.Is(err, errUnreadable) {

@@ -89,7 +89,7 @@ func (s *AttachmentRepository) RemoveAttachment(ctx context.Context, id uuid.UUI
 }
 
 // UnusedAttachments lists up to n attachments, of any envelope, that no signature uses. They were uploaded before the
-// given time, or their signer was replaced. UnusedAttachments is for operators.
+// given time, or their signer was replaced. UnusedAttachments must not be used to process an app's requests.
 func (s *AttachmentRepository) UnusedAttachments(ctx context.Context, before time.Time, n int) ([]*models.Attachment, error) {
 	out, err := findDecrypted[models.Attachment](s.engine, s.db.WithContext(ctx).Where("NOT used AND (withdrawn OR created_at < ?)", before.UTC()).Order("created_at").Limit(n))
 	return out, wrap(err, "list unused attachments")

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// Changes to a loaded envelope are detected by comparison with the loaded values, because a function can modify a map,
-// a slice or the target of a pointer without assigning the field.
+// Changes to a loaded envelope are detected by comparison with the loaded values. A function can modify a map, a slice
+// or the target of a pointer without assigning the field.
 
 // loadedState is a copy of the loaded state of an envelope. It shares no memory with the envelope that a change
 // modifies.

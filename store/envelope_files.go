@@ -21,7 +21,8 @@ type FileRef struct {
 	Purged     bool
 }
 
-// Files lists the files of documents and attachments by envelope, for envelopes of any app. It is for operators.
+// Files lists the files of documents and attachments by envelope, for envelopes of any app. It must not be used to
+// process an app's requests.
 func (s *FileRepository) Files(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]FileRef, error) {
 	var rows []FileRef
 	// SQL: the query is a union of the tables that refer to files.

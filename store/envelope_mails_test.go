@@ -30,12 +30,12 @@ func TestUninvitedEnvelopes_AreCounted(t *testing.T) {
 		f.prepared()
 		want(0, 0, "drafts are not sent")
 		single := f.sent(2, nil)
-		want(1, 1, "one envelope of two signers")
+		want(1, 1, "an envelope with two signers is counted once")
 		b, err := other.bulk(1, 0)
 		require.NoError(t, err)
 		row := other.envelope(nil)
 		require.NoError(t, s.SendBulkRow(ctx, other.work(b, 1).Rows[0], row))
-		want(2, 1, "another app's, by a bulk send")
+		want(2, 1, "a bulk send of another app sent an envelope")
 		silent := f.envelope(nil)
 		silent.Signers[0].Silent = true
 		require.NoError(t, s.Create(ctx, silent))
@@ -46,10 +46,10 @@ func TestUninvitedEnvelopes_AreCounted(t *testing.T) {
 
 		_, err = s.BeginMail(ctx, models.Mail{ID: "a", EnvelopeID: single.ID, SignerID: single.Signers[1].ID, Kind: models.MailInvitation})
 		require.NoError(t, err)
-		want(1, 2, "the first invitation has begun")
+		want(1, 2, "the first invitation was started")
 		_, err = s.BeginMail(ctx, models.Mail{ID: "b", EnvelopeID: row.ID, SignerID: row.Signers[0].ID, Kind: models.MailInvitation})
 		require.NoError(t, err)
-		want(0, 2, "all have begun")
+		want(0, 2, "all invitations were started")
 	})
 }
 
@@ -73,7 +73,7 @@ func TestMails_StoreOutcome(t *testing.T) {
 		require.False(t, begin("3", other, ada))
 		require.NoError(t, s.MailFailed(ctx, "1", "no such user"))
 		require.NoError(t, s.MailSent(ctx, "2"))
-		require.True(t, begin("1", e, ada), "it was given up")
+		require.True(t, begin("1", e, ada), "the email has permanently failed")
 		require.True(t, begin("2", e, bob))
 		require.False(t, begin("3", other, ada))
 		mails, err := s.Mails(ctx, e)

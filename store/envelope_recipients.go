@@ -10,7 +10,8 @@ import (
 	"countersign/models"
 )
 
-// Recipients are encrypted, so this process searches them instead of the database, within the following limits.
+// The database cannot search recipients, because they are encrypted. This process searches them, within the following
+// limits.
 const (
 	recentEnvelopes  = 100
 	recentRecipients = 1000

@@ -44,7 +44,7 @@ func (s *EnvelopeRepository) restore(ctx context.Context, envelope uuid.UUID) er
 			return errNotArchived // another transaction has moved it
 		}
 		if err := models.VerifyChain(events, e.AuditSeq, e.AuditHead); err != nil {
-			return &ArchiveError{envelope, a.BlobKey(), "does not have the same end state as the envelope: " + err.Error()}
+			return &ArchiveError{envelope, a.BlobKey(), "does not match the envelope: " + err.Error()}
 		}
 		t.insert("audit_events", "", mapSlice(pointers(events), eventColumns)...)
 		for _, v := range pointers(values) {

@@ -21,7 +21,7 @@ func (s *EnvelopeRepository) rewrapSaved(tx *gorm.DB, row *models.SavedSignature
 		return err
 	}
 	row.EmailKey = s.savedKeys(row)[0]
-	// A row under the newest key contains a newer signature.
+	// If a row with the new key exists, it contains a newer signature.
 	return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, row)).Error
 }
 

@@ -71,7 +71,7 @@ func TestValues_BelongToTheirEnvelope(t *testing.T) {
 		}
 		log, err := s.AuditEvents(ctx, &models.Envelope{ID: e.ID, AuditSeq: 3})
 		require.NoError(t, err)
-		require.Len(t, log, 3, "as it was when the envelope was loaded")
+		require.Len(t, log, 3, "the chain ends at the event that was last when the envelope was loaded")
 		for i := range log {
 			assert.Equal(t, []any{e.ID, int64(i + 1)}, []any{log[i].EnvelopeID, log[i].Seq})
 		}

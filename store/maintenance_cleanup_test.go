@@ -113,10 +113,10 @@ func TestCleanup_RemovesOldMails(t *testing.T) {
 
 		clock.Add(history - time.Hour)
 		require.NoError(t, kit.RemoveExpired(ctx, s))
-		assert.Equal(t, 7, f.rows("mails"), "invitations of those that have ended are older than that, news of the end is not")
+		assert.Equal(t, 7, f.rows("mails"), "invitations of ended envelopes are older than the history period, and closing emails are not")
 		clock.Add(2 * time.Hour)
 		require.NoError(t, kit.RemoveExpired(ctx, s))
-		assert.Len(t, must(s.Mails(ctx, declined.ID)), 3, "one recipient still has to be notified, and no recipient twice")
+		assert.Len(t, must(s.Mails(ctx, declined.ID)), 3, "one recipient still has to be notified, so the records are kept")
 		begun, err := s.BeginMail(ctx, late)
 		require.NoError(t, err)
 		assert.Equal(t, 2, begun.Attempts)

@@ -55,7 +55,7 @@ func (s *MaintenanceRepository) Lag(ctx context.Context, delays []time.Duration)
 	if run != nil {
 		lag.Lost, lag.Reconciled = run.Missing, run.At
 	}
-	return lag, wrap(err, "read the last round of reconcile")
+	return lag, wrap(err, "read last reconcile run")
 }
 
 // lateDeliveries selects pending deliveries whose next attempt is overdue. If the current run has no attempt yet, its
@@ -82,5 +82,5 @@ func (s *MaintenanceRepository) RecordReconcile(ctx context.Context, missing int
 	// SQL: the statement is an upsert.
 	err := s.db.WithContext(ctx).Exec(`INSERT INTO reconcile_runs (id, at, missing) VALUES (1, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET at = excluded.at, missing = excluded.missing`, s.now().UTC(), missing).Error
-	return wrap(err, "record a round of reconcile")
+	return wrap(err, "record reconcile run")
 }

@@ -34,7 +34,7 @@ func (s *MaintenanceRepository) AllEnvelopes(ctx context.Context, after uuid.UUI
 
 // EnvelopesDueForTimestamp lists up to n envelopes of all apps in ID order, starting after the given ID. The sealed
 // documents of these envelopes have no document time-stamp, or one that expires before the given time.
-// EnvelopesDueForTimestamp is for operators.
+// EnvelopesDueForTimestamp must not be used to process an app's requests.
 func (s *MaintenanceRepository) EnvelopesDueForTimestamp(ctx context.Context, before time.Time, after uuid.UUID, n int) ([]EnvelopeRef, error) {
 	out, err := find[EnvelopeRef](s.db.WithContext(ctx).Model(&models.Envelope{}).Where(`id > ? AND status = ? AND EXISTS (SELECT 1 FROM documents AS d
 		WHERE d.envelope_id = envelopes.id AND d.kind = ? AND d.purge_status = ? AND (d.timestamped_until IS NULL OR d.timestamped_until < ?))`,
@@ -43,7 +43,7 @@ func (s *MaintenanceRepository) EnvelopesDueForTimestamp(ctx context.Context, be
 	return out, wrap(err, "list documents without a time-stamp")
 }
 
-// FindEnvelope finds an envelope of any app. It is for operators.
+// FindEnvelope finds an envelope of any app. It must not be used to process an app's requests.
 func (s *MaintenanceRepository) FindEnvelope(ctx context.Context, id uuid.UUID) (EnvelopeRef, error) {
 	var out EnvelopeRef
 	err := s.db.WithContext(ctx).Model(&models.Envelope{}).Select("id, app_id").Where("id = ?", id).Take(&out).Error
@@ -95,7 +95,7 @@ func (s *MaintenanceRepository) DueEnvelopes(ctx context.Context, before time.Ti
 // DB returns the connection pool. It must be used only for metrics.
 func (s *MaintenanceRepository) DB() (*sql.DB, error) {
 	conn, err := s.db.DB()
-	return conn, wrap(err, "list the connections of the database")
+	return conn, wrap(err, "get database connection pool")
 }
 
 // WeakDurability returns the PostgreSQL settings with which a crash can lose acknowledged commits.
@@ -119,7 +119,7 @@ func (s *MaintenanceRepository) ClockSkew(ctx context.Context) (ahead, within ti
 	before := s.now()
 	// SQL: the query calls a PostgreSQL function.
 	if err := s.db.WithContext(ctx).Raw("SELECT clock_timestamp()").Scan(&theirs).Error; err != nil {
-		return 0, 0, fmt.Errorf("query the time of the database: %w", err)
+		return 0, 0, fmt.Errorf("query database clock: %w", err)
 	}
 	within = s.now().Sub(before)
 	return theirs.Sub(before.Add(within / 2)), within, nil

@@ -129,7 +129,7 @@ func TestUnfinishedCopies(t *testing.T) {
 		}
 		mailed("a", 0)
 		mailed("a, again", 0)
-		assert.Equal(t, 1, unfinished(), "the other envelope has none")
+		assert.Equal(t, 1, unfinished(), "the other recipient has not received a copy")
 		mailed("b", 1)
 		assert.Zero(t, unfinished())
 	})
@@ -154,7 +154,7 @@ func TestUnfinishedRequestsForCopies(t *testing.T) {
 			requests = append(requests, uuid.Must(uuid.NewV7()))
 			begin(id, i%2, &requests[i])
 		}
-		begin("not asked for", 0, nil)
+		begin("not requested", 0, nil)
 		require.NoError(t, s.MailSent(ctx, "sent"))
 		require.NoError(t, s.MailFailed(ctx, "refused", "550"))
 		drainOutbox(t, s)

@@ -21,7 +21,7 @@ type RetentionStep struct {
 func (s *MaintenanceRepository) RetentionSteps(ctx context.Context, n int) ([]RetentionStep, error) {
 	steps, err := find[RetentionStep](s.db.WithContext(ctx).Model(&models.Envelope{}).Select("id, app_id, tenant_id, retention_due_at").
 		Where("retention_due_at <= ?", s.now().UTC()).Order("retention_due_at").Limit(n))
-	return steps, wrap(err, "list due steps of retentions")
+	return steps, wrap(err, "list due retention steps")
 }
 
 // SetRetentionStep sets the time of an envelope's next step, or removes the step if next is nil. If days is not zero,
@@ -35,5 +35,5 @@ func (s *MaintenanceRepository) SetRetentionStep(ctx context.Context, step Reten
 		}
 		return result.Error
 	})
-	return wrap(err, "set the next step of the retention of envelope %s", step.ID)
+	return wrap(err, "set next retention step of envelope %s", step.ID)
 }

@@ -54,7 +54,7 @@ func (s *KeyRepository) Keys(ctx context.Context, purpose models.KeyPurpose) ([]
 	for _, r := range rows {
 		der, err := s.vault.Decrypt(r.Private, labelSigningKey)
 		if err != nil {
-			return nil, fmt.Errorf("open key %s: %w", r.ID, err)
+			return nil, fmt.Errorf("decrypt key %s: %w", r.ID, err)
 		}
 		k, err := x509.ParsePKCS8PrivateKey(der)
 		if err != nil {

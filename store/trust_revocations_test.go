@@ -71,7 +71,7 @@ func TestRevokeKey(t *testing.T) {
 		now, err := s.Keys(ctx, models.KeyManifests)
 		require.NoError(t, err)
 		require.Len(t, now, 2)
-		assert.NotEqual(t, keys[0].ID, now[0].ID, "another one signs")
+		assert.NotEqual(t, keys[0].ID, now[0].ID, "another key signs")
 		assert.Nil(t, now[0].Revoked)
 		require.NotNil(t, now[1].Revoked)
 		assert.True(t, now[1].Retired)

@@ -83,7 +83,7 @@ func (s *WebhookRepository) Delivery(ctx context.Context, app *models.App, id uu
 			return err
 		}
 		if ev, err = one[models.WebhookEvent](tx, "id = ?", d.EventID); err != nil {
-			return fmt.Errorf("its event: %w", err)
+			return fmt.Errorf("load event: %w", err)
 		}
 		if attempts, err = find[models.DeliveryAttempt](tx.Where("delivery_id = ?", id).Order("number")); err != nil {
 			return err
@@ -265,7 +265,7 @@ func (s *WebhookRepository) DeliveryJob(ctx context.Context, id uuid.UUID) (*Del
 	ev.Body, ev.ValuesBody = ev.BodyFor(w), nil
 	secrets, err := s.webhookSecrets(db, w)
 	if err != nil {
-		return nil, fmt.Errorf("secrets of delivery %s: %w", id, err)
+		return nil, fmt.Errorf("load secrets of delivery %s: %w", id, err)
 	}
 	return &DeliveryJob{Delivery: *d, Event: *ev, URL: w.URL, Secrets: secrets, FailingSince: w.FailingSince}, nil
 }

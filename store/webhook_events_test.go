@@ -113,7 +113,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 		names, _ = read(store.EventQuery{})
 		assert.Len(t, names, 2, "the first events are too old")
 		names, _ = read(store.EventQuery{After: page.Events[1].ID})
-		assert.Len(t, names, 2, "no event in between was removed")
+		assert.Len(t, names, 2, "no event after the cursor was removed")
 		_, err := s.Events(ctx, store.EventQuery{App: f.app.ID, After: page.Events[0].ID, Limit: 9})
 		assert.Equal(t, "cursor_expired", rejectionOf(t, err))
 		rows := func() (n int) {
@@ -126,7 +126,7 @@ func TestEvents_AreInOneOrder(t *testing.T) {
 		assert.Equal(t, 4, rows(), "events are retained for one day longer than they can be read")
 		clock.Add(24*time.Hour + time.Microsecond)
 		require.NoError(t, kit.RemoveExpired(ctx, s))
-		assert.Equal(t, 1, rows(), "except the newest event")
+		assert.Equal(t, 1, rows(), "only the newest event is retained")
 		names, page = read(store.EventQuery{After: last})
 		assert.Empty(t, names)
 		assert.Equal(t, last, page.Cursor)

@@ -119,7 +119,7 @@ func TestPartitions_AreDropped(t *testing.T) {
 	require.NoError(t, kit.RemoveExpired(ctx, s))
 	assert.Equal(t, map[string]int{"default": 3}, in(t, db, "webhook_events"), "two events with deliveries, and the newest event")
 	_, err = s.DeliveryJob(ctx, pending)
-	require.NoError(t, err, "it can still be sent")
+	require.NoError(t, err, "the delivery can still be sent")
 	_, err = s.Events(ctx, store.EventQuery{App: f.app.ID, After: page.Cursor, Limit: 100})
 	require.NoError(t, err, "a reader that has read all events continues")
 	_, dropped, err = s.MaintainPartitions(ctx)

@@ -107,7 +107,7 @@ func Open(ctx context.Context, rawURL string) (Store, error) {
 		return OpenDir(filepath.FromSlash(u.Host + u.Path))
 	case "s3", "azblob":
 		if err := removeAbandoned(os.TempDir(), tempPrefix); err != nil {
-			return nil, fmt.Errorf("temporary files: %w", err)
+			return nil, fmt.Errorf("remove abandoned temporary files: %w", err)
 		}
 		if u.Scheme == "s3" {
 			return openS3(u)

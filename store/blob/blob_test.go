@@ -55,7 +55,7 @@ func checkStore(t *testing.T, s blob.Store) {
 		assert.ElementsMatch(t, want, keys, prefix)
 	}
 	require.NoError(t, s.Delete(t.Context(), "envelopes/1/sealed/a.pdf"))
-	require.NoError(t, s.Delete(t.Context(), "envelopes/1/sealed/a.pdf"), "twice is no error")
+	require.NoError(t, s.Delete(t.Context(), "envelopes/1/sealed/a.pdf"), "deleting a file twice is not an error")
 	_, err := s.Open(t.Context(), "envelopes/1/sealed/a.pdf")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }

@@ -63,10 +63,10 @@ func (s *Encrypted) Temp() (*os.File, error) {
 func anonymousFile() (*os.File, error) {
 	f, err := os.CreateTemp("", "countersign-*.part")
 	if err != nil {
-		return nil, fmt.Errorf("temporary file: %w", err)
+		return nil, fmt.Errorf("create temporary file: %w", err)
 	}
 	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(fmt.Errorf("temporary file: %w", err), f.Close())
+		return nil, errors.Join(fmt.Errorf("unlink temporary file: %w", err), f.Close())
 	}
 	return f, nil
 }
@@ -249,7 +249,7 @@ func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted 
 	if err != nil {
 		return false, false, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // opened only for reading
 	encryptedKey, err := readHeader(f)
 	switch {
 	case err != nil:
@@ -290,7 +290,7 @@ func (s *Encrypted) storeDecrypted(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // opened only for reading
 	out, err := s.Store.Temp()
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ func TestEncryptedFiles_ReadBack(t *testing.T) {
 	part := make([]byte, 8)
 	_, err = f.ReadAt(part, 9*70_000)
 	require.NoError(t, err)
-	assert.Equal(t, "Contract", string(part), "parts can be asked for")
+	assert.Equal(t, "Contract", string(part), "ranges of the content can be read")
 	assert.NoFileExists(t, f.Name())
 }
 
@@ -96,7 +96,7 @@ func TestEncrypted_ReadsEarlierPlainFiles(t *testing.T) {
 		assert.Equal(t, "%", read(t, s, "tiny"))
 	}
 	put(t, on, "new", "%PDF-1.7 new")
-	assert.Equal(t, "%PDF-1.7 new", read(t, off, "new"), "even after encryption is disabled")
+	assert.Equal(t, "%PDF-1.7 new", read(t, off, "new"), "encrypted files can still be read when encryption is disabled")
 	put(t, off, "plain", "%PDF-1.7 plain")
 	assert.Equal(t, "%PDF-1.7 plain", string(raw("plain")))
 }

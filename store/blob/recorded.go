@@ -54,7 +54,7 @@ func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	}
 	if err != nil {
 		if f != nil {
-			_ = f.Close() // only read; the other error is more specific
+			_ = f.Close() // err is more specific
 		}
 		return nil, fmt.Errorf("open %s: %w", r.Key, err)
 	}
@@ -154,7 +154,7 @@ func (r *Reader) release(rec Record) {
 	delete(r.files, rec)
 	s.listed = false
 	if s.readers == 0 {
-		_ = s.file.Close() // only read
+		_ = s.file.Close() // opened only for reading
 	}
 }
 

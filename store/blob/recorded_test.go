@@ -119,7 +119,7 @@ func TestReader_ComparesOnce(t *testing.T) {
 	for range 10 {
 		require.Equal(t, text, content())
 	}
-	assert.Equal(t, opened, counting.n(), "the file is open")
+	assert.Equal(t, opened, counting.n(), "the open file is reused")
 
 	path := filepath.Join(root, filepath.FromSlash(key))
 	require.Eventually(t, func() bool { // the file system's clock advances every few milliseconds
@@ -133,7 +133,7 @@ func TestReader_ComparesOnce(t *testing.T) {
 			require.NoError(t, c.Close())
 		}
 		return errors.Is(err, blob.ErrModified)
-	}, 5*time.Second, time.Millisecond, "written to in its place")
+	}, 5*time.Second, time.Millisecond, "the file was overwritten in place")
 	put(t, plain, key, text)
 	require.Equal(t, text, content())
 }

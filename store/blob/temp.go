@@ -23,7 +23,7 @@ func createTemp(dir, prefix string) (*os.File, error) {
 	for {
 		f, err := os.CreateTemp(dir, prefix+"*"+tempSuffix)
 		if err != nil {
-			return nil, fmt.Errorf("temporary file: %w", err)
+			return nil, fmt.Errorf("create temporary file: %w", err)
 		}
 		switch err := lock(f); {
 		case errors.Is(err, syscall.EWOULDBLOCK): // removed by removeAbandoned before it was locked

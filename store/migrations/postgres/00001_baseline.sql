@@ -207,7 +207,7 @@ CREATE TABLE documents (
     purge_status       text        NOT NULL,
     timestamped_until  timestamptz, -- expiry of the last document time-stamp's certificate
     timestamp_pending  boolean     NOT NULL DEFAULT false, -- the time-stamp authority was unavailable during sealing
-    seal_facts         text        NOT NULL DEFAULT '', -- examination results; if empty, it is examined again
+    seal_facts         text        NOT NULL DEFAULT '', -- examination results; if empty, the document is examined again
     created_at         timestamptz NOT NULL,
     -- The prepared file, which recipients read instead of an original from which content was removed.
     prepared_sha256    text        NOT NULL DEFAULT '',
