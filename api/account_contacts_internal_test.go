@@ -8,8 +8,8 @@ import (
 	"countersign/models"
 )
 
-// TestPhoneNumbers_AreNormalized checks that possible numbers are converted to E.164, and that all others remain
-// unchanged.
+// TestPhoneNumbers_AreNormalized checks that plausible phone numbers are converted to E.164, and that all other numbers
+// remain unchanged.
 func TestPhoneNumbers_AreNormalized(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{`"+45 12 34 56 78"`: "+4512345678", `"12345"`: "12345", `"+1"`: "+1", `""`: "", `"  "`: "", "null": ""} {

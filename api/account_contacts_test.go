@@ -97,8 +97,8 @@ func TestContactsAndUsage(t *testing.T) {
 	})
 }
 
-// TestPhoneNumbers_NormalizedOrRejected checks that a possible phone number is normalized, and that any other is
-// rejected.
+// TestPhoneNumbers_NormalizedOrRejected checks that a plausible phone number is normalized, and that any other number
+// is rejected.
 func TestPhoneNumbers_NormalizedOrRejected(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -169,7 +169,7 @@ func anchorProblem(err error, fields []models.FieldInput, path func(int) string)
 	} else if page, ok := errors.AsType[*prepare.PageError](err); ok {
 		nth = page.Field
 	} else if errors.Is(err, pagetext.ErrLimit) || errors.Is(err, budget.ErrSpent) {
-		return models.Reject(models.KindInvalid, "anchor_too_complex", "The document contains too much text to search it for anchors.")
+		return models.Reject(models.KindInvalid, "anchor_too_complex", "The document contains too much text to be searched for anchors.")
 	} else {
 		return admission.RejectionOf(err)
 	}

@@ -26,8 +26,8 @@ import (
 	"countersign/store/blob"
 )
 
-// admitUpload examines a received PDF. It first converts a received image to PDF. Both are expensive, so all other
-// checks of the request must be done first.
+// admitUpload examines an upload. It first converts an image to PDF. Both steps are expensive, so all other checks of
+// the request must be done first.
 func (s *uploads) admitUpload(c *gin.Context, u *upload) error {
 	ctx := c.Request.Context()
 	if err := s.convertPicture(ctx, u); err != nil {

@@ -269,7 +269,7 @@ func TestUpload_OfPictures_BecomesADocument(t *testing.T) {
 			again := c.send(http.MethodPost, "/v1/envelopes/"+draft.str("id")+"/document", kind, png).want(200)
 			require.Equal(t, first["sha256"], again.str("sha256"), "the same image must become the same document")
 		}
-		// Further photographed pages become further documents, in the order of the uploads.
+		// Each additional image becomes another document, in the order of the uploads.
 		for i, kind := range []string{"image/jpeg", "image/png"} {
 			file := photo(t, 1)
 			if kind == "image/png" {

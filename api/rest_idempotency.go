@@ -31,9 +31,10 @@ const (
 	idempotencyHeader = "Idempotency-Key"
 	replayedHeader    = "Idempotency-Replayed"
 	maxKey            = 255
-	// responseLifetime is the period in which a request can be retried. A response that contains an access token is stored
-	// for half of the token's lifetime, so that a replayed token remains usable.
-	responseLifetime      = 24 * time.Hour
+	// responseLifetime is the period for which a response is stored, so that the request can be retried.
+	responseLifetime = 24 * time.Hour
+	// tokenResponseLifetime is the period for which a response with an access token is stored. It is shorter than the
+	// lifetime of the token, so that a replayed token remains usable.
 	tokenResponseLifetime = credential.AccessLifetime / 2
 	storeTimeout          = 10 * time.Second
 	// minResponseLifetime is the period for which a key remains claimed if the process that claimed it dies.

@@ -103,8 +103,8 @@ func forAppOrRole(role models.Role, method, path string, h func(*gin.Context, ca
 	return route{method: method, path: path, access: console, role: role, app: h}
 }
 
-// forRole returns a route that only console users with at least the given role can use. Users without a required second
-// factor are rejected.
+// forRole returns a route only for console users with at least the given role. Users without a required second factor
+// are rejected.
 func forRole(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 	return route{method: method, path: path, access: consoleUser, role: role, app: h}
 }

@@ -92,7 +92,7 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	return b.end(s)
 }
 
-// printLast prints the last known state of a bulk send after an error while waiting for it.
+// printLast prints the last known state of a bulk send if waiting for the bulk send has failed.
 func (b bulkSendCommand) printLast(s *api.BulkSend, accepted *api.BulkSendAccepted) error {
 	if s == nil {
 		return terminal.PrintJSON(accepted)

@@ -1,5 +1,5 @@
-// Package cli is the command line client for a service. It logs in, sends, tracks and downloads envelopes, and makes a
-// service available to agents. It uses only the API.
+// Package cli is the command line client for a service. It signs in to a service. It sends, tracks and downloads
+// envelopes, and makes a service available to agents. It uses only the API.
 package cli
 
 // Version is the version of the program. The User-Agent header of every request contains it.

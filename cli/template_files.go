@@ -116,7 +116,7 @@ func checkTemplateMembers(data map[string]any) error {
 	return nil
 }
 
-// plainDates converts times back to dates, because YAML parses dates as times.
+// plainDates converts times back to dates, because the YAML parser returns dates as times.
 func plainDates(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

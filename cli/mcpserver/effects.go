@@ -137,7 +137,8 @@ func (s *server) remind(ctx context.Context, envelope uuid.UUID, r reminded) err
 	}
 }
 
-// shown returns the data that determines who would receive a reminder, and whether a reminder is due.
+// shown encodes who would receive a reminder, and whether the signer can sign now. If the encoding changes, the
+// confirmation no longer applies.
 func shown(g *api.Signer) string {
 	phone := ""
 	if g.Phone != nil {

@@ -22,7 +22,7 @@ func (x *doctor) temporal(ctx context.Context, cfg config.Config) {
 		err = temporal.Check(within, c)
 	}
 	if err != nil {
-		x.fail("temporal", err, "Check that COUNTERSIGN_TEMPORAL_ADDRESS is correct and reachable from here, and for Temporal Cloud the API key or certificate. Signing continues without Temporal; everything else is delayed.")
+		x.fail("temporal", err, "Check that COUNTERSIGN_TEMPORAL_ADDRESS is correct and reachable from here. For Temporal Cloud, also check the API key or certificate. Signing continues without Temporal; everything else is delayed.")
 		x.skip("not checked: no connection to Temporal", "namespace", "search_attributes", "workers")
 		return
 	}

@@ -68,7 +68,7 @@ func TestCommands_RejectAnotherMasterKey(t *testing.T) {
 	assert.Zero(t, n, "no data may be written with the wrong key")
 }
 
-// TestRotateKey_OfRecords checks that the current and the previous name of the record key can be used to rotate it.
+// TestRotateKey_OfRecords checks that the record key can be rotated by its current name and by its former name.
 func TestRotateKey_OfRecords(t *testing.T) {
 	url := kit.MigratedURL(t, "sqlite")
 	t.Setenv("COUNTERSIGN_DATABASE_URL", url)

@@ -55,5 +55,5 @@ func (s *sweepSummary) print() error {
 	if s.deleting {
 		what = "deleted"
 	}
-	return terminal.Printf("%d file(s) of %d bytes %s", s.files, s.bytes, what)
+	return terminal.Printf("%d file(s), %d bytes in total: %s", s.files, s.bytes, what)
 }

@@ -12,7 +12,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// trustOptions specifies the authorities, sealers and keys that a verification trusts.
+// trustOptions specifies the authorities, sealers and keys to be trusted by a verification.
 type trustOptions struct {
 	Trust    []string `help:"PEM file with certificates of authorities. Every valid sealing certificate issued under one is trusted, and the verdict names its organization. For a public authority, add --sealer. May be repeated." sep:"none" placeholder:"FILE"`
 	Sealer   []string `help:"Trusted sealer: a PEM file with the certificate or public key, or O= and the exact organization of a certificate under --trust. May be repeated." sep:"none" placeholder:"FILE|O=NAME"`

@@ -76,7 +76,7 @@ type verdictError verify.Verdict
 
 func (e verdictError) Error() string { return "the document is " + string(e) }
 
-// ExitCode returns a distinct exit code for each verdict. Exit code 1 is reserved for errors without a verdict.
+// ExitCode returns a distinct exit code for each verdict. Exit code 1 is reserved for other errors.
 func (e verdictError) ExitCode() int {
 	return map[verdictError]int{
 		verdictError(verify.VerdictAltered): 2, verdictError(verify.VerdictUntrusted): 3, verdictError(verify.VerdictBroken): 4, verdictError(verify.VerdictNotSealed): 5,
