@@ -36,7 +36,7 @@ var composeOnly = map[string]bool{
 }
 
 func main() {
-	envFile := flag.String("env", "deploy/env.example", "example of .env")
+	envFile := flag.String("env", "deploy/env.example", "example of a .env file")
 	config := flag.String("config", "config/config.go", "Go file with the struct of all settings")
 	flag.Parse()
 	if flag.NArg() != 1 {

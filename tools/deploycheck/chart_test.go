@@ -54,7 +54,7 @@ func TestChart_RequiredValues(t *testing.T) {
 		}
 	}
 	if _, err := render(chartDir, given(t, "seal: {existingSecret: ''}\nsettings: {SEAL_KEY: 'pkcs11:token=seal'}")); err != nil {
-		t.Errorf("a key in a module needs no Secret: %v", err)
+		t.Errorf("a key in a hardware module must not require a Secret: %v", err)
 	}
 }
 
@@ -128,16 +128,16 @@ func TestChart_EverySettingIsAValue(t *testing.T) {
 		settings = append(settings, f[2])
 		switch isValue := strings.Contains(string(text), "\n  "+f[2]+": "); {
 		case f[1] == "Secret" && isValue:
-			t.Errorf("%s is a secret and no value", f[2])
+			t.Errorf("%s is a secret and must not be a chart value", f[2])
 		case f[1] == "Secret" && !strings.Contains(string(text), "COUNTERSIGN_"+f[2]):
-			t.Errorf("%s is not named beside secrets.existingSecret", f[2])
+			t.Errorf("%s is not documented next to secrets.existingSecret", f[2])
 		case f[1] != "Secret" && (!isValue || !strings.Contains(string(schema), `"`+f[2]+`"`)):
-			t.Errorf("%s is no value of the chart, or not in its schema", f[2])
+			t.Errorf("%s is not a chart value, or is missing from the schema", f[2])
 		}
 	}
 	for _, m := range regexp.MustCompile(`(?m)^  ([A-Z_]+): `).FindAllStringSubmatch(string(text), -1) {
 		if !slices.Contains(settings, m[1]) {
-			t.Errorf("%s is no setting", m[1])
+			t.Errorf("%s is not a setting", m[1])
 		}
 	}
 }

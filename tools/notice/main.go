@@ -27,9 +27,9 @@ const (
 
 func main() {
 	root := flag.String("root", ".", "root of the repository")
-	checkOnly := flag.Bool("check", false, "compare with NOTICE, and write nothing")
+	checkOnly := flag.Bool("check", false, "compare the result with NOTICE, and write nothing")
 	sbom := flag.String("sbom", "", "CycloneDX file to complete")
-	program := flag.String("program", service, "program that the CycloneDX file is of")
+	program := flag.String("program", service, "program that the CycloneDX file describes")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	err := run(ctx, *root, *checkOnly, *sbom, *program)

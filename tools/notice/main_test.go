@@ -38,7 +38,7 @@ func TestComponents_Faults(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	if len(modules[0].texts) != 1 {
-		t.Error("a module without a licence file gets the listed one")
+		t.Error("a module without a license file must receive the listed one")
 	}
 	for _, c := range []struct {
 		modules  []component
@@ -80,7 +80,7 @@ func TestNPMPackages_AreThoseThatThePagesBundle(t *testing.T) {
 	for _, p := range packages {
 		names = append(names, p.name+"@"+p.version)
 		if len(p.texts) == 0 {
-			t.Errorf("%s has no licence", p.name)
+			t.Errorf("%s has no license", p.name)
 		}
 	}
 	if want := []string{"@s/served@3.0.0", "a@1.0.0", "b@2.0.0"}; !slices.Equal(names, want) {

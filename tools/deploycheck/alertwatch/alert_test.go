@@ -65,6 +65,6 @@ func TestEvaluate(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	want("kept for two minutes", step(at), "Many false")
 	if len(s.series) != 2 {
-		t.Errorf("%d series: only those that the rules name are kept", len(s.series))
+		t.Errorf("%d series: only series that the rules use must be stored", len(s.series))
 	}
 }

@@ -24,10 +24,10 @@ import (
 )
 
 func main() {
-	rules := flag.String("rules", "deploy/prometheus/alerts.yaml", "file of alert rules")
-	targets := flag.String("targets", "", "file of addresses (host:port), one a line; it is read before each scrape")
+	rules := flag.String("rules", "deploy/prometheus/alerts.yaml", "file with alert rules")
+	targets := flag.String("targets", "", "file with the addresses of the targets (host:port), one per line, which is read before each scrape")
 	every := flag.Duration("every", 500*time.Millisecond, "time between scrapes, in real time")
-	stretch := flag.Float64("stretch", 1, "how much faster the clock of the rules runs")
+	stretch := flag.Float64("stretch", 1, "speed of the rules' clock relative to real time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
