@@ -42,8 +42,8 @@ func allowsTenant(tenants []string, tenant string) bool {
 	return len(tenants) == 0 || slices.Contains(tenants, tenant)
 }
 
-// ClientSecret is a secret of an app. The hash of the secret authenticates the app. The encrypted secret signs
-// webhooks that have no secret of their own.
+// ClientSecret is a secret of an app. The hash of the secret authenticates the app. The encrypted secret is used to
+// sign webhooks that have no secret of their own.
 type ClientSecret struct {
 	ID        uuid.UUID `gorm:"primaryKey"`
 	AppID     uuid.UUID

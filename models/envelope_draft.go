@@ -266,7 +266,7 @@ func (e *Envelope) edited(act ActionContext) {
 	}
 }
 
-// recordPreparation records, before an edited draft is sent, the editors of the draft and the digest of its fields.
+// recordPreparation records the editors of an edited draft and the digest of its fields, before the draft is sent.
 func (e *Envelope) recordPreparation(act ActionContext) error {
 	if len(e.Editors) == 0 {
 		return nil

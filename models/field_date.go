@@ -9,7 +9,7 @@ import (
 )
 
 // isoDate is the layout of minimum and maximum dates. A date field with a minimum or maximum but no format also uses
-// it.
+// this layout.
 const isoDate = time.DateOnly
 
 // signedDateFormat is the default pattern of signed_date fields.

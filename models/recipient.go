@@ -67,7 +67,7 @@ func (k RecipientKind) rules() (recipientRules, bool) {
 // takesFields reports whether fields can be assigned to recipients of this kind.
 func (k RecipientKind) takesFields() bool {
 	r, ok := k.rules()
-	return r.takesFields || !ok // an unknown kind is reported elsewhere
+	return r.takesFields || !ok // checkRecipient reports an unknown kind
 }
 
 func (s *Signer) rules() recipientRules {

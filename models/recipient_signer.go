@@ -192,8 +192,8 @@ func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error)
 	return s, nil
 }
 
-// mailbox returns the position of the first signer with an address, or the given position if there is none yet. With
-// this position, people can be counted without reading their addresses.
+// mailbox returns the position of the first signer with an address, or the given position if there is none yet. Signers
+// with the same mailbox are one person, so people can be counted without decrypting addresses.
 func (e *Envelope) mailbox(email string, position int) int {
 	if s := find(e.Recipients(), func(s *Signer) bool { return EmailKey(s.Email) == EmailKey(email) }); s != nil {
 		return s.Mailbox

@@ -27,12 +27,12 @@ type Webhook struct {
 	AppID     uuid.UUID
 	URL       string           `gorm:"column:url"`
 	Events    []EventName      `gorm:"serializer:json"`
-	Secret    []byte           // encrypted by the vault; nil if the client secret signs
+	Secret    []byte           // encrypted by the vault; nil for the client secret
 	Include   []WebhookInclude `gorm:"serializer:json"` // optional parts of the body
 	Active    bool
 	CreatedAt time.Time
 
-	PreviousSecret []byte     // encrypted by the vault; signs in addition to Secret until PreviousUntil
+	PreviousSecret []byte     // encrypted by the vault; used in addition to Secret until PreviousUntil
 	PreviousUntil  *time.Time // nil if there is no previous secret
 	FailingSince   *time.Time // start of the current run of failures; nil if the last attempt succeeded
 	LastError      string     // reason for the last failure; safe to display
@@ -131,13 +131,13 @@ func (w *Webhook) Change(c WebhookChange) {
 	}
 }
 
-// RotateSecret replaces the secret. A nil secret means the client secret. The previous secret also signs until the
-// given time.
+// RotateSecret replaces the secret. A nil secret means the client secret. Until the given time, deliveries are also
+// signed with the previous secret.
 func (w *Webhook) RotateSecret(secret, previous []byte, until time.Time) {
 	w.Secret, w.PreviousSecret, w.PreviousUntil = secret, previous, &until
 }
 
-// PreviousSigns reports whether the previous secret still signs.
+// PreviousSigns reports whether deliveries are also signed with the previous secret at the given time.
 func (w *Webhook) PreviousSigns(at time.Time) bool {
 	return w.PreviousSecret != nil && w.PreviousUntil != nil && at.Before(*w.PreviousUntil)
 }

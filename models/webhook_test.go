@@ -61,7 +61,7 @@ func TestNewAddress_ResetsFailures(t *testing.T) {
 	assert.Equal(t, &models.Webhook{URL: other, Events: []models.EventName{models.EventEnvelopeVoided}}, w)
 }
 
-// TestPreviousSecret_SignsUntilItExpires checks that the previous secret signs until immediately before its expiry.
+// TestPreviousSecret_SignsUntilItExpires checks that the previous secret is used until immediately before its expiry.
 func TestPreviousSecret_SignsUntilItExpires(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
@@ -150,7 +150,7 @@ func TestWebhooks_AreLimitedToAHundred(t *testing.T) {
 	}
 }
 
-// TestPreviousSecretWithoutExpiry_DoesNotSign checks that a previous secret without an expiry does not sign.
+// TestPreviousSecretWithoutExpiry_DoesNotSign checks that a previous secret without an expiry is not used.
 func TestPreviousSecretWithoutExpiry_DoesNotSign(t *testing.T) {
 	t.Parallel()
 	w := &models.Webhook{PreviousSecret: []byte("old")}

@@ -60,7 +60,7 @@ func (s *engine) encryptedRowOf(row any) encryptedRow {
 	return encryptedRow{}
 }
 
-// ownCopy replaces an optional string, which other rows may share, with a copy, and returns the copy.
+// ownCopy replaces an optional string with a copy, because other rows may share the string. It returns the copy.
 func ownCopy(p **string) *string {
 	if *p == nil {
 		return nil

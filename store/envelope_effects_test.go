@@ -108,7 +108,7 @@ func TestWebhooks_MatchEvents(t *testing.T) {
 				assert.Equal(t, [][]byte{[]byte("own secret")}, job.Secrets)
 				assert.Equal(t, reason, *body.Data.Reason)
 			} else {
-				assert.True(t, strings.HasPrefix(string(job.Secrets[0]), "cs_"), "without its own secret, the client secret signs")
+				assert.True(t, strings.HasPrefix(string(job.Secrets[0]), "cs_"), "an endpoint without its own secret uses the client secret")
 			}
 		}
 		assert.Equal(t, len(want), perHook[all.ID])

@@ -20,7 +20,7 @@ const lateDeliveriesCounted = 10000
 type Lag struct {
 	// Overdue is the number of envelopes that are still open minutes after their deadline.
 	Overdue int64
-	// Sealing is the number of envelopes that are still not sealed minutes after the last signature.
+	// Sealing is the number of envelopes whose documents are not sealed minutes after the last signature.
 	Sealing int64
 	// Deliveries is the number of webhook deliveries whose next attempt was due minutes ago, up to 10,000.
 	Deliveries int64

@@ -234,8 +234,8 @@ type DeliveryJob struct {
 	Delivery models.Delivery
 	Event    models.WebhookEvent
 	URL      string
-	// Secrets contains the secrets that sign the delivery, newest first. While a secret is being replaced there are
-	// several, because receivers may know only the oldest.
+	// Secrets contains the secrets with which the delivery is signed, newest first. While a secret is being replaced
+	// there are several, because receivers may know only the oldest.
 	Secrets      [][]byte
 	FailingSince *time.Time
 }
@@ -270,8 +270,8 @@ func (s *WebhookRepository) DeliveryJob(ctx context.Context, id uuid.UUID) (*Del
 	return &DeliveryJob{Delivery: *d, Event: *ev, URL: w.URL, Secrets: secrets, FailingSince: w.FailingSince}, nil
 }
 
-// webhookSecrets returns the secrets that sign an endpoint's deliveries, newest first. They are the endpoint's own
-// secret, or by default the app's client secrets. During a rotation they include the previous secret.
+// webhookSecrets returns the secrets with which an endpoint's deliveries are signed, newest first. They are the
+// endpoint's own secret, or by default the app's client secrets. During a rotation they include the previous secret.
 func (s *WebhookRepository) webhookSecrets(db *gorm.DB, w *models.Webhook) ([][]byte, error) {
 	var out [][]byte
 	var err error

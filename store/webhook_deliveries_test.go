@@ -238,7 +238,8 @@ func TestDisableEndpoint_FailsItsDeliveriesOnce(t *testing.T) {
 	})
 }
 
-// TestEndpointSecrets_AreRotated checks that the old and the new secret both sign until the end of the overlap.
+// TestEndpointSecrets_AreRotated checks that deliveries are signed with both the old and the new secret until the end
+// of the overlap.
 func TestEndpointSecrets_AreRotated(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
@@ -268,7 +269,7 @@ func TestEndpointSecrets_AreRotated(t *testing.T) {
 		assert.Equal(t, []string{"another"}, secrets(), "a repeated change does not extend the lifetime of the previous secret")
 		rotate("another")
 		assert.Equal(t, []string{"another"}, secrets(), "a repeated change does not restore the previous secret")
-		rotate("") // the client secret signs again
+		rotate("") // the client secret is used again
 		rotate("")
 		got := secrets()
 		require.Len(t, got, 2)

@@ -96,7 +96,7 @@ type WebhookPatch struct {
 
 // PatchWebhook changes an endpoint in a single transaction. Pending deliveries are sent to the new address. A paused
 // endpoint receives no deliveries. Resuming also resets the failures of an endpoint that the service disabled. After a
-// secret is replaced, both secrets sign for the duration Overlap.
+// secret is replaced, deliveries are signed with both secrets for the duration Overlap.
 func (s *WebhookRepository) PatchWebhook(ctx context.Context, app, id uuid.UUID, c WebhookPatch) (*models.Webhook, error) {
 	w := &models.Webhook{}
 	err := s.tx(ctx, func(tx *gorm.DB) error {

@@ -139,8 +139,8 @@ func firstSince(db *gorm.DB, app uuid.UUID, after int64, since time.Time, last i
 		Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ?", app, after, last, since).Order("position").Limit(1)
 }
 
-// eventsApart is the maximum delay between the creation of an event and the assignment of its position. Transactions
-// take seconds, and clocks differ by seconds.
+// eventsApart is the maximum delay between the creation of an event and the assignment of its position. In practice,
+// transactions and clock differences account for only seconds.
 const eventsApart = time.Hour
 
 // earlyPosition returns a position shortly before all events created at or after the given time. It uses a binary

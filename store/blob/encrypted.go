@@ -241,9 +241,9 @@ func (w *trackedReader) classify(err error) error {
 // Check implements Store.
 func (s *Encrypted) Check(ctx context.Context) error { return check(ctx, s) }
 
-// Rewrap re-encrypts the data key of a file with the newest master key, or encrypts the file if it is not encrypted
-// yet. It decrypts an encrypted anchor. It reports whether it changed the file, and whether the file is encrypted
-// afterwards.
+// Rewrap re-encrypts the data key of a file with the newest master key. If new files are encrypted, it also encrypts an
+// unencrypted file. If the file is an anchor, Rewrap instead removes any encryption. It reports whether it changed the
+// file, and whether the file is encrypted afterwards.
 func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted bool, err error) {
 	f, err := s.Store.Open(ctx, key)
 	if err != nil {
