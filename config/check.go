@@ -94,7 +94,7 @@ func (c *Config) checkURLs(bad reporter) {
 	}
 }
 
-// checkTrust checks that settings for time-stamps and authorities are accompanied by the settings that they require.
+// checkTrust checks that the settings for time-stamps and authorities are complete.
 func (c *Config) checkTrust(bad reporter) {
 	for name, on := range map[string]bool{"TSA_OPTIONAL": c.TSAOptional, "SEAL_LONG_TERM": c.SealLongTerm, "TSA_ANCHOR": c.TSAAnchor} {
 		if on && c.TSAURL == "" {

@@ -57,7 +57,8 @@ type Config struct {
 	// SMTPURL is the URL of the mail server: smtp:// or smtps://user:password@host:port.
 	SMTPURL Secret `env:"SMTP_URL"`
 	// SMTPOAuthTokenURL, SMTPOAuthClientID and SMTPOAuthClientSecret are used to authenticate to the mail server with an
-	// access token (XOAUTH2) instead of a password. They contain the client credentials for Microsoft 365.
+	// access token (XOAUTH2) instead of a password. They are the OAuth client
+	// credentials, which Microsoft 365 requires.
 	SMTPOAuthTokenURL     string `env:"SMTP_OAUTH_TOKEN_URL"`
 	SMTPOAuthClientID     string `env:"SMTP_OAUTH_CLIENT_ID"`
 	SMTPOAuthClientSecret Secret `env:"SMTP_OAUTH_CLIENT_SECRET"`
@@ -135,7 +136,7 @@ type Config struct {
 	WorkerBuildID string `env:"WORKER_BUILD_ID"`
 	// MasterKey is 32 bytes in base64. While a key is being replaced, it contains several keys separated by commas.
 	MasterKey Secret `env:"MASTER_KEY"`
-	// EncryptFiles stores documents encrypted. The file keys are encrypted with the first master key.
+	// EncryptFiles enables the encryption of stored documents. The file keys are encrypted with the first master key.
 	EncryptFiles bool `env:"ENCRYPT_FILES"`
 	// SealKey and SealCert specify the sealing key: two PEM files, or a PKCS#12 file in SealKey and an empty SealCert, or
 	// a PKCS#11 URI (RFC 7512) in SealKey.

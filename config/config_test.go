@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 }
 
 // TestLoad_IgnoresForeignVariables checks that variables for other programs are ignored. A developer's shell contains
-// the variables of the command line client, and those of the Compose file if the shell has sourced .env.
+// the variables of the command-line client, and those of the Compose file if the shell has sourced .env.
 func TestLoad_IgnoresForeignVariables(t *testing.T) {
 	t.Parallel()
 	of := map[string]*regexp.Regexp{

@@ -96,7 +96,7 @@ func (b *tab) axe(options string) {
 	require.Empty(b.t, found)
 }
 
-// answers makes the next requests for a path receive the given response instead of the API's own response.
+// answers replaces the API's response to requests for a path with the given response, in pages that are opened later.
 func (b *tab) answers(address string, status int, body string) {
 	b.t.Helper()
 	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(`{

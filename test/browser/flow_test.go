@@ -82,7 +82,7 @@ func TestManyFieldsByKeyboard(t *testing.T) {
 	b.see("Review before you sign")
 	require.Zero(t, eval[float64](b, `document.querySelector("dialog[open]").scrollTop`), "the review must open at the top")
 	require.True(t, eval[bool](b, `(() => { const d = document.querySelector("dialog[open]"), r = document.querySelector("#sign").getBoundingClientRect(); return r.bottom <= innerHeight && d.contains(document.activeElement); })()`))
-	b.see(fmt.Sprintf("%d fields, p.", walkedFields/5)) // the repeated signature is listed in one line
+	b.see(fmt.Sprintf("%d fields, p.", walkedFields/5)) // the repeated signature is listed on one line
 	b.tabTo("Sign")
 	b.keys("\r")
 	b.see("You signed")

@@ -29,7 +29,7 @@ func (b *tab) point(expression string) (point, error) {
 	return chromedp.Run(b.ctx, chromedp.Evaluate[point](expression, chromedp.EvalAwaitPromise))
 }
 
-// atOrigin is the position of the window itself.
+// atOrigin returns the position of the top-level window, which is the origin.
 func atOrigin() point { return point{} }
 
 // doubleClick clicks the element that an expression returns, and clicks it again before the service responds.

@@ -18,8 +18,7 @@ func deltaIndicator() pkix.Extension {
 	return pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 27}, Critical: true, Value: must(asn1.Marshal(big.NewInt(1)))}
 }
 
-// holesOfSeal returns forgeries that change the seal's own signature value, which the seal cannot cover, in ways that
-// leave the signature valid.
+// holesOfSeal returns forgeries that change the seal's own signature value, which the seal cannot cover.
 func holesOfSeal() []forgery {
 	const class = "holes of the seal"
 	edit := func(name string, shows effect, change func(g *genuine, cms *element)) forgery {

@@ -55,8 +55,8 @@ export interface Editor {
   /** Whether there are changes that the service does not have yet. */
   readonly dirty: boolean;
   /**
-   * The name, subject and message of a template. They are undefined for a draft, where they are entered when it is
-   * sent.
+   * The name, subject and message of a template. They are undefined for a draft, because its sender enters them in the
+   * send dialog.
    */
   readonly texts?: TemplateTexts;
   setTexts?(texts: TemplateTexts): void;

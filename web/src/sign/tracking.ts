@@ -109,7 +109,7 @@ export class ReadingTracker {
     if (document.visibilityState === "visible") this.dwell.see(new Set([...this.inSight].filter((k) => this.ready.has(k))));
   }
 
-  /** Adds the time since the last call to everything that is currently legible. */
+  /** Adds the time since the last call to the viewed time of each part that is currently legible. */
   private count = (): void => {
     const now = performance.now();
     // A page is not visible while it is suspended.

@@ -14,7 +14,7 @@ function Root({ first, Page }: { first: Localization; Page: ComponentType<Locali
   return <Page speech={speech} choose={(l, chosen = true) => void loadLanguage(l, chosen).then(setSpeech)} />;
 }
 
-/** The longest time from the navigation to the script's start, in milliseconds, at which the font is loaded. */
+/** The font is loaded only if the script starts within this time after the navigation, in milliseconds. */
 const fastStart = 500;
 
 /**
