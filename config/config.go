@@ -57,8 +57,7 @@ type Config struct {
 	// SMTPURL is the URL of the mail server: smtp:// or smtps://user:password@host:port.
 	SMTPURL Secret `env:"SMTP_URL"`
 	// SMTPOAuthTokenURL, SMTPOAuthClientID and SMTPOAuthClientSecret are used to authenticate to the mail server with an
-	// access token (XOAUTH2) instead of a password. They are the OAuth client
-	// credentials, which Microsoft 365 requires.
+	// access token (XOAUTH2) instead of a password. They are OAuth client credentials, for example for Microsoft 365.
 	SMTPOAuthTokenURL     string `env:"SMTP_OAUTH_TOKEN_URL"`
 	SMTPOAuthClientID     string `env:"SMTP_OAUTH_CLIENT_ID"`
 	SMTPOAuthClientSecret Secret `env:"SMTP_OAUTH_CLIENT_SECRET"`
