@@ -1,9 +1,6 @@
 package pdf
 
-import (
-	"bytes"
-	"errors"
-)
+import "bytes"
 
 // Character classes (7.2.3). Regular characters belong to none of them.
 const (
@@ -119,7 +116,7 @@ func skipValue(b []byte, i, depth int) (int, error) {
 	case IsRegular(c):
 		return endOfToken(b, skipRegular(b, i))
 	}
-	return i, errors.New("pdf: unexpected delimiter")
+	return i, errDelimiter
 }
 
 // endOfToken rejects a token that extends to the end of the buffer, because the token may continue.
@@ -157,7 +154,7 @@ func skipDict(b []byte, i, depth int) (int, error) {
 			return i + 2, nil
 		}
 		if b[i] != '/' {
-			return i, errors.New("pdf: dictionary key is not a name")
+			return i, errKey
 		}
 		end, err := skipValue(b, SkipSpace(b, skipRegular(b, i+1)), depth+1)
 		if err != nil {

@@ -7,7 +7,6 @@ package pdf
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +16,12 @@ import (
 const MaxDepth = 128
 
 var (
-	errEnd   = errors.New("pdf: truncated object")
-	errDepth = errors.New("pdf: objects are nested too deeply")
+	errEnd       = damaged("truncated object")
+	errDepth     = damaged("objects are nested too deeply")
+	errDelimiter = damaged("unexpected delimiter")
+	errKey       = damaged("dictionary key is not a name")
+	errNotDict   = damaged("not a dictionary")
+	errNotArray  = damaged("not an array")
 )
 
 // Value is one object in its written form (7.3), without leading white space. A nil Value is the null object, which is
@@ -186,7 +189,7 @@ func (v Value) Dict() (Dict, error) { return v.DictInto(make(Dict, 0, 12)) }
 // DictInto is like Dict, but appends to d, which must be empty, to reuse its memory.
 func (v Value) DictInto(d Dict) (Dict, error) {
 	if !v.IsDict() {
-		return nil, errors.New("pdf: not a dictionary")
+		return nil, errNotDict
 	}
 	d, _, err := v.dictAt(0, d, nil)
 	return d, err
@@ -197,7 +200,7 @@ func (v Value) DictInto(d Dict) (Dict, error) {
 func (v Value) dictAt(i int, d Dict, repeated *string) (Dict, int, error) {
 	begin := i
 	if !v[min(i, len(v)):].IsDict() {
-		return nil, 0, errors.New("pdf: not a dictionary")
+		return nil, 0, errNotDict
 	}
 	for i += 2; ; {
 		i = SkipSpace(v, i)
@@ -213,7 +216,7 @@ func (v Value) dictAt(i int, d Dict, repeated *string) (Dict, int, error) {
 			return d, i + 2, nil
 		}
 		if v[i] != '/' {
-			return nil, 0, errors.New("pdf: dictionary key is not a name")
+			return nil, 0, errKey
 		}
 		end := skipRegular(v, i+1)
 		key := keyName(v[i+1:end], d)
@@ -242,7 +245,7 @@ const searchedKeys = 64
 // Array returns the elements of an array.
 func (v Value) Array() ([]Value, error) {
 	if !v.IsArray() {
-		return nil, errors.New("pdf: not an array")
+		return nil, errNotArray
 	}
 	out := make([]Value, 0, max(4, len(v)/16))
 	for i := 1; ; {

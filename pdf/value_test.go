@@ -1,9 +1,11 @@
 package pdf_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"countersign/pdf"
 )
@@ -20,5 +22,16 @@ func TestDecodeText(t *testing.T) {
 		"":                                 "",
 	} {
 		assert.Equal(t, want, pdf.DecodeText([]byte(encoded)))
+	}
+}
+
+// TestValue_CannotBeParsed_IsDamage checks that callers can recognize every error about a value as damage.
+func TestValue_CannotBeParsed_IsDamage(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"/Name", "[", "[)]", "<<", "<</A>>", "<<1 2>>", strings.Repeat("[", 2*pdf.MaxDepth)} {
+		_, err := pdf.Value(text).Array()
+		require.ErrorIs(t, err, pdf.ErrDamaged, text)
+		_, err = pdf.Value(text).Dict()
+		require.ErrorIs(t, err, pdf.ErrDamaged, text)
 	}
 }
