@@ -258,3 +258,27 @@ func TestSigners_AreNamedOnce(t *testing.T) {
 	require.Equal(t, exact, admission.Signers(by(exact)))
 	require.Equal(t, exact, admission.Signers(by(exact+"x")))
 }
+
+// TestAdmit_UnknownResource_IsIgnored checks that a resource dictionary can contain an entry that programs ignore, such
+// as the subtype that a scanner writes.
+func TestAdmit_UnknownResource_IsIgnored(t *testing.T) {
+	t.Parallel()
+	admit := func(resources string) error {
+		b := file("", "/Resources<</Font<</F1 4 0 R>>"+resources+">>")
+		_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+		return err
+	}
+	require.NoError(t, admit("/Subtype 5 0 R"))
+	require.Error(t, admit("/XObject 5 0 R"))
+}
+
+// TestAdmit_FieldsAreNotAnArray_IsRejected checks that a value of another type is reported as damage.
+func TestAdmit_FieldsAreNotAnArray_IsRejected(t *testing.T) {
+	t.Parallel()
+	b := file("/AcroForm<</Fields/None>>", "")
+	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, rejection.PDFNeedsRepair, rejected.Code)
+	require.Equal(t, "The PDF is damaged (not an array).", rejected.Message)
+}

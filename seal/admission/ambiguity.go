@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"countersign/pdf"
 	"countersign/seal"
@@ -99,11 +100,19 @@ func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) 
 		return err
 	}
 	for _, e := range d {
+		if !slices.Contains(resourceTypes(), e.Key) { // programs ignore the entry
+			continue
+		}
 		if err := n.resources(e.Value, checked, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// resourceTypes returns the keys of the dictionaries in a resource dictionary (7.8.3).
+func resourceTypes() []string {
+	return []string{"ExtGState", "ColorSpace", "Pattern", "Shading", "XObject", "Font", "Properties"}
 }
 
 // reject rejects the file because of a structural problem, unless the file is an attachment, to which nothing will be

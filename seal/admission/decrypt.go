@@ -126,7 +126,11 @@ func decryptWithPDFCPU(ctx context.Context, r io.ReaderAt, size int64, lim Limit
 // therefore first changes the file so that pdfcpu can open it without a password.
 func unlock(ctx context.Context, lock *locked, r io.ReaderAt, password string, lim Limits) ([]byte, error) {
 	size := lock.f.Size()
-	if lock.ref == nil {
+	completed, err := lock.addKeyLengths()
+	if err != nil {
+		return nil, err
+	}
+	if lock.ref == nil || completed {
 		r, size = lock.withDictionary(r, lock.dict)
 	}
 	for _, p := range passwords(password, lock.isAES256()) {
@@ -166,6 +170,7 @@ func decryptFile(ctx context.Context, r io.ReaderAt, size int64, password string
 		err = readObjectStreams(ctx, c)
 	}
 	if err == nil {
+		completeSignatures(c)
 		c.Write.Writer = bufio.NewWriter(&out)
 		err = errors.Join(pdfcpu.WriteContext(c), c.Write.Flush())
 	}
@@ -197,11 +202,34 @@ func readObjectStreams(ctx context.Context, c *model.Context) error {
 	return nil
 }
 
+// completeSignatures adds the optional entries of signature dictionaries that pdfcpu cannot write without. It also
+// removes the type of a dictionary that contains no signature, because pdfcpu would write it as one. The signatures are
+// invalid in any case, because the decrypted file has other bytes.
+func completeSignatures(c *model.Context) {
+	for _, entry := range c.Table {
+		d, ok := entry.Object.(types.Dict)
+		if !ok {
+			continue
+		}
+		if d["Contents"] == nil || d["ByteRange"] == nil {
+			if name := d.NameEntry("Type"); name != nil && *name == "Sig" {
+				delete(d, "Type")
+			}
+			continue
+		}
+		for key, name := range map[string]types.Name{"Type": "Sig", "Filter": "Adobe.PPKLite", "SubFilter": "adbe.pkcs7.detached"} {
+			if d.NameEntry(key) == nil {
+				d[key] = name
+			}
+		}
+	}
+}
+
 func errWrongPassword() error {
 	return rejection.New(rejection.PDFPassword, "The password does not open the PDF.")
 }
 
-func errUndecipherable() error {
+func errUndecipherable() *rejection.Error {
 	return rejection.New(rejection.PDFEncrypted, "The PDF cannot be decrypted. Only encryption with a password, using RC4 or AES, is supported.")
 }
 

@@ -143,6 +143,78 @@ func TestAdmitEncrypted(t *testing.T) {
 	}
 }
 
+// encrypted returns a copy of a PDF encrypted by qpdf.
+func encrypted(t *testing.T, b []byte, user string, method ...string) []byte {
+	t.Helper()
+	in, out := filepath.Join(t.TempDir(), "in.pdf"), filepath.Join(t.TempDir(), "out.pdf")
+	require.NoError(t, os.WriteFile(in, b, 0o600))
+	args := append([]string{"--allow-weak-crypto", "--object-streams=disable", "--encrypt", user, "owner"}, method...)
+	text, err := exec.CommandContext(t.Context(), "qpdf", append(args, "--", in, out)...).CombinedOutput()
+	require.NoError(t, err, string(text))
+	b, err = os.ReadFile(out)
+	require.NoError(t, err)
+	return b
+}
+
+// withShortStream appends a stream to a PDF that is too short for AES data, so pdfcpu does not decrypt the PDF.
+func withShortStream(t *testing.T, b []byte) []byte {
+	t.Helper()
+	_, trailer, ok := bytes.Cut(b, []byte("trailer << "))
+	require.True(t, ok)
+	trailer, after, _ := bytes.Cut(trailer, []byte(" >>\nstartxref\n"))
+	start, _, _ := bytes.Cut(after, []byte("\n"))
+	size := regexp.MustCompile(`/Size (\d+)`).FindSubmatch(trailer)
+	require.NotNil(t, size)
+	var next int
+	_, err := fmt.Sscan(string(size[1]), &next)
+	require.NoError(t, err)
+	trailer = bytes.Replace(trailer, size[0], fmt.Appendf(nil, "/Size %d /Prev %s", next+1, start), 1)
+	object := fmt.Sprintf("%d 0 obj\n<</Length 1>>\nstream\nx\nendstream\nendobj\n", next)
+	return append(bytes.Clone(b), fmt.Sprintf("%sxref\n%d 1\n%010d 00000 n \ntrailer << %s >>\nstartxref\n%d\n%%%%EOF\n", object, next, len(b), trailer, len(b)+len(object))...)
+}
+
+// TestAdmitEncrypted_WithoutOptionalEntries_IsDecrypted checks that a file is decrypted if optional entries are missing
+// that pdfcpu requires.
+func TestAdmitEncrypted_WithoutOptionalEntries_IsDecrypted(t *testing.T) {
+	t.Parallel()
+	password := "user"
+	for _, method := range []string{"--use-aes=y", "--force-V4"} {
+		b := encrypted(t, file("", ""), password, "128", method)
+		for _, missing := range []string{" /Length 16 ", " /Length 128 "} {
+			require.Contains(t, string(b), missing)
+			u := uploadOf(bytes.Replace(b, []byte(missing), bytes.Repeat([]byte(" "), len(missing)), 1))
+			u.Password = &password
+			info, p, err := admission.AdmitUpload(t.Context(), u, admission.DefaultLimits(), prepare.Options{})
+			require.NoError(t, err, method+missing)
+			require.Len(t, info.Pages, 1)
+			require.NotContains(t, string(p.Rewritten), "/Encrypt")
+		}
+	}
+}
+
+// TestAdmitEncrypted_SignatureWithoutOptionalEntries_IsRecognized checks that an encrypted file is rejected as signed if
+// its signature has only the required entries, and admitted if a dictionary of this type contains no signature.
+func TestAdmitEncrypted_SignatureWithoutOptionalEntries_IsRecognized(t *testing.T) {
+	t.Parallel()
+	password := "user"
+	for sig, code := range map[string]string{
+		"<</Filter/Adobe.PPKLite/ByteRange[0 1 2 3]/Contents<00>>>": rejection.DocumentSigned,
+		"<</Type/Sig>>": "",
+	} {
+		b := file("/AcroForm<</Fields[6 0 R]>>", "/Annots[6 0 R]", "<</Type/Annot/Subtype/Widget/FT/Sig/T(a)/F 4/Rect[0 0 0 0]/V 7 0 R>>", sig)
+		u := uploadOf(encrypted(t, b, password, "128", "--use-aes=y"))
+		u.Password = &password
+		_, _, err := admission.AdmitUpload(t.Context(), u, admission.DefaultLimits(), prepare.Options{})
+		if code == "" {
+			require.NoError(t, err)
+			continue
+		}
+		var r *rejection.Error
+		require.ErrorAs(t, err, &r)
+		require.Equal(t, code, r.Code)
+	}
+}
+
 // TestAdmitPasswordCharacters checks that passwords with spaces, symbols and characters of other scripts open files that
 // other programs encrypted, with each encryption method and in each encoding in use.
 func TestAdmitPasswordCharacters(t *testing.T) {

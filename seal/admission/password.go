@@ -90,6 +90,40 @@ func readLock(f *pdf.File) (*locked, error) {
 	return l, nil
 }
 
+// addKeyLengths adds the length of the key to the encryption dictionary and its crypt filters where it is missing. It is
+// optional, and always 128 bits with crypt filters before AES-256, but pdfcpu requires it or assumes another length. It
+// reports whether it changed the dictionary.
+func (l *locked) addKeyLengths() (changed bool, err error) {
+	if version, _ := l.dict.Get("V").Int(); version != 4 {
+		return false, nil
+	}
+	l.dict = l.dict.Clone()
+	if l.dict.Get("Length") == nil {
+		l.dict.Set("Length", pdf.Value("128"))
+		changed = true
+	}
+	filters, err := pdf.OptionalDict(l.f, l.dict.Get("CF"))
+	if err != nil {
+		return false, err
+	}
+	for i, e := range filters {
+		filter, err := pdf.OptionalDict(l.f, e.Value)
+		if err != nil {
+			return false, err
+		}
+		if filter == nil || filter.Get("Length") != nil {
+			continue
+		}
+		filter.Set("Length", pdf.Value("16"))
+		filters[i].Value = filter.Value()
+		changed = true
+	}
+	if changed && filters != nil {
+		l.dict.Set("CF", filters.Value())
+	}
+	return changed, nil
+}
+
 // isAES256 reports whether the file is encrypted with AES-256.
 func (l *locked) isAES256() bool { return l.revision == 5 || l.revision == 6 }
 

@@ -52,10 +52,19 @@ type Prepared struct {
 func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options) (Info, *Prepared, error) {
 	info, p, err := admitReadable(ctx, u, lim, opt)
 	cause, ok := errors.AsType[*rejection.Error](err)
-	if !ok || !isRepairable(cause) || u.Repair == RepairReject || lim.Renderer == nil {
+	if !ok || u.Repair == RepairReject || lim.Renderer == nil {
 		return info, p, err
 	}
-	return rewrite(ctx, u, lim, opt, cause)
+	if isRepairable(cause) {
+		return rewrite(ctx, u, lim, opt, cause)
+	}
+	if *cause == *errUndecipherable() && (u.Password == nil || *u.Password == "") { // the renderer supports more files
+		info, p, err = rewrite(ctx, u, lim, opt, cause)
+		if again, ok := errors.AsType[*rejection.Error](err); ok && again.Code == cause.Code {
+			err = cause
+		}
+	}
+	return info, p, err
 }
 
 // admitReadable admits an upload that may be encrypted. See AdmitPrepared.

@@ -57,16 +57,22 @@ func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cau
 	}
 	p := &Prepared{Signatures: verify.Signatures(ctx, u.File, u.Size)}
 	changes := []prepare.Change{{Kind: manifest.Repaired, Count: 1, Detail: safeText(cause.Message)}}
-	plain, removed, err := removeSignatures(saved, lim)
+	if cause.Code == rejection.PDFEncrypted {
+		changes = []prepare.Change{{Kind: manifest.PasswordRemoved, Count: 1}}
+	}
+	plain, removed, err := cleanSaved(saved, lim)
 	if err != nil {
 		return Info{}, nil, withRepairReason(cause, err)
+	}
+	if plain != nil {
+		saved = plain
 	}
 	if removed > 0 {
 		if len(p.Signatures) == 0 {
 			p.Signatures = verify.Signatures(ctx, bytes.NewReader(saved), int64(len(saved)))
 		}
 		change := prepare.Change{Kind: manifest.SignaturesRemoved, Count: removed, Detail: signers(p.Signatures)}
-		if saved = plain; cause.Code == rejection.DocumentSigned {
+		if cause.Code == rejection.DocumentSigned {
 			changes = nil
 		}
 		changes = append(changes, change)
@@ -85,6 +91,9 @@ func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cau
 		return Info{}, nil, withRepairReason(cause, again)
 	}
 	for _, c := range changes {
+		if c.Kind == manifest.PasswordRemoved {
+			continue
+		}
 		info.Warnings = append(info.Warnings, Warning{Code: c.Kind, Count: c.Count, Detail: c.Detail})
 	}
 	return info, p, err
@@ -124,9 +133,10 @@ func firstLower(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-// removeSignatures removes a document's signatures, including their permissions and validation data. It returns the
-// resulting document and the number of signatures removed.
-func removeSignatures(b []byte, lim Limits) ([]byte, int, error) {
+// cleanSaved returns a document without its signatures, their permissions and their validation data. It also replaces
+// objects that contain only a reference, and corrects the page tree. It returns nil if nothing has to be changed, and
+// the number of signatures removed.
+func cleanSaved(b []byte, lim Limits) ([]byte, int, error) {
 	f, err := open(bytes.NewReader(b), int64(len(b)), lim)
 	if err != nil {
 		return nil, 0, err
@@ -135,15 +145,27 @@ func removeSignatures(b []byte, lim Limits) ([]byte, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	removed := 0
+	removed, corrected := 0, 0
+	nodes := repairPageTree(f)
 	id := sha256.Sum256(b)
 	out, err := pdf.Rewrite(f, id[:16], func(o pdf.Object) (pdf.Value, bool, error) {
-		if !o.Value.IsDict() {
-			return o.Value, true, nil
+		v := o.Value
+		if _, ok := v.Ref(); ok {
+			if v, err = f.ResolvePlain(v); err != nil {
+				return o.Value, true, nil //nolint:nilerr // the examination reports the error
+			}
+			corrected++
 		}
-		d, err := o.Value.Dict()
+		if !v.IsDict() {
+			return v, true, nil
+		}
+		d, err := v.Dict()
 		if err != nil {
 			return nil, false, err
+		}
+		if node := nodes[o.Ref]; node != nil {
+			d = node
+			corrected++
 		}
 		switch kind, _ := d.Get("Type").Name(); {
 		case o.IsStream() && (kind == "ObjStm" || kind == "XRef"):
@@ -167,7 +189,10 @@ func removeSignatures(b []byte, lim Limits) ([]byte, int, error) {
 		return d.Value(), true, nil
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("remove signatures: %w", err)
+		return nil, 0, fmt.Errorf("rewrite a saved PDF: %w", err)
+	}
+	if removed+corrected == 0 {
+		return nil, 0, nil
 	}
 	return out, removed, nil
 }

@@ -43,10 +43,17 @@ func signed() []byte {
 func TestAdmitUpload_Damaged_IsRepaired(t *testing.T) {
 	t.Parallel()
 	good := file("", "")
+	own := "/MediaBox[0 0 600 800]/Resources<</Font<</F1 4 0 R>>>>" // so that the page inherits nothing
 	for name, c := range map[string]struct {
 		b    []byte
 		code string
 	}{
+		"another parent":      {bytes.Replace(file("", own), []byte("/Parent 2 0 R"), []byte("/Parent 1 0 R"), 1), rejection.PDFAmbiguous},
+		"a node without type": {bytes.Replace(good, []byte("/Type/Pages"), []byte("           "), 1), rejection.PDFNeedsRepair},
+		"a null box":          {file("", "/CropBox null"), rejection.PDFAmbiguous},
+		"a reference to a reference": {
+			file("", "/MediaBox[0 0 600 800]/Resources<</Font<</F1 6 0 R>>>>", "4 0 R"), rejection.PDFAmbiguous,
+		},
 		"another position in startxref": {bytes.Replace(good, []byte("startxref\n"), []byte("startxref\n1"), 1), rejection.PDFNeedsRepair},
 		"bytes in front":                {append([]byte("HTTP/1.1 200 OK\r\n\r\n"), good...), rejection.PDFNeedsRepair},
 		"no end":                        {bytes.TrimSuffix(good, []byte("%%EOF\n")), rejection.PDFTruncated},
@@ -78,6 +85,39 @@ func TestAdmitUpload_Damaged_IsRepaired(t *testing.T) {
 			require.True(t, same)
 		})
 	}
+}
+
+// TestAdmitUpload_OtherParentChangesThePage_IsRejected checks that a page tree is not corrected if the page inherits
+// other attributes as a result.
+func TestAdmitUpload_OtherParentChangesThePage_IsRejected(t *testing.T) {
+	t.Parallel()
+	b := bytes.Replace(file("", "", "<</Type/Pages/Kids[]/Count 0/MediaBox[0 0 300 400]/Resources<</Font<</F1 4 0 R>>>>>>"),
+		[]byte("/Parent 2 0 R"), []byte("/Parent 6 0 R"), 1)
+	_, _, err := admission.AdmitUpload(t.Context(), uploadOf(b), rendering(), prepare.Options{})
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, rejection.PDFAmbiguous, rejected.Code)
+	require.Contains(t, rejected.Message, "would look different")
+}
+
+// TestAdmitUpload_EncryptedOtherwise_IsSavedByTheRenderer checks that a file without a password is admitted if only the
+// renderer can decrypt it.
+func TestAdmitUpload_EncryptedOtherwise_IsSavedByTheRenderer(t *testing.T) {
+	t.Parallel()
+	b := withShortStream(t, encrypted(t, file("", ""), "", "128", "--use-aes=y"))
+	_, p, err := admission.AdmitUpload(t.Context(), uploadOf(b), rendering(), prepare.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []prepare.Change{{Kind: "password_removed", Count: 1}}, p.Changes)
+	require.NotContains(t, string(p.Rewritten), "/Encrypt")
+
+	password := "user"
+	b = withShortStream(t, encrypted(t, file("", ""), password, "128", "--use-aes=y"))
+	u := uploadOf(b)
+	u.Password = &password
+	_, _, err = admission.AdmitUpload(t.Context(), u, rendering(), prepare.Options{})
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+	require.Equal(t, "The PDF cannot be decrypted. Only encryption with a password, using RC4 or AES, is supported.", rejected.Message)
 }
 
 // nonSavingRenderer is a renderer that must not save a file again.
@@ -199,11 +239,11 @@ func TestAdmitUpload_RepairThatChangesAPage_IsRejected(t *testing.T) {
 // TestAdmit_TextWithoutGlyphs_IsRejected checks that a PDF is rejected if signers would not see some of its text.
 func TestAdmit_TextWithoutGlyphs_IsRejected(t *testing.T) {
 	t.Parallel()
-	content := func(text, mode string) []byte {
+	content := func(font, text, mode string) []byte {
 		c := "BT /F1 12 Tf " + mode + " Tr 72 700 Td (" + text + ") Tj ET"
 		return assembled([]string{
 			"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 600 800]/Resources<</Font<</F1 4 0 R>>>>>>",
-			"<</Type/Page/Parent 2 0 R/Contents 5 0 R>>", "<</Type/Font/Subtype/Type1/BaseFont/Unheard/Encoding<</Differences[97/alpha/Acyrillic]>>>>",
+			"<</Type/Page/Parent 2 0 R/Contents 5 0 R>>", "<</Type/Font/Subtype/Type1/BaseFont/" + font + "/Encoding<</Differences[97/alpha/Acyrillic]>>>>",
 			fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(c), c),
 		})
 	}
@@ -212,10 +252,12 @@ func TestAdmit_TextWithoutGlyphs_IsRejected(t *testing.T) {
 		require.Nil(t, p)
 		return err
 	}
-	require.NoError(t, admit(content("c", "0")))
-	require.NoError(t, admit(content("ab", "3")), "invisible")
+	require.NoError(t, admit(content("Unheard", "c", "0")))
+	require.NoError(t, admit(content("Unheard", "ab", "3")), "invisible")
 	var rejected *rejection.Error
-	require.ErrorAs(t, admit(content("ab", "0")), &rejected)
+	require.ErrorAs(t, admit(content("Unheard", "ab", "0")), &rejected)
 	require.Equal(t, rejection.GlyphMissing, rejected.Code)
 	require.Contains(t, rejected.Message, "Page 1 contains the character “α” (U+03B1) in the font Unheard, which is not embedded")
+	require.ErrorAs(t, admit(content("Times-Roman", "c\x11c", "0")), &rejected)
+	require.Contains(t, rejected.Message, "Page 1 contains characters without a name in the font Times-Roman, which is not embedded")
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"unicode"
 
 	"countersign/seal/appearance"
 	"countersign/seal/rejection"
@@ -42,8 +43,8 @@ func checkRendering(ctx context.Context, r io.ReaderAt, size int64, lim Limits, 
 		return nil
 	}
 	g := in.Glyphs[0]
-	what := "text"
-	if g.Character > ' ' {
+	what := "characters without a name"
+	if unicode.IsPrint(g.Character) && g.Character != unicode.ReplacementChar {
 		what = fmt.Sprintf("the character “%c” (U+%04X)", g.Character, g.Character)
 	}
 	return rejection.New(rejection.GlyphMissing, fmt.Sprintf("Page %d contains %s in the font %s, which is not embedded and cannot be replaced by another font. Embed the font.", g.Page, what, safeText(g.Font)))
