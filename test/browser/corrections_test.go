@@ -138,7 +138,7 @@ func TestConsoleCorrections(t *testing.T) {
 	}
 	b.click(named("Send copies again to Grace Hopper"))
 	b.see("The files were sent to this address too many times. Please wait.")
-	require.NotContains(t, eval[string](b, "document.documentElement.outerHTML"), "/sign/", "links are shown to nobody")
+	require.NotContains(t, eval[string](b, "document.documentElement.outerHTML"), "/sign/", "the page must not contain signing links")
 	b.waitUntilStill()
 }
 

@@ -45,7 +45,7 @@ func TestFigures(t *testing.T) {
 		f.Script/1e3, f.Style/1e3, f.Font/1e3, f.Picture/1e3, f.Before, f.Paint)
 	require.Equal(t, 1, int(f.Contexts), "the page must use the preloaded context")
 	require.True(t, f.InParallel, "the context is requested in parallel with the scripts")
-	require.Less(t, f.Before, 8.0, "six requests at a time over HTTP/1.1, and the font")
+	require.Less(t, f.Before, 8.0, "only six requests, and the font, may precede the first page")
 	require.Less(t, f.Script, 60e3)
 	require.NotZero(t, f.Script)
 	require.NotZero(t, f.Picture)

@@ -350,6 +350,6 @@ func TestInitialsAndLongNames_AreLegible(t *testing.T) {
 	b.shot("long-name-390")
 	b.button("Use this signature")
 	b.until(`document.querySelector(".field.signature img")?.naturalWidth > 0`)
-	require.Less(t, eval[float64](b, `(() => { const i = document.querySelector(".field.signature img"); return i.naturalWidth / i.naturalHeight; })()`), 14.0, "in two lines")
+	require.Less(t, eval[float64](b, `(() => { const i = document.querySelector(".field.signature img"); return i.naturalWidth / i.naturalHeight; })()`), 14.0, "the name is split into two lines")
 	b.waitUntilStill()
 }

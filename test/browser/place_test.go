@@ -139,6 +139,6 @@ func TestLongAndLarge(t *testing.T) {
 	}
 	require.LessOrEqual(t, eval[int](b, `document.querySelectorAll(".sheet .paint img").length`), 16)
 	fetched := eval[float64](b, `performance.getEntriesByType("resource").filter((r) => r.name.includes("/documents/")).reduce((n, r) => n + r.transferSize, 0)`)
-	require.Less(t, fetched, 4e6, "bytes fetched of 20 MB")
+	require.Less(t, fetched, 4e6, "bytes fetched of a file of 20 MB")
 	b.waitUntilStill()
 }

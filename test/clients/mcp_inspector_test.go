@@ -61,7 +61,7 @@ func TestMCP_InspectorCallsTheTools(t *testing.T) {
 	require.NoError(t, err, out)
 	require.Contains(t, out, sent.ID.String())
 	require.NotContains(t, out, `"isError": true`)
-	require.NotContains(t, out, "/sign/", "links are the signers'")
+	require.NotContains(t, out, "/sign/", "links must not be revealed to the agent")
 
 	out, err = inspect(nil, "--method", "tools/call", "--tool-name", "void_envelope", "--tool-arg", "envelope_id="+sent.ID.String(), "--tool-arg", "reason=No.")
 	require.NoError(t, err, out)

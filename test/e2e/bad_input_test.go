@@ -113,7 +113,7 @@ func badCreates(t *testing.T, c *client) {
 	status, _ = c.do(t, http.MethodPost, "/v1/envelopes", "text/plain", strings.NewReader("hello"))
 	assert.Equal(t, 400, status)
 	list := c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes?tenantId=bad", nil)
-	assert.InDelta(t, 0, list["total"], 0, "nothing was made")
+	assert.InDelta(t, 0, list["total"], 0, "rejected requests must not create envelopes")
 	for _, q := range []string{"", "?tenantId=a&page=0", "?tenantId=a&pageSize=101", "?tenantId=a&status=sealing", "?tenantId=a&page=x"} {
 		c.rejected(t, 400, "validation_error", http.MethodGet, "/v1/envelopes"+q, nil)
 	}

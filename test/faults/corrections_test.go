@@ -324,16 +324,16 @@ func TestCorrectedModelRejects(t *testing.T) {
 	}
 	june := then(correction{what: "extend", deadline: "June"}, corrected{code: 200})
 	for name, h := range map[string][]porcupine.Operation{
-		"signed with the link of the one before":    {did("replace", "", 200), did("sign", "a", 200)},
-		"signed with the consent of the one before": {did("replace", "", 200), told("c"), did("sign", "c", 200)},
-		"the link of the one before comes back":     {did("replace", "", 200), told("a")},
+		"signed with the previous signer's link":    {did("replace", "", 200), did("sign", "a", 200)},
+		"signed with the previous signer's consent": {did("replace", "", 200), told("c"), did("sign", "c", 200)},
+		"returned the previous signer's link":       {did("replace", "", 200), told("a")},
 		"replaced after signing":                    {did("sign", "a", 200), did("replace", "", 200)},
-		"handed over twice":                         {did("delegate", "a", 204), told("c"), did("delegate", "c", 204)},
-		"handed over after a void":                  {did("void", "", 200), did("delegate", "a", 204)},
-		"a link of an envelope that is voided":      {did("void", "", 200), told("a")},
-		"a deadline that is not seen":               {june, get("in_progress", "May")},
-		"a deadline moved after a void":             {did("void", "", 200), then(correction{what: "extend", deadline: "June"}, corrected{code: 200})},
-		"refused without a reason":                  {did("sign", "a", 401)},
+		"delegated twice":                           {did("delegate", "a", 204), told("c"), did("delegate", "c", 204)},
+		"delegated after a void":                    {did("void", "", 200), did("delegate", "a", 204)},
+		"returned a link of a voided envelope":      {did("void", "", 200), told("a")},
+		"a deadline change without effect":          {june, get("in_progress", "May")},
+		"changed the deadline after a void":         {did("void", "", 200), then(correction{what: "extend", deadline: "June"}, corrected{code: 200})},
+		"rejected without a reason":                 {did("sign", "a", 401)},
 	} {
 		require.Equal(t, porcupine.Illegal, porcupine.CheckOperationsTimeout(correctedModel(first), h, time.Minute), name)
 	}

@@ -208,18 +208,18 @@ func TestModelRejects(t *testing.T) {
 		return op(from, to, call{what: "get"}, response{code: http.StatusOK, status: status})
 	}
 	for name, h := range map[string][]porcupine.Operation{
-		"signed twice":              {op(1, 2, sign(0), ok), op(3, 4, sign(0), ok)},
-		"signed after a void":       {op(1, 2, call{what: "void"}, ok), op(3, 4, sign(0), ok)},
-		"two winners":               {op(1, 9, call{what: "void"}, ok), op(1, 9, call{what: "decline", signer: 1}, ok)},
-		"a void that is not seen":   {op(1, 2, call{what: "void"}, ok), get(3, 4, "in_progress")},
-		"completed too early":       {op(1, 2, sign(0), ok), get(3, 4, "completed")},
-		"refused without a reason":  {op(1, 2, sign(0), response{code: http.StatusUnauthorized})},
-		"a decline that comes back": {get(1, 2, "declined"), op(3, 4, call{what: "decline"}, ok)},
-		"signed unseen":             {op(1, 2, sign(0), ok), op(3, 4, agree(1), ok)},
-		"seen and not there":        {op(1, 2, agree(1, 0), ok)},
-		"asked again for nothing":   {op(1, 2, sign(0), ok), op(3, 4, agree(1, 0), changed)},
-		"shown too little":          {op(1, 2, sign(0), ok), op(3, 4, call{what: "look", signer: 1}, ok)},
-		"a spent link that reads":   {op(1, 2, sign(0), ok), op(3, 4, call{what: "look"}, response{code: http.StatusOK, shown: of(0)})},
+		"signed twice":                                  {op(1, 2, sign(0), ok), op(3, 4, sign(0), ok)},
+		"signed after a void":                           {op(1, 2, call{what: "void"}, ok), op(3, 4, sign(0), ok)},
+		"two winners":                                   {op(1, 9, call{what: "void"}, ok), op(1, 9, call{what: "decline", signer: 1}, ok)},
+		"a void without effect":                         {op(1, 2, call{what: "void"}, ok), get(3, 4, "in_progress")},
+		"completed too early":                           {op(1, 2, sign(0), ok), get(3, 4, "completed")},
+		"rejected without a reason":                     {op(1, 2, sign(0), response{code: http.StatusUnauthorized})},
+		"a decline that is visible too early":           {get(1, 2, "declined"), op(3, 4, call{what: "decline"}, ok)},
+		"signed without displaying a value":             {op(1, 2, sign(0), ok), op(3, 4, agree(1), ok)},
+		"displayed a value that does not exist":         {op(1, 2, agree(1, 0), ok)},
+		"rejected although all values were displayed":   {op(1, 2, sign(0), ok), op(3, 4, agree(1, 0), changed)},
+		"omitted a value":                               {op(1, 2, sign(0), ok), op(3, 4, call{what: "look", signer: 1}, ok)},
+		"read with the link of a signer who has signed": {op(1, 2, sign(0), ok), op(3, 4, call{what: "look"}, response{code: http.StatusOK, shown: of(0)})},
 	} {
 		require.Equal(t, porcupine.Illegal, porcupine.CheckOperationsTimeout(model, h, time.Minute), name)
 	}

@@ -22,17 +22,17 @@ func TestCompareRecorded(t *testing.T) {
 		code    verify.Code // empty if there is no finding
 		after   verify.Verdict
 	}{
-		"the same file":            {verify.VerdictValid, sound, &same, "recorded.same", verify.VerdictValid},
-		"renewed since":            {verify.VerdictValid, sound, &verify.Recorded{OriginalSHA256: "o", SealedSHA256: "x", ChainHead: "h"}, "recorded.earlier", verify.VerdictValid},
-		"another original":         {verify.VerdictValid, sound, &verify.Recorded{OriginalSHA256: "x", SealedSHA256: "s", ChainHead: "h"}, "recorded.other", verify.VerdictBroken},
-		"another chain":            {verify.VerdictValid, sound, &verify.Recorded{OriginalSHA256: "o", SealedSHA256: "s", ChainHead: "x"}, "recorded.other", verify.VerdictBroken},
-		"a shorter chain":          {verify.VerdictValid, sound, &verify.Recorded{OriginalSHA256: "o", SealedSHA256: "s"}, "recorded.other", verify.VerdictBroken},
-		"not on record":            {verify.VerdictValid, sound, nil, "recorded.unknown", verify.VerdictValid},
-		"altered":                  {verify.VerdictAltered, later, &same, "recorded.same", verify.VerdictAltered},
-		"altered and another":      {verify.VerdictAltered, later, &verify.Recorded{OriginalSHA256: "x", SealedSHA256: "s", ChainHead: "h"}, "recorded.other", verify.VerdictBroken},
-		"an unknown sealer's":      {verify.VerdictUntrusted, sound, &same, "", verify.VerdictUntrusted},
-		"broken":                   {verify.VerdictBroken, sound, &same, "", verify.VerdictBroken},
-		"somebody else's, no seal": {verify.VerdictNotSealed, sound, nil, "", verify.VerdictNotSealed},
+		"the same file":           {verify.VerdictValid, sound, &same, "recorded.same", verify.VerdictValid},
+		"renewed since":           {verify.VerdictValid, sound, &verify.Recorded{OriginalSHA256: "o", SealedSHA256: "x", ChainHead: "h"}, "recorded.earlier", verify.VerdictValid},
+		"another original":        {verify.VerdictValid, sound, &verify.Recorded{OriginalSHA256: "x", SealedSHA256: "s", ChainHead: "h"}, "recorded.other", verify.VerdictBroken},
+		"another chain":           {verify.VerdictValid, sound, &verify.Recorded{OriginalSHA256: "o", SealedSHA256: "s", ChainHead: "x"}, "recorded.other", verify.VerdictBroken},
+		"a shorter chain":         {verify.VerdictValid, sound, &verify.Recorded{OriginalSHA256: "o", SealedSHA256: "s"}, "recorded.other", verify.VerdictBroken},
+		"not on record":           {verify.VerdictValid, sound, nil, "recorded.unknown", verify.VerdictValid},
+		"altered":                 {verify.VerdictAltered, later, &same, "recorded.same", verify.VerdictAltered},
+		"altered, another record": {verify.VerdictAltered, later, &verify.Recorded{OriginalSHA256: "x", SealedSHA256: "s", ChainHead: "h"}, "recorded.other", verify.VerdictBroken},
+		"an unknown sealer's":     {verify.VerdictUntrusted, sound, &same, "", verify.VerdictUntrusted},
+		"broken":                  {verify.VerdictBroken, sound, &same, "", verify.VerdictBroken},
+		"no seal of this service": {verify.VerdictNotSealed, sound, nil, "", verify.VerdictNotSealed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

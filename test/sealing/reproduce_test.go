@@ -156,19 +156,19 @@ func TestContradictions(t *testing.T) {
 		change func(j *seal.Job)
 		want   string
 	}{
-		"another document":        {func(j *seal.Job) { j.Document.ID = "other" }, "listed 0 times"},
-		"the document twice":      {func(j *seal.Job) { j.Documents = append(j.Documents, j.Documents[0]) }, "number 1"},
-		"one document more":       {func(j *seal.Job) { j.Documents = append(j.Documents, seal.Document{ID: "x", Order: 2}) }, "hash of all"},
-		"no documents":            {func(j *seal.Job) { j.Documents = nil }, "listed 0 times"},
-		"another hash":            {func(j *seal.Job) { j.Documents[0].SHA256 = strings.Repeat("0", 64) }, "hash of the original"},
-		"another hash of all":     {func(j *seal.Job) { j.Envelope.OriginalHash = strings.Repeat("0", 64) }, "hash of all"},
-		"fewer pages":             {func(j *seal.Job) { j.Documents[0].PageCount++ }, "number of pages"},
-		"another envelope":        {func(j *seal.Job) { j.Envelope.ID = "other" }, "another envelope"},
-		"no events":               {func(j *seal.Job) { j.Events, j.ChainHead = nil, strings.Repeat("0", 64) }, "do not complete the envelope"},
-		"who did not sign":        {func(j *seal.Job) { j.Signers[1].SignedAt = time.Time{} }, "the status or signing time"},
-		"when they signed":        {func(j *seal.Job) { j.Signers[1].SignedAt = sealkit.Now }, "the status or signing time"},
-		"a signature of nobody":   {func(j *seal.Job) { j.Signers = j.Signers[:1] }, "not listed as a signer"},
-		"somebody who never came": {func(j *seal.Job) { j.Signers[0].ID = "other" }, "the status or signing time"},
+		"another document":     {func(j *seal.Job) { j.Document.ID = "other" }, "listed 0 times"},
+		"the document twice":   {func(j *seal.Job) { j.Documents = append(j.Documents, j.Documents[0]) }, "number 1"},
+		"one document more":    {func(j *seal.Job) { j.Documents = append(j.Documents, seal.Document{ID: "x", Order: 2}) }, "hash of all"},
+		"no documents":         {func(j *seal.Job) { j.Documents = nil }, "listed 0 times"},
+		"another hash":         {func(j *seal.Job) { j.Documents[0].SHA256 = strings.Repeat("0", 64) }, "hash of the original"},
+		"another hash of all":  {func(j *seal.Job) { j.Envelope.OriginalHash = strings.Repeat("0", 64) }, "hash of all"},
+		"fewer pages":          {func(j *seal.Job) { j.Documents[0].PageCount++ }, "number of pages"},
+		"another envelope":     {func(j *seal.Job) { j.Envelope.ID = "other" }, "another envelope"},
+		"no events":            {func(j *seal.Job) { j.Events, j.ChainHead = nil, strings.Repeat("0", 64) }, "do not complete the envelope"},
+		"no signing time":      {func(j *seal.Job) { j.Signers[1].SignedAt = time.Time{} }, "the status or signing time"},
+		"another signing time": {func(j *seal.Job) { j.Signers[1].SignedAt = sealkit.Now }, "the status or signing time"},
+		"an unlisted signer":   {func(j *seal.Job) { j.Signers = j.Signers[:1] }, "not listed as a signer"},
+		"an unknown signer":    {func(j *seal.Job) { j.Signers[0].ID = "other" }, "the status or signing time"},
 	} {
 		j := sealkit.Job(t, sealkit.SimplePDF(1))
 		tt.change(&j)
