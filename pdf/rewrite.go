@@ -8,8 +8,9 @@ import (
 
 // Rewrite writes the newest version of every object to a new document with a single revision. The argument edit is a
 // function that returns the new value of an object, without the data of a stream, and reports whether to keep the
-// object. The argument id becomes both parts of the file identifier.
-func Rewrite(f *File, id []byte, edit func(o Object) (Value, bool, error)) ([]byte, error) {
+// object. The argument id becomes both parts of the file identifier. The argument added contains new objects that are
+// not streams.
+func Rewrite(f *File, id []byte, edit func(o Object) (Value, bool, error), added ...Object) ([]byte, error) {
 	w := NewDocument()
 	err := f.Objects(func(o Object) error {
 		v, keep, err := edit(o)
@@ -25,6 +26,10 @@ func Rewrite(f *File, id []byte, edit func(o Object) (Value, bool, error)) ([]by
 	})
 	if err != nil {
 		return nil, err
+	}
+	for _, o := range added {
+		w.next = max(w.next, o.Ref.Num+1)
+		w.Put(o.Ref, o.Value)
 	}
 	_, root, err := f.Catalog()
 	if err != nil {

@@ -145,8 +145,8 @@ func cleanSaved(b []byte, lim Limits) ([]byte, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	removed, corrected := 0, 0
-	nodes := repairPageTree(f)
+	nodes, copies := repairPageTree(f)
+	removed, corrected := 0, len(copies)
 	id := sha256.Sum256(b)
 	out, err := pdf.Rewrite(f, id[:16], func(o pdf.Object) (pdf.Value, bool, error) {
 		v := o.Value
@@ -187,7 +187,7 @@ func cleanSaved(b []byte, lim Limits) ([]byte, int, error) {
 			removed++
 		}
 		return d.Value(), true, nil
-	})
+	}, copies...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("rewrite a saved PDF: %w", err)
 	}

@@ -87,6 +87,30 @@ func TestAdmitUpload_Damaged_IsRepaired(t *testing.T) {
 	}
 }
 
+// TestAdmitUpload_PageTwice_IsCopied checks that a page that the page tree contains repeatedly becomes several pages.
+func TestAdmitUpload_PageTwice_IsCopied(t *testing.T) {
+	t.Parallel()
+	b := bytes.Replace(file("", ""), []byte("/Kids[3 0 R]/Count 1/"), []byte("/Kids[3 0 R 3 0 R]/Count 2/"), 1)
+	info, p, err := admission.AdmitUpload(t.Context(), uploadOf(b), rendering(), prepare.Options{})
+	require.NoError(t, err)
+	require.Len(t, info.Pages, 2)
+	require.Equal(t, "repaired", p.Changes[0].Kind)
+	f, err := pdf.Open(bytes.NewReader(p.Rewritten), int64(len(p.Rewritten)), pdf.DefaultLimits())
+	require.NoError(t, err)
+	pages := map[pdf.Ref]bool{}
+	_, err = f.Walk(func(p *pdf.Page) error { pages[p.Ref] = true; return nil })
+	require.NoError(t, err)
+	require.Len(t, pages, 2)
+
+	nodes := []string{"<</Type/Catalog/Pages 2 0 R>>"} // each node twice contains the next one
+	for n := 3; n < 30; n++ {
+		nodes = append(nodes, fmt.Sprintf("<</Type/Pages/Kids[%d 0 R %d 0 R]/Count %d>>", n, n, 1<<(30-n)))
+	}
+	_, _, err = admission.AdmitUpload(t.Context(), uploadOf(assembled(append(nodes, "<</Type/Page/MediaBox[0 0 9 9]>>"))), rendering(), prepare.Options{})
+	var rejected *rejection.Error
+	require.ErrorAs(t, err, &rejected)
+}
+
 // TestAdmitUpload_OtherParentChangesThePage_IsRejected checks that a page tree is not corrected if the page inherits
 // other attributes as a result.
 func TestAdmitUpload_OtherParentChangesThePage_IsRejected(t *testing.T) {
