@@ -14,8 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestNamedTestsExist checks that every test named in a document exists, and that test/asvs.yaml names only existing
-// tests, and attackers and requirements that learn/security.md lists.
+// TestNamedTestsExist checks that every test named in a document or in test/evidence.yaml exists, and that
+// learn/security.md and learn/faults.md contain the rows of test/evidence.yaml.
 func TestNamedTestsExist(t *testing.T) {
 	t.Parallel()
 	var (
@@ -45,19 +45,25 @@ func TestNamedTestsExist(t *testing.T) {
 		}
 	}
 
-	var listed struct{ Threats, Requirements map[string][]string }
-	b, err := os.ReadFile("../test/asvs.yaml")
+	var listed struct{ Threats, Requirements, Faults map[string][]string }
+	b, err := os.ReadFile("../test/evidence.yaml")
 	require.NoError(t, err)
 	require.NoError(t, yaml.Unmarshal(b, &listed))
-	security, err := os.ReadFile("learn/security.md")
-	require.NoError(t, err)
-	require.NotEmpty(t, listed.Threats)
-	require.NotEmpty(t, listed.Requirements)
-	for _, rows := range []map[string][]string{listed.Threats, listed.Requirements} {
-		for row, tests := range rows {
-			assert.Contains(t, string(security), "\n| "+row+" ", "test/asvs.yaml names a row that learn/security.md lacks")
+	for _, of := range []struct {
+		page string
+		rows map[string][]string
+	}{
+		{"learn/security.md", listed.Threats},
+		{"learn/security.md", listed.Requirements},
+		{"learn/faults.md", listed.Faults},
+	} {
+		text, err := os.ReadFile(of.page)
+		require.NoError(t, err)
+		require.NotEmpty(t, of.rows, of.page)
+		for row, tests := range of.rows {
+			assert.Contains(t, string(text), "\n| "+row+" ", "test/evidence.yaml contains a row that %s lacks", of.page)
 			for _, test := range tests {
-				assert.True(t, defined[test], "%s is mentioned in test/asvs.yaml, but does not exist", test)
+				assert.True(t, defined[test], "%s is mentioned in test/evidence.yaml, but does not exist", test)
 			}
 		}
 	}
