@@ -19,7 +19,7 @@ type actionType struct {
 	shows bool
 }
 
-// actionTypes lists every type of action in ISO 32000-2 (Table 201). docs/build/preparing.md contains the same table.
+// actionTypes lists every type of action in ISO 32000-2 (Table 201). docs/build/preparing.md lists them, too.
 //
 //nolint:gochecknoglobals // a constant table
 var actionTypes = map[string]actionType{
