@@ -2,6 +2,7 @@ package appearance
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
@@ -13,8 +14,8 @@ import (
 )
 
 const (
-	// losslessBytes is the maximum size of a picture that is always encoded losslessly. A larger picture is encoded as
-	// JPEG if that is smaller.
+	// losslessBytes is the maximum size of a photograph that is always encoded losslessly. A larger one is encoded as
+	// JPEG if that is smaller. For a page of text, JPEG is not smaller.
 	losslessBytes = 300_000
 	// maxLossless is the maximum size of any lossless picture.
 	maxLossless = 2 * losslessBytes
@@ -24,12 +25,16 @@ const (
 // Encode returns the picture in a format that browsers support, and its media type. The format is lossless PNG, or JPEG
 // if the PNG would be too large. The encoded bytes are not evidence, because the hash covers only the pixels.
 func (p *Picture) Encode() (b []byte, mediaType string, err error) {
-	lossless := &limitedBuffer{left: maxLossless}
-	err = png.Encode(lossless, reduced(p.Image))
+	lossless, plain := &limitedBuffer{left: maxLossless}, isPlain(p.Image)
+	if plain {
+		err = encodePlain(lossless, p.Image)
+	} else {
+		err = png.Encode(lossless, reduced(p.Image))
+	}
 	if err != nil && !errors.Is(err, errFull) {
 		return nil, "", fmt.Errorf("appearance: encode PNG: %w", err)
 	}
-	if err == nil && lossless.Len() <= losslessBytes {
+	if err == nil && (plain || lossless.Len() <= losslessBytes) {
 		return lossless.Bytes(), mediaPNG, nil
 	}
 	var lossy bytes.Buffer
@@ -75,19 +80,27 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
+// isPlain reports whether most pixels equal the previous pixel, as on a page of text, but not in a photograph.
+func isPlain(img *image.NRGBA) bool {
+	same, last := 0, uint32(0)
+	for i := 0; i < len(img.Pix); i += 4 {
+		c := binary.NativeEndian.Uint32(img.Pix[i:])
+		if c == last {
+			same++
+		}
+		last = c
+	}
+	return same >= len(img.Pix)/4*3/4
+}
+
 // reduced returns the same pixels in the smallest sufficient color model: gray, palette or RGB.
 func reduced(img *image.NRGBA) image.Image {
 	pix := img.Pix
-	gray, even := true, 0 // number of pixels that equal the previous pixel
+	gray := true
 	for i := 0; i < len(pix) && gray; i += 4 {
 		gray = pix[i] == pix[i+1] && pix[i] == pix[i+2]
-		if i > 0 && pix[i] == pix[i-4] {
-			even++
-		}
 	}
-	// Use a palette for text on a plain background, even if it is gray. The PNG encoder does not filter palette images,
-	// which makes a page of text a quarter smaller but a photograph larger.
-	if gray && even < len(pix)/4*3/4 {
+	if gray {
 		out := image.NewGray(img.Rect)
 		for i := range out.Pix {
 			out.Pix[i] = pix[4*i]
@@ -103,25 +116,28 @@ func reduced(img *image.NRGBA) image.Image {
 // paletted returns the picture with a palette, or nil if it has more than 256 colors.
 func paletted(img *image.NRGBA) *image.Paletted {
 	out := &image.Paletted{Pix: make([]byte, len(img.Pix)/4), Stride: img.Rect.Dx(), Rect: img.Rect}
-	index := make(map[[3]byte]byte, 256)
-	var last [3]byte
-	var lastIndex byte
+	index := make(map[uint32]byte, 256)
+	// Recent contains the last color for each hash with its index, so that the map is rarely needed.
+	var recent [1 << 12]struct {
+		color uint32
+		index byte
+	}
 	for i := range out.Pix {
-		c := [3]byte(img.Pix[4*i:])
-		if c == last && i > 0 {
-			out.Pix[i] = lastIndex
-			continue
-		}
-		at, ok := index[c]
-		if !ok {
-			if len(index) == 256 {
-				return nil
+		c := binary.LittleEndian.Uint32(img.Pix[4*i:])
+		r := &recent[c*0x9E3779B1>>20]
+		if r.color != c { // a color is never zero, because the pixels are opaque
+			at, ok := index[c]
+			if !ok {
+				if len(index) == 256 {
+					return nil
+				}
+				at = byte(len(index)) //nolint:gosec // below 256
+				index[c] = at
+				out.Palette = append(out.Palette, color.NRGBA{img.Pix[4*i], img.Pix[4*i+1], img.Pix[4*i+2], 0xFF})
 			}
-			at = byte(len(index)) //nolint:gosec // below 256
-			index[c] = at
-			out.Palette = append(out.Palette, color.NRGBA{c[0], c[1], c[2], 0xFF})
+			r.color, r.index = c, at
 		}
-		out.Pix[i], last, lastIndex = at, c, at
+		out.Pix[i] = r.index
 	}
 	return out
 }

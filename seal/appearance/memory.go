@@ -25,6 +25,7 @@ func (m *linearMemory) reserve() error {
 	if err != nil {
 		return errors.Join(ErrMemory, err)
 	}
+	useHugePages(b)
 	m.mapping = b
 	return nil
 }

@@ -157,7 +157,11 @@ func (c *client) consent(ctx context.Context, e *envelope, i int) error {
 }
 
 func (c *client) sign(ctx context.Context, e *envelope, i int) error {
-	var fields []anyMap
+	return c.post(ctx, "/v1/signing/"+token(e, i)+"/sign", anyMap{"fields": values(e, i)}, nil)
+}
+
+// values returns the values that signer i submits.
+func values(e *envelope, i int) (fields []anyMap) {
 	for _, f := range e.Fields {
 		switch {
 		case f.SignerID != e.Signers[i].ID:
@@ -167,7 +171,7 @@ func (c *client) sign(ctx context.Context, e *envelope, i int) error {
 			fields = append(fields, anyMap{"fieldId": f.ID, "textValue": "Value"})
 		}
 	}
-	return c.post(ctx, "/v1/signing/"+token(e, i)+"/sign", anyMap{"fields": fields}, nil)
+	return fields
 }
 
 func token(e *envelope, i int) string {

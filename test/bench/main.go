@@ -72,6 +72,7 @@ func steps() []step {
 		{"sign", false, (*benchEnv).measureSign},
 		{"throughput", false, (*benchEnv).measureThroughput},
 		{"actions", false, (*benchEnv).measureActions},
+		{"pages", true, (*benchEnv).measurePages},
 		{"send", true, (*benchEnv).measureSend},
 		{"bulk", true, (*benchEnv).measureBulk},
 		{"load", true, (*benchEnv).measureLoad},

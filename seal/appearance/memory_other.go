@@ -1,0 +1,5 @@
+//go:build !linux
+
+package appearance
+
+func useHugePages([]byte) {}
