@@ -307,8 +307,9 @@ bench-web: build $(BIN)/.clients ## Measure the pages (script size, largest cont
 	BROWSER_TEST_FIGURES=1 $(GO) test ./test/browser -run TestFigures -v -count=1
 
 .PHONY: bench-pages
-bench-pages: ## Measure the rendering of a page: processor time, image size, and memory of the process
+bench-pages: build $(TOOLS)/testenv ## Measure rendering: CPU time, image size and memory for a page; CPU time for two signers who view all pages
 	$(GO) test ./seal/appearance -run '^$$' -bench 'Page|Process' -benchtime 10x
+	$(TOOLS)/testenv -durable $(GO) run ./test/bench pages
 
 .PHONY: bench-prepare
 bench-prepare: $(TOOLS)/testenv ## Measure preparation: an upload of 50 pages with and without all options, and tags and anchors on 4,000 pages compared with pdftotext

@@ -24,7 +24,7 @@ var errRange = errors.New("seal: the validator requested bytes outside the file"
 
 // serveRanges serves the range requests of a process until the process starts its response.
 func serveRanges(out *bufio.Reader, in io.Writer, file *dataSource, r io.ReaderAt, size int64) error {
-	buf := make([]byte, maxRange)
+	buf := make([]byte, min(size, maxRange))
 	for {
 		first, err := out.Peek(1)
 		if err != nil || first[0] != requestRange {

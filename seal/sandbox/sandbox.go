@@ -52,6 +52,9 @@ var defaultRetention = Retention{Idle: 2, Time: 10 * time.Second, Files: 100, Si
 
 const maxFile = 100 << 20 // maximum file size in bytes
 
+// answerBuffer is the size of the buffer for responses, in bytes. It equals the capacity of a pipe.
+const answerBuffer = 64 << 10
+
 // Default limits for a process and one file.
 const (
 	defaultMemory = 512 << 20
@@ -196,7 +199,7 @@ func (v *Pool) start(ctx context.Context, b Bounds) (*validator, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("seal: starting the validator: %w", err)
 	}
-	return &validator{cmd: cmd, in: in, out: bufio.NewReader(out), bounds: b}, nil
+	return &validator{cmd: cmd, in: in, out: bufio.NewReaderSize(out, answerBuffer), bounds: b}, nil
 }
 
 // end ends the process and releases its resources.
@@ -242,7 +245,7 @@ func (p *validator) exchange(ctx context.Context, task byte, r io.ReaderAt, size
 		}
 		return nil, errValidatorEnded
 	}
-	if line, err = bufio.NewReader(io.LimitReader(p.out, int64(most))).ReadBytes('\n'); err != nil {
+	if line, err = bufio.NewReaderSize(io.LimitReader(p.out, int64(most)), answerBuffer).ReadBytes('\n'); err != nil {
 		return nil, errValidatorEnded
 	}
 	return line, nil
