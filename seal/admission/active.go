@@ -75,7 +75,8 @@ func checkCatalog(ctx context.Context, f *pdf.File, finder *revision1.Finder, at
 	return err
 }
 
-// checkXFA rejects an XFA form that would be incomplete without its XFA content.
+// checkXFA rejects an XFA form that would be incomplete without its XFA content. This is the case if the file says so,
+// or if it has neither fields nor a second page: the only page of such a form asks the reader to wait.
 func checkXFA(f *pdf.File, cat pdf.Dict) error {
 	form, err := pdf.OptionalDict(f, cat.Get("AcroForm"))
 	if err != nil {
@@ -89,8 +90,19 @@ func checkXFA(f *pdf.File, cat pdf.Dict) error {
 		return fmt.Errorf("%w: %w", pdf.ErrDamaged, err)
 	}
 	rendered, err := f.Resolve(cat.Get("NeedsRendering"))
-	if err == nil && (len(fields) == 0 || rendered.Bool()) {
-		err = errXFA()
+	if err != nil {
+		return err
 	}
-	return err
+	tree, err := pdf.OptionalDict(f, cat.Get("Pages"))
+	if err != nil {
+		return err
+	}
+	pages, err := f.Resolve(tree.Get("Count")) // checked with the page tree
+	if err != nil {
+		return err
+	}
+	if count, _ := pages.Int(); rendered.Bool() || len(fields) == 0 && count < 2 {
+		return errXFA()
+	}
+	return nil
 }
