@@ -107,7 +107,7 @@ func fieldOfTag(e *models.Envelope, d *models.Document, t prepare.FoundTag) (mod
 func fieldOfForm(f prepare.FormField, name string) models.FieldInput {
 	in := models.FieldInput{
 		Type: models.FieldType(f.Type), Required: f.Required, Source: models.SourceForm, Name: name, DefaultValue: cmp.Or(f.Value, f.Default),
-		Attributes: models.FieldAttributes{Label: firstCharacters(plaintext.Visible(cmp.Or(f.Label, f.Name)), maxLabel), ReadOnly: f.ReadOnly},
+		Attributes: models.FieldAttributes{Label: firstCharacters(plaintext.Line(cmp.Or(f.Label, f.Name)), maxLabel), ReadOnly: f.ReadOnly},
 	}
 	a := &in.Attributes
 	switch f.Type {

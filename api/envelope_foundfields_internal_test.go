@@ -96,6 +96,7 @@ func TestFieldsOfWidgets(t *testing.T) {
 		}
 	}
 	require.Equal(t, strings.Repeat("é", 200), fieldOfForm(prepare.FormField{Type: "text", Label: strings.Repeat("é", 201)}, "n").Attributes.Label)
+	require.Equal(t, "Line 1. Amount", fieldOfForm(prepare.FormField{Type: "text", Label: "Line 1.\tAmount\r\n"}, "n").Attributes.Label)
 }
 
 // TestFoundFields checks that visible fields are found with the correct page and signer.
