@@ -32,12 +32,12 @@ export function Application({ client, who }: { client: Client; who: Identity }) 
           <ActionButton label={t("save")} tone="" done={t("saved")} work={async () => { await client.call("app", { method: "PATCH", body: changed }); setChanged({}); reload(); }} />
         </section>
       )}
-      {who.user && <Secrets client={client} email={who.user.email} />}
+      {who.user && <Secrets client={client} email={who.user.email} shown={Boolean(app ?? problem)} />}
     </>
   );
 }
 
-function Secrets({ client, email }: { client: Client; email: string }) {
+function Secrets({ client, email, shown }: { client: Client; email: string; /** Whether the part of the page above the secrets is complete, so that they do not move. */ shown: boolean }) {
   const { data, problem, reload } = useList<Secret>(client, "client-secrets");
   const { factors } = useSecondFactors(client);
   const [asking, setAsking] = useState<"new" | Secret | null>(null);
@@ -52,6 +52,7 @@ function Secrets({ client, email }: { client: Client; email: string }) {
     reload();
   };
   const close = () => setAsking(null);
+  if (!shown || !(data ?? problem)) return null;
   return (
     <>
       <h2 class="later">{t("clientSecrets")}</h2>

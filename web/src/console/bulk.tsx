@@ -22,16 +22,17 @@ export function BulkSends({ client, who }: { client: Client; who: Identity }) {
   const { data, problem, stale } = useLoad<Paged<BulkSend>>(client, `/v1/bulk-sends?${query({ tenantId: tenant, cursor: get("cursor"), pageSize: 20 })}`, live);
   const sender = hasRole(who, "sender");
   const fresh = data?.data.length === 0 && !tenant && !get("cursor");
+  const known = Boolean(data ?? problem); // until then, it is unknown whether there are any bulk sends
   const button = sender && <a class="button small" href="#/bulk/new">{t("newBulkSend")}</a>;
   return (
     <>
-      <div class="row head"><Title>{t("bulkSends")}</Title>{!fresh && button}</div>
+      <div class="row head"><Title>{t("bulkSends")}</Title>{known && !fresh && button}</div>
       {fresh && (
         <Empty icon="plus" title={t("noBulkSends")} action={button}>
           {t("bulkText")} {t(sender ? "bulkByYou" : "bulkBySenders")}
         </Empty>
       )}
-      <form class="filters" role="search" hidden={fresh} onSubmit={(e) => e.preventDefault()}>
+      <form class="filters" role="search" hidden={!known || fresh} onSubmit={(e) => e.preventDefault()}>
         <div><label for="tenant">{t("workspace")}</label><input id="tenant" maxLength={255} value={tenant} onInput={(e) => set({ tenant: e.currentTarget.value })} /></div>
       </form>
       <ErrorNotice text={problem} />

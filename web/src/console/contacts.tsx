@@ -43,7 +43,7 @@ export function Contacts({ client, who }: { client: Client; who: Identity }) {
       )}
       {data?.length === 0 && search && <p class="quiet">{t("noMatches")}</p>}
       {data?.length === 0 && !search && <Empty icon="pen" title={t("noContacts")}>{t("contactsText")}</Empty>}
-      {hasRole(who, "support") && (
+      {(data ?? problem) && hasRole(who, "support") && (
         <form class="card later" onSubmit={(e) => { e.preventDefault(); void run(add); }}>
           <h2>{t("addContact")}</h2>
           <div class="filters">

@@ -80,7 +80,7 @@ function PagePicture({ viewer, holder, documentId, page, label }: { viewer: View
   }, [near, size.known, viewer]);
   return (
     <>
-      <span ref={ref} class="paint" role={label ? "img" : undefined} aria-label={label} aria-hidden={label ? undefined : true} style={{ aspectRatio: `${size.width} / ${size.height}` }} />
+      <span ref={ref} class="paint" role={label ? "img" : undefined} aria-label={label} aria-hidden={label ? undefined : true} style={{ "--ratio": String(size.width / size.height), aspectRatio: `${size.width} / ${size.height}` }} />
       {failed && label && <span class="small quiet">{t("pageNotShown")}</span>}
     </>
   );

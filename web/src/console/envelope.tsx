@@ -87,7 +87,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const download = (d: Document) => client.download(`envelopes/${id}/document?${query({ kind: d.kind, documentId: d.id })}`, d.name || "document.pdf");
   const steps = (
     <Progress e={e} actionsOf={actionsOf} copyActions={copyActions}>
-      {progress.data && open && <p class="quiet small meta">{progress.data.nextReminder && t("nextReminder", { time: formatTime(progress.data.nextReminder) })}{progress.data.answeredBy === "database" && <> {t("notRunning")}</>}</p>}
+      {open && <p class="quiet small meta reserved">{progress.data?.nextReminder && t("nextReminder", { time: formatTime(progress.data.nextReminder) })}{progress.data?.answeredBy === "database" && <> {t("notRunning")}</>}</p>}
     </Progress>
   );
   const pages = kept.length > 0 ? <DocumentPages key={sealed.length > 0 ? "sealed" : "original"} client={client} envelope={e} documents={sealed.length > 0 ? sealed : originals} /> : <p class="card quiet">{t("documentsDeleted")}</p>;

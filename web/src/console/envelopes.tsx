@@ -38,6 +38,8 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
     search, status: get("status"), tenantId: workspace, createdAfter: midnight(get("from"), 0), createdBefore: midnight(get("to"), 1),
     undelivered: get("refused") ? "true" : "", label: get("label"), inbox: get("inbox"), cursor: get("cursor"), pageSize: 20,
   })}`, live);
+  // The counts are requested together with the list, because both are displayed at the same time.
+  const { data: home } = useLoad<{ counts: InboxCounts }>(client, `home?${query({ tenantId: workspace })}`, 15_000);
   const filter = (name: string) => (e: { currentTarget: { value: string } }) => set({ [name]: e.currentTarget.value });
   const filtered = filterNames.some((name) => get(name));
   const more = ["status", "from", "to", "refused", "label"].filter((name) => get(name)).length;
@@ -63,7 +65,7 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
           {t(sender ? "noEnvelopesSender" : "noEnvelopesViewer")}
         </Empty>
       )}
-      {known && !fresh && <InboxBar client={client} tenant={workspace} part={get("inbox")} onChoose={(inbox) => set({ inbox, status: "" })} />}
+      {known && !fresh && <InboxBar counts={home?.counts} part={get("inbox")} onChoose={(inbox) => set({ inbox, status: "" })} />}
       <form class="filters finder" role="search" hidden={!known || fresh} onSubmit={(e) => e.preventDefault()}>
         <SearchBox value={search} onSearch={(text) => set({ search: text })} />
         <details class="more" open={unfolded} onToggle={(e) => setUnfolded(e.currentTarget.open)}>
@@ -174,9 +176,13 @@ export function Deadline({ e }: { e: Pick<Envelope, "status" | "expiresAt"> }) {
 /** The sections of the inbox. */
 const parts = { action_needed: "inboxAction", waiting: "inboxWaiting", drafts: "inboxDrafts", completed: "inboxCompleted" } as const;
 
-/** Selects a section of the inbox, and displays the number of envelopes in each. */
-function InboxBar({ client, tenant, part, onChoose }: { client: Client; tenant: string; part: string; onChoose: (part: string) => void }) {
-  const { data } = useLoad<{ counts: Record<keyof typeof parts, number> }>(client, `home?${query({ tenantId: tenant })}`, 15_000);
+type InboxCounts = Record<keyof typeof parts, number>;
+
+/**
+ * Selects a section of the inbox, and displays the number of envelopes in each. The numbers have a reserved space, so
+ * that no section moves when they are received.
+ */
+function InboxBar({ counts, part, onChoose }: { counts?: InboxCounts; part: string; onChoose: (part: string) => void }) {
   const bar = useRef<HTMLDivElement>(null);
   // On a phone, the sections are on one line, which is scrolled to the selected section.
   useEffect(() => { bar.current?.querySelector('[aria-pressed="true"]')?.scrollIntoView({ block: "nearest", inline: "center" }); }, [part]);
@@ -184,8 +190,8 @@ function InboxBar({ client, tenant, part, onChoose }: { client: Client; tenant: 
     <div ref={bar} class="inbox row" role="group" aria-label={t("inbox")}>
       <button type="button" class="bare small" aria-pressed={part === ""} onClick={() => onChoose("")}>{t("inboxAll")}</button>
       {(Object.keys(parts) as (keyof typeof parts)[]).map((p) => (
-        <button key={p} type="button" class={`bare small ${p === "action_needed" && data?.counts[p] ? "due" : ""}`} aria-pressed={part === p} onClick={() => onChoose(p)}>
-          {t(parts[p])}{data && <span class="count">{numeral(data.counts[p])}</span>}
+        <button key={p} type="button" class={`bare small ${p === "action_needed" && counts?.[p] ? "due" : ""}`} aria-pressed={part === p} onClick={() => onChoose(p)}>
+          {t(parts[p])}<span class="count" aria-hidden={counts ? undefined : true}>{counts && numeral(counts[p])}</span>
         </button>
       ))}
     </div>

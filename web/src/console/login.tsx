@@ -24,9 +24,9 @@ export function Login({ client, ended, signInProblem, user, onIn, foot }: { clie
   // The available second factors, or null if none is required.
   const [second, setSecond] = useState<{ app: boolean; passkey: boolean } | null>(null);
   const [problem, setProblem] = useState(signInProblem.text);
-  const [options, setOptions] = useState<SignInOptions>({ provider: null, passkeys: false });
-  const { provider } = options;
-  useEffect(() => { request<SignInOptions>("/v1/console/sign-in").then(setOptions, () => undefined); }, []);
+  const [options, setOptions] = useState<SignInOptions | null>(null);
+  const provider = options?.provider;
+  useEffect(() => { request<SignInOptions>("/v1/console/sign-in").then(setOptions, () => setOptions({ provider: null, passkeys: false })); }, []);
   const [busy, run] = useBusy();
   const enter = async (passkey: boolean) => {
     setProblem("");
@@ -56,7 +56,7 @@ export function Login({ client, ended, signInProblem, user, onIn, foot }: { clie
           </>
         )}
       </form>
-      <div class="row later">{foot}</div>
+      {options && <div class="row later">{foot}</div>}
     </>
   );
   return user ? form : <main class="narrow">{form}</main>;

@@ -84,7 +84,7 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
       <ErrorNotice text={templates.problem || problem} />
       {templates.data?.data.length === 0 ? (
         <Empty icon="file" title={t("templateFirst")} action={<a class="button small" href="#/templates">{t("templates")}</a>}>{t("templateFirstText")}</Empty>
-      ) : (
+      ) : (templates.data ?? templates.problem) && (
         <div class="stack wide rows">
           <section class="card stack">
             <h2>{t("bulkStep1")}</h2>

@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { languages } from "../ui/i18n";
-import { useLoad, type Client } from "./api";
+import type { Client, Loaded } from "./api";
 import { ActionButton, ErrorNotice } from "./parts";
 import { t } from "./texts";
 
 type Frequency = "immediate" | "daily" | "never";
 type Events = Record<(typeof kinds)[number][0], boolean>;
-interface Settings { email: string; frequency: Frequency; events: Events; language: string | null; timeZone: string }
+export interface NotificationSettings { email: string; frequency: Frequency; events: Events; language: string | null; timeZone: string }
 
 const frequencies = [["immediate", "notifyImmediately"], ["daily", "notifyDaily"], ["never", "notifyNever"]] as const;
 const kinds = [
@@ -16,15 +16,15 @@ const kinds = [
 const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
 
 /** The settings for emails to the user about envelopes that they have sent. */
-export function Notifications({ client, named }: { client: Client; /** If the address names this section, the page scrolls to it. */ named: boolean }) {
+export function Notifications({ client, settings, named }: { client: Client; settings: Loaded<NotificationSettings>; /** If the address names this section, it is the first one and receives the focus. */ named: boolean }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const { data, problem, reload } = useLoad<Settings>(client, "me/notifications");
-  const [changed, setChanged] = useState<Partial<Settings>>({});
-  const set = (change: Partial<Settings>) => setChanged({ ...changed, ...change });
+  const { data, problem, reload } = settings;
+  const [changed, setChanged] = useState<Partial<NotificationSettings>>({});
+  const set = (change: Partial<NotificationSettings>) => setChanged({ ...changed, ...change });
   const save = async () => {
     await client.call("me/notifications", { method: "PUT", body: changed });
     // Changes made during the request have not been saved yet.
-    setChanged((now) => Object.fromEntries(Object.entries(now).filter(([key, value]) => value !== changed[key as keyof Settings])));
+    setChanged((now) => Object.fromEntries(Object.entries(now).filter(([key, value]) => value !== changed[key as keyof NotificationSettings])));
     reload();
   };
   const own = data && { ...data, ...changed };
@@ -32,7 +32,7 @@ export function Notifications({ client, named }: { client: Client; /** If the ad
   useEffect(() => {
     if (!named || !loaded) return;
     heading.current?.focus({ preventScroll: true });
-    heading.current?.scrollIntoView({ block: "start", behavior: "instant" });
+    heading.current?.scrollIntoView({ block: "nearest", behavior: "instant" });
   }, [named, loaded]);
   const choose = (frequency: Frequency) => {
     // The first summary should arrive in the morning in the user's time zone, not in UTC.

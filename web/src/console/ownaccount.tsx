@@ -1,8 +1,8 @@
 import { useContext, useState } from "preact/hooks";
-import { Title } from "../ui/parts";
+import { Loading, Title } from "../ui/parts";
 import { useList, useLoad, formatTime, errorText, type Client, type SignInOptions } from "./api";
 import { Code, noSecondFactor, SecondFactorInput, useSecondFactors, type Factor, type Passkey, type SecondFactors } from "./factors";
-import { Notifications } from "./notifications";
+import { Notifications, type NotificationSettings } from "./notifications";
 import { ErrorNotice, Table, useBusy } from "./parts";
 import { addPasskey, passkeysKnown, type PasskeyAnswer } from "./passkeys";
 import { AtProvider, Owner, Prove, type Proof } from "./proof";
@@ -118,8 +118,9 @@ function Passkeys({ client, email, passkeys, factors, last, more, onChange }: { 
 
 /** The only page that is available until a required second factor is set up. */
 export function MustEnrol({ client, email, onDone }: { client: Client; email: string; onDone: () => void }) {
-  const options = useLoad<SignInOptions>(client, "sign-in");
-  const passkeys = (options.data?.passkeys ?? false) && passkeysKnown();
+  const { data: options, problem } = useLoad<SignInOptions>(client, "sign-in");
+  const passkeys = (options?.passkeys ?? false) && passkeysKnown();
+  if (!options && !problem) return <main class="narrow"><Loading text={t("loading")} /></main>;
   return (
     <main class="narrow">
       <section class="card stack">
@@ -184,6 +185,7 @@ export function Account({ client, email, part }: { client: Client; email: string
   const sessions = useList<Session>(client, "sessions");
   const provider = useContext(AtProvider);
   const options = useLoad<SignInOptions>(client, provider ? null : "sign-in");
+  const notifications = useLoad<NotificationSettings>(client, "me/notifications");
   const [ending, setEnding] = useState<Session | "others" | null>(null);
   const end = async (p: Proof) => {
     await client.call("sessions/end", { body: { ...p, ...(ending === "others" || !ending ? {} : { sessionId: ending.id }) } });
@@ -191,18 +193,25 @@ export function Account({ client, email, part }: { client: Client; email: string
   };
   const keys = passkeys.data?.length ?? 0;
   const more = (options.data?.passkeys ?? false) && passkeysKnown();
+  // The section named in the address comes first, because the page would otherwise have to be scrolled to it.
+  const named = part === "notifications";
+  const emails = <Notifications client={client} settings={notifications} named={named} />;
   const changed = () => { totp.reload(); passkeys.reload(); sessions.reload(); };
+  // The sections are displayed together, so that none of them moves the others.
+  const parts = [totp, passkeys, sessions, notifications, ...(provider ? [] : [options])];
+  if (!parts.every((x) => x.data ?? x.problem)) return <><Title>{t("yourAccount")}</Title><p class="quiet">{t("loading")}</p></>;
   return (
     <>
       <Title>{t("yourAccount")}</Title>
       <ErrorNotice text={totp.problem || passkeys.problem || sessions.problem} />
+      {named && emails}
       {provider ? <section class="card"><h2>{t("signInHeading")}</h2><p>{t("signInThroughProvider")}</p></section> : (<div class="columns">
         <section class="card"><h2>{t("authenticatorApp")}</h2>{totp.data && <AuthenticatorApp client={client} email={email} factor={totp.data} factors={factors} keys={keys} onChange={changed} />}
           {passkeys.data && (keys > 0 || more) && <><h2 class="later">{t("passkeys")}</h2><Passkeys client={client} email={email} passkeys={passkeys.data} factors={factors} last={keys === 1 && !factors.app && (totp.data?.required ?? false)} more={more} onChange={changed} /></>}</section>
         <section class="card stack"><h2>{t("password")}</h2><Password client={client} email={email} factors={factors} onChange={sessions.reload} /></section>
       </div>)}
       {options.data?.provider && <Connect client={client} email={email} factors={factors} name={options.data.provider.name} />}
-      <Notifications client={client} named={part === "notifications"} />
+      {!named && emails}
       <h2 class="later">{t("sessions")}</h2>
       {sessions.data && (
         <Table label={t("sessions")} head={[t("device"), t("ipAddress"), t("since"), t("lastUsed"), t("signOut")]}>

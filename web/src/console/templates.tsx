@@ -22,17 +22,19 @@ export function Templates({ client, who }: { client: Client; who: Identity }) {
   const archived = Boolean(get("archived"));
   const { data, problem, stale } = useLoad<Paged<TemplateSummary>>(client, `/v1/templates?${query({ tenantId: tenant, q: get("q"), archived: archived ? "true" : "", cursor: get("cursor"), pageSize: 20 })}`);
   const filtered = Boolean(get("q") || get("tenant") || get("cursor") || archived);
+  const fresh = data?.data.length === 0 && !filtered;
   const button = <button type="button" class="small" onClick={() => setMaking(true)}>{t("newTemplate")}</button>;
   return (
     <>
       <div class="row head"><Title>{t("templates")}</Title>{sender && (filtered || (data?.data.length ?? 0) > 0) && button}</div>
       {making && <NewTemplate client={client} who={who} onClose={() => setMaking(false)} />}
       <ErrorNotice text={problem} />
-      {data && data.data.length === 0 && !filtered ? (
+      {fresh && (
         <Empty icon="file" title={t("noTemplates")} action={sender && button}>
           {t("templatesText")} {t(sender ? "templatesByYou" : "templatesBySenders")}
         </Empty>
-      ) : (
+      )}
+      {(data ?? problem) && !fresh && (
         <form class="filters" role="search" onSubmit={(e) => e.preventDefault()}>
           <div><label for="tsearch">{t("search")}</label><input id="tsearch" type="search" placeholder={t("nameContains")} maxLength={200} value={get("q")} onInput={(e) => set({ q: e.currentTarget.value })} /></div>
           {who.app.tenants.length !== 1 && <div><label for="ttenant">{t("workspace")}</label>{who.app.tenants.length > 1

@@ -44,7 +44,7 @@ export function Users({ client, who }: { client: Client; who: Identity }) {
         </Table>
       )}
       {asking && <Change key={asking.user.id + asking.what} client={client} {...asking} onClose={() => setAsking(null)} onDone={done} />}
-      <NewUser client={client} onDone={done} />
+      {(data ?? problem) && <NewUser client={client} onDone={done} />}
     </>
   );
 }

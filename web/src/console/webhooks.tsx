@@ -45,7 +45,7 @@ export function Webhooks({ client, who }: { client: Client; who: Identity }) {
           reload();
         }} />
       )}
-      <Deliveries client={client} who={who} />
+      <Deliveries client={client} who={who} shown={Boolean(data ?? problem)} />
     </>
   );
 }
@@ -132,10 +132,11 @@ function Rotate({ client, w, onClose, onSecret }: { client: Client; w: Webhook; 
   );
 }
 
-function Deliveries({ client, who }: { client: Client; who: Identity }) {
+function Deliveries({ client, who, shown }: { client: Client; who: Identity; /** Whether the part of the page above the deliveries is complete, so that they do not move. */ shown: boolean }) {
   const { get, set } = useFilters();
   const status = get("status") || "failed";
   const { data, problem, reload, stale } = useLoad<Paged<Delivery>>(client, `webhook-deliveries?${query({ status: status === "any" ? "" : status, cursor: get("cursor"), pageSize: 20 })}`, live);
+  if (!shown) return null;
   return (
     <>
       <h2 class="later">{t("deliveries")}</h2>
