@@ -357,13 +357,14 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts:
           </div>
           {tool && <p class="notice small">{t("pressWhere", { type: typeName(tool) })} <button type="button" class="bare small" onClick={() => placeInView(tool)}>{t("placeInView", { page: current.page })}</button></p>}
         </section>
+        <Documents editor={editor} documents={documents} editable={features.documents} viewer={viewer} thumbnails={thumbnails} current={current} onShow={show} onMessage={setMessage} />
+        {/* Suggestions come last, because they are found while the user works with the sections above. */}
         {open.length > 0 && (
           <section aria-labelledby="bsuggested"><h2 id="bsuggested">{t("suggestions")}</h2>
             <p class="quiet small">{t("suggested", { n: open.length })}</p>
             <div class="row"><button type="button" class="plain small" onClick={takeAll}>{t("addAll", { n: open.length })}</button><button type="button" class="bare small" onClick={() => dismiss(open)}>{t("hideSuggestions")}</button></div></section>
         )}
         {open.length < possible.length && <section><button type="button" class="bare small" onClick={() => setDismissed(new Set())}>{t("showHidden", { n: possible.length - open.length })}</button></section>}
-        <Documents editor={editor} documents={documents} editable={features.documents} viewer={viewer} thumbnails={thumbnails} current={current} onShow={show} onMessage={setMessage} />
       </aside>
       <main ref={area} class="bpages" tabIndex={0} aria-label={t("pages")} onScroll={look}
         onDragOver={(e) => e.preventDefault()} onDrop={(e) => {

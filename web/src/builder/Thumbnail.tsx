@@ -29,7 +29,7 @@ export function Thumbnail({ documentId, page, current, viewer, thumbnails, onSho
   const { width, height } = size ?? { width: 612, height: 792 };
   return (
     <button type="button" class={`bthumb ${current ? "on" : ""}`} aria-label={t("pageNumber", { page })} aria-current={current ? "page" : undefined} onClick={onShow}>
-      <span ref={holder} class="bthumbpage" style={{ aspectRatio: `${width} / ${height}` }} aria-hidden="true" /><span class="small" aria-hidden="true">{numeral(page)}</span>
+      <span ref={holder} class="bthumbpage" style={{ "--ratio": String(width / height), aspectRatio: `${width} / ${height}` }} aria-hidden="true" /><span class="small" aria-hidden="true">{numeral(page)}</span>
     </button>
   );
 }

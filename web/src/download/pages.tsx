@@ -31,6 +31,7 @@ export function SealedPages({ base, t }: { base: string; t: Translate }) {
   return (
     <section class="sealedpages" aria-label={t("thumbnails")}>
       {sizes.map((size, i) => <SealedPage key={i} page={i + 1} size={size} t={t} show={show} />)}
+      {state === "asking" && sizes.length === 0 && <div class="sealedpage" style={{ aspectRatio: "595 / 842" }} />}
       {state === "asking" && <p class="quiet small" role="status">{t("pageLoading", { page: sizes.length + 1 })}</p>}
       {state === "failed" && <div class="notice bad" role="alert"><p>{t("pageFailed")}</p><button type="button" class="small" onClick={() => setState("asking")}>{t("tryAgain")}</button></div>}
     </section>
