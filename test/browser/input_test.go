@@ -58,8 +58,9 @@ const aim = `(async (find) => {
 		if (find() !== e) break;
 		const at = middle(e);
 		if (Math.abs(at.X - before.X) + Math.abs(at.Y - before.Y) >= 0.5 || !e.contains(document.elementFromPoint(at.X, at.Y))) continue;
-		window.aimedAt = { hit: false };
-		e.addEventListener("click", () => { window.aimedAt.hit = true; }, { capture: true, once: true });
+		const aimed = { element: e, hit: false };
+		window.aimedAt = aimed;
+		e.addEventListener("click", () => { aimed.hit = true; }, { capture: true, once: true });
 		return { ...at, Ready: true };
 	}
 	return {};
@@ -67,7 +68,7 @@ const aim = `(async (find) => {
 
 // clicked reports whether the click hit the element that aim found. If the click caused the browser to leave the page,
 // the result is lost, and the click counts as a hit.
-const clicked = `({ Hit: window.aimedAt?.hit ?? true })`
+const clicked = `(() => { const hit = window.aimedAt?.hit ?? true; delete window.aimedAt; return { Hit: hit }; })()`
 
 // clickIn clicks in the window or frame in which eval evaluates expressions. Calls to origin return the position of
 // that frame in the window. The element may move after it was found, so a click that missed is repeated, but a click
@@ -88,7 +89,7 @@ func (b *tab) tryClick(find string, eval func(string) (point, error), origin fun
 	b.do(chromedp.MouseClickXY(o.X+at.X, o.Y+at.Y))
 	got, err := eval(clicked)
 	if err == nil && !got.Hit {
-		b.t.Logf("the page moved during a click on %s", find)
+		b.t.Logf("the page moved during a click on %s, which is repeated", find)
 		return false
 	}
 	return true // an error means that the page was left
