@@ -146,7 +146,7 @@ func (s *templateHandler) templateOrigin(c *gin.Context, app caller, o *object, 
 	return *chosen.FieldOrigin
 }
 
-// read reads the content from a request. A missing member keeps its value.
+// read reads the content from a request. It does not change the values of members that the request omits.
 func (d *templateDraft) read(s *templateHandler, o *object, origin models.Origin) {
 	d.readTexts(o)
 	if o.has("expiresInDays") {

@@ -16,7 +16,7 @@ const answerVersionPrefix = "answer-"
 // Disclosure is the text that a signer reads and accepts before signing.
 type Disclosure struct {
 	Language string // ISO 639-1
-	Version  string // as recorded: the edition, "answer" for recipients who approve or read, and the language
+	Version  string // as recorded in the audit trail, for example 2026-11-en or 2026-11-answer-en
 	Text     string // paragraphs, separated by blank lines
 	answers  bool   // whether the text is for recipients who approve or read
 }

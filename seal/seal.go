@@ -309,7 +309,7 @@ func readPages(ctx context.Context, r io.ReaderAt, size int64) (int, error) {
 	return f.Walk(func(*pdf.Page) error { return ctx.Err() })
 }
 
-// embeddedPDF returns the dictionary of an embedded file stream that contains a PDF without a filter.
+// embeddedPDF returns the dictionary of an embedded file stream that contains an uncompressed PDF.
 func (a *assembly) embeddedPDF(size int64) pdf.Value {
 	return fmt.Appendf(nil, "<</Type/EmbeddedFile/Subtype/application#2Fpdf/Length %d/Params%s>>", size, a.fileParams(size))
 }

@@ -169,10 +169,10 @@ func StatusAttribute(s models.Status) string {
 	return string(s)
 }
 
-// SignerSignal is the payload of a signal. SignerID identifies the signer that the fact concerns.
+// SignerSignal is the payload of a signal about a signer.
 type SignerSignal struct {
 	SignerID uuid.UUID `json:"signerId,omitzero"`
-	// Trace is the traceparent of the step that recorded the fact, or "" without tracing.
+	// Trace is the traceparent of the step that sent the signal, or "" without tracing.
 	Trace string `json:"trace,omitempty"`
 }
 

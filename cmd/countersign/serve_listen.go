@@ -31,7 +31,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, rateLimit int) e
 		Handler: h, ReadHeaderTimeout: readHeaderLimit, ReadTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHeader,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if tcp, ok := c.(api.ProblemConn); ok {
-				_ = tcp.SetWriteBuffer(sendBuffer) // fails only if the connection is closed, and otherwise leaves the buffer unchanged
+				_ = tcp.SetWriteBuffer(sendBuffer) // fails only if the connection is closed
 			}
 			return ctx
 		},

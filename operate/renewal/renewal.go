@@ -53,7 +53,7 @@ type Report struct {
 // pageSize is the number of envelopes that one query lists.
 const pageSize = 200
 
-// All renews the sealed documents of all apps whose time-stamp is missing or expires before the given time. If a
+// All renews all apps' sealed documents that have no time-stamp, or whose time-stamp expires before the given time. If a
 // document cannot be renewed, All reports the problem and continues. All returns an error only if that error stopped
 // it.
 func (r Renewer) All(ctx context.Context, before time.Time, emit func(Report) error) error {

@@ -151,8 +151,8 @@ func (w *writer) texts() error {
 	return nil
 }
 
-// withoutTexts removes the texts from one of the dictionaries in v. Outer dictionaries are counted before inner ones.
-// The argument left counts the dictionaries before the selected one, and is negative after it.
+// withoutTexts removes the texts from one of the dictionaries in v. The parameter left is the number of dictionaries that
+// precede this one, where outer dictionaries precede inner ones. It becomes negative when the texts have been removed.
 func withoutTexts(v pdf.Value, left *int, depth int) (pdf.Value, error) {
 	switch {
 	case depth > pdf.MaxDepth:

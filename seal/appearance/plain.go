@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// Compression levels for plain pictures. The time for an RGB picture grows faster with the level: level 5 takes 8 ms
-// longer than level 1 for a page at 144 dpi, and the picture becomes 4 % smaller.
+// Compression levels for plain pictures. For a page in RGB at 144 dpi, level 5 takes 8 ms longer than level 1, and the
+// picture is only 4 % smaller.
 const (
 	paletteLevel = 5
 	rgbLevel     = 1

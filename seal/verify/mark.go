@@ -150,4 +150,4 @@ func (d signatureDict) readContents(r io.ReaderAt) ([]byte, error) {
 	return out, nil
 }
 
-var errDigits = errors.New("its hexadecimal digits are malformed")
+var errDigits = errors.New("the hexadecimal digits of the signature are malformed")

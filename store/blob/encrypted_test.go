@@ -132,7 +132,7 @@ func TestRewrap(t *testing.T) {
 func TestAnchors_AreNotEncrypted(t *testing.T) {
 	t.Parallel()
 	const key, list = "anchors/00000001-ab.txt", "countersign-anchor 1\n"
-	encrypted, err := base64.StdEncoding.DecodeString("Q1NmaWxlMQoAQEXJsH0/h83Qqyvv+b4vttOU+U/cyGGjbbrPdHzhMO3A2QmEPQPrLWOrvk0BtAZsetZVxiP63mtVqI6LypmywAgo0ysXSLoya8w8nJ6oLoETln9dcE8Kw9GIpDBQF4uXaTBITLcfOlkUT7LDEKCPes1kF8Wbk/TU3crUUQND5R+0v/J1FdDNyEwkoKZiDw==") // written by a program that encrypted anchors, with the first master key
+	encrypted, err := base64.StdEncoding.DecodeString("Q1NmaWxlMQoAQEXJsH0/h83Qqyvv+b4vttOU+U/cyGGjbbrPdHzhMO3A2QmEPQPrLWOrvk0BtAZsetZVxiP63mtVqI6LypmywAgo0ysXSLoya8w8nJ6oLoETln9dcE8Kw9GIpDBQF4uXaTBITLcfOlkUT7LDEKCPes1kF8Wbk/TU3crUUQND5R+0v/J1FdDNyEwkoKZiDw==") // written with the first master key, by a version that encrypted anchors
 	require.NoError(t, err)
 	plain, raw := onDisk(t)
 	former, now := blob.NewEncrypted(plain, kit.VaultOf(t, 1), true), blob.NewEncrypted(plain, kit.VaultOf(t, 2, 1), true)

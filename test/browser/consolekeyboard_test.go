@@ -187,7 +187,7 @@ func TestEnvelopePageByKeyboard(t *testing.T) {
 		b.presses(named(label))
 		b.escapes(named(label))
 	}
-	b.goes(named("Copy link of Ada Lovelace"))
+	b.goes(named("Copy link for Ada Lovelace"))
 	b.presses(named("Remind Ada Lovelace"))
 	b.see("A reminder is on its way to paged-ada@example.com.")
 	b.focused(named("Remind Ada Lovelace"))

@@ -162,7 +162,7 @@ func TestLastTwoSigners(t *testing.T) {
 	})
 }
 
-// TestPurgeDownload downloads a document while it is purged. It checks that every download that starts is complete, and
+// TestPurgeDownload downloads a document while it is being purged. It checks that every download that starts is complete, and
 // that none starts after the first 410 response.
 func TestPurgeDownload(t *testing.T) {
 	t.Parallel()
