@@ -7,14 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
 
 	"countersign/seal/appearance"
-	"countersign/seal/sandbox"
 )
 
 type rendererCommand struct {
@@ -31,8 +29,7 @@ func (r rendererCommand) Run(ctx context.Context) error {
 	if r.Compile {
 		return e.Close(ctx)
 	}
-	debug.FreeOSMemory() // compiling needs much more memory than rendering
-	os.Exit(sandbox.Serve(ctx, os.Stdin, os.Stdout, appearance.Tasks(e)))
+	os.Exit(appearance.Serve(ctx, e, os.Stdin, os.Stdout))
 	return nil
 }
 

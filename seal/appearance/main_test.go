@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal/appearance"
-	"countersign/seal/sandbox"
 )
 
 // childArgument makes the test program run as a rendering process. The next argument is the directory of the compiled
@@ -29,8 +27,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		debug.FreeOSMemory()
-		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, appearance.Tasks(e)))
+		os.Exit(appearance.Serve(context.Background(), e, os.Stdin, os.Stdout))
 	}
 	if len(os.Args) > 2 && os.Args[1] == hashArgument {
 		if err := printHashes(os.Args[2]); err != nil {

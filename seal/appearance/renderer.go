@@ -39,7 +39,7 @@ type Renderer struct {
 	prepare   func(ctx context.Context) error
 }
 
-// NewRenderer returns a renderer whose processes run the given command, which must serve Tasks. The command is the full
+// NewRenderer returns a renderer whose processes run the given command, which must call Serve. The command is the full
 // path of the program, followed by its arguments.
 func NewRenderer(command ...string) *Renderer {
 	return &Renderer{

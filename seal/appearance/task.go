@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"runtime/debug"
 
 	"countersign/seal/rejection"
 	"countersign/seal/sandbox"
@@ -90,8 +91,18 @@ type Encoded struct {
 	Content   []byte `json:"content"`
 }
 
-// Tasks returns the tasks of a rendering process that uses an engine.
-func Tasks(e *Engine) map[byte]sandbox.Task {
+// Serve is the main function of a rendering process. It runs the tasks in its input, writes their results, and returns
+// the exit status at the end of the input.
+func Serve(ctx context.Context, e *Engine, in io.Reader, out io.Writer) int {
+	debug.FreeOSMemory() // compiling needs much more memory than rendering
+	// Most of the heap is the compiled module, which each collection marks again. Fewer collections save 7 % of the CPU
+	// time of a page of text. The sandbox limits the memory.
+	debug.SetGCPercent(400)
+	return sandbox.Serve(ctx, in, out, tasks(e))
+}
+
+// tasks returns the tasks of a rendering process that uses an engine.
+func tasks(e *Engine) map[byte]sandbox.Task {
 	return map[byte]sandbox.Task{
 		taskPicture: pageTask(e, (*Document).Encoded),
 		taskText:    pageTask(e, func(d *Document, page int, _ Level) (*Text, error) { return d.Text(page) }),

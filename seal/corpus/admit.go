@@ -17,7 +17,6 @@ import (
 	"countersign/seal/admission"
 	"countersign/seal/appearance"
 	"countersign/seal/rejection"
-	"countersign/seal/sandbox"
 )
 
 // renderArgument is the argument that starts this program as a rendering process. The directory of the compiled module
@@ -32,7 +31,7 @@ func serveRenderer(cache string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return sandbox.Serve(ctx, os.Stdin, os.Stdout, appearance.Tasks(e))
+	return appearance.Serve(ctx, e, os.Stdin, os.Stdout)
 }
 
 // newRenderer returns a renderer that runs processes of this program. It compiles the module unless it is already
