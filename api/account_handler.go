@@ -101,7 +101,7 @@ type notificationStore interface {
 	UserOfApp(ctx context.Context, app, id uuid.UUID) (*models.ConsoleUser, error)
 }
 
-// signInHandler signs console users in and serves their own accounts.
+// signInHandler signs console users in, and lets them manage their own accounts.
 type signInHandler struct {
 	subject[signInStore]
 

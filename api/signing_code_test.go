@@ -146,7 +146,7 @@ func needSession(t *testing.T, c *client, at string) {
 	c.post(at+"/sign", object{"fields": []object{}}).rejected(401, "otp_required")
 }
 
-// TestEmbeddedSessionCookie checks that the session cookie is partitioned if the signer signs in a frame on another
+// TestEmbeddedSessionCookie checks that the session cookie is partitioned if the signing page is in a frame on another
 // site.
 func TestEmbeddedSessionCookie(t *testing.T) {
 	t.Parallel()

@@ -122,8 +122,8 @@ func (s *WebhookRepository) PatchWebhook(ctx context.Context, app, id uuid.UUID,
 	return w, wrap(err, "patch webhook %s", id)
 }
 
-// rotateSecret replaces the secret. Setting the current secret again, as a retried request does, does not end the
-// previous secret. A shorter overlap ends the previous secret earlier.
+// rotateSecret replaces the secret. A retried request sets the current secret again, which leaves the previous secret
+// valid. With a shorter overlap, the previous secret becomes invalid earlier.
 func (s *WebhookRepository) rotateSecret(tx *gorm.DB, w *models.Webhook, secret string, overlap time.Duration) error {
 	until := s.now().Add(overlap)
 	if s.signsWith(w, secret) {

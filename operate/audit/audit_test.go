@@ -144,7 +144,7 @@ func put(t *testing.T, s blob.Store, key string, content []byte) {
 	require.NoError(t, s.Put(t.Context(), f, key))
 }
 
-// exec runs a statement with the triggers that protect the table disabled, as a superuser can.
+// exec runs a statement as a superuser would who first disables the triggers that protect the table.
 func (a *auditFixture) exec(query string, args ...any) {
 	a.t.Helper()
 	ctx := a.t.Context()

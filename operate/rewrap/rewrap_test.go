@@ -60,8 +60,8 @@ func draft(t *testing.T, s *store.Store, clock *kit.Clock, app uuid.UUID, encryp
 	return e, key
 }
 
-// TestRun checks that the former master key is no longer needed after re-encryption, neither for the database nor for
-// the files of documents. An unencrypted file is also encrypted, and the record of its document is updated. Anchors are
+// TestRun checks that neither the database nor the files of documents require the former master key after re-encryption.
+// An unencrypted file is also encrypted, and the record of its document is updated. Anchors are
 // not encrypted.
 func TestRun(t *testing.T) {
 	t.Parallel()

@@ -286,8 +286,8 @@ func TestFetchStatement_Requests(t *testing.T) {
 	require.ErrorContains(t, err, "invalid address of revocation data")
 }
 
-// TestRevocationLists_HaveOneForm checks that a list must match the certificate's issuer by name and by signature,
-// without trailing data.
+// TestRevocationLists_HaveOneForm checks that a list is rejected if its issuer's name or signature does not match the
+// certificate's issuer, or if data follows it.
 func TestRevocationLists_HaveOneForm(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)

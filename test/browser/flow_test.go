@@ -265,8 +265,8 @@ func TestSmallBoxes(t *testing.T) {
 	}
 }
 
-// TestReadingRule checks that a page counts as read only after it has been displayed completely, and large enough, for
-// some time.
+// TestReadingRule checks that a page counts as read only after all of it has been visible at a sufficient size for some
+// time.
 func TestReadingRule(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Rule", []object{{"name": "Ada Lovelace", "email": "rule@example.com", "authMethod": "none"}}, leaseFields()[2:3], leaseDocument())

@@ -182,7 +182,7 @@ func requireRepresentable(t *testing.T, operation string, body []byte) {
 	require.NoError(t, json.Unmarshal(body, &sent))
 	require.NoError(t, json.Unmarshal(again, &represented))
 	for _, name := range lostMembers(operation, sent, represented) {
-		// No type has such a field, because the service ignores the member.
+		// The client has no field for this member, because the service ignores it.
 		require.Equal(t, "createSigningSession.theme.other: true became <nil>", name, "values that the Go client's types cannot represent")
 	}
 }

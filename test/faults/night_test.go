@@ -48,7 +48,7 @@ const (
 	nightDisk = 2048 // in MB; an envelope takes less than 0.1 MB
 )
 
-// nightly is a fault that occurs during a night. A call to begin starts the fault, and returns a function that ends it.
+// nightly is a fault that make night injects. A call to begin starts the fault, and returns a function that ends it.
 type nightly struct {
 	name  string
 	begin func(n *night) (end func())

@@ -213,8 +213,8 @@ func newFakeIssuerLike(h *fakeIssuer) *fakeIssuer {
 	return &n
 }
 
-// holesOfStamps returns forgeries that change the signature value of the time-stamp over the file, which the time-stamp
-// cannot cover either.
+// holesOfStamps returns forgeries that change the signature value of the time-stamp over the file. Like a seal, a
+// time-stamp cannot cover its own signature value.
 func holesOfStamps() []forgery {
 	const class = "holes of time-stamps"
 	edit := func(name string, change func(g *genuine, cms *element)) forgery {

@@ -60,7 +60,7 @@ func rewrittenOriginals() []rewritten {
 	flags := func(f string, more map[int]string) func() []byte {
 		return field("<</Subtype/Widget/F "+f+fieldEntries+">>", more)
 	}
-	// painted returns a file whose page paints the forged form from a resource after its text.
+	// painted returns a file whose page first paints its text, and then the forged form from the given resources.
 	painted := func(resources string, more map[int]string) func() []byte {
 		objects := map[int]string{
 			objPage: "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources " + resources + "/Contents[5 0 R 33 0 R]>>", 31: forgedLook, 33: streamOf("", "/X Do"),
