@@ -105,7 +105,7 @@ func TestClosing_NotifiesCopyRecipients(t *testing.T) {
 				require.Len(env.t, env.mails.mails, 1)
 				m := env.mails.mails[0]
 				require.Contains(env.t, m.Text, "no copy will follow")
-				require.NotContains(env.t, m.Text, "links sent for it")
+				require.NotContains(env.t, m.Text, "links that were sent")
 				require.Equal(env.t, []string{"closed cora@example.com"}, env.mailedTo())
 				require.False(env.t, env.unfinished(e))
 				require.NoError(env.t, env.SendClosing(env.t.Context(), in))

@@ -84,7 +84,7 @@ func TestConsoleSecondFactor(t *testing.T) {
 
 	secret, recovery := b.enrollFactor("console-factor-enrol")
 	b.checked("console-factor-codes")
-	b.button("I've stored them")
+	b.button("I've stored the codes")
 	b.see("10 recovery codes are left.")
 	b.checked("console-account-factor")
 	token := eval[string](b, `sessionStorage.getItem("countersign:console")`)
@@ -146,7 +146,7 @@ func TestConsoleMustEnrol(t *testing.T) {
 	require.NotContains(t, b.text(), "Envelopes")
 	b.checked("console-must-enrol")
 	b.enrollFactor("console-must-enrol-secret")
-	b.button("I've stored them")
+	b.button("I've stored the codes")
 	b.until(`document.querySelector("nav") !== null`)
 	b.waitUntilStill()
 }

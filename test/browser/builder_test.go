@@ -193,7 +193,7 @@ func TestBuilder_ConcurrentEdits(t *testing.T) {
 	b.see("added: theirs on page 1")
 	b.ignoreConflictErrors()
 	b.checked("builder-conflict")
-	b.button("Take theirs")
+	b.button("Use their version")
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)
 	b.button("Undo")

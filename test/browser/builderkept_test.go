@@ -72,7 +72,7 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	b.button("Text")
 	b.press(1, 200, 400)
 	b.drags(b.onPage(1, 200, 300), b.onPage(1, 250, 340))
-	b.until(`document.querySelector(".bstate.offline")?.textContent.startsWith("Offline: your work is stored here")`)
+	b.until(`document.querySelector(".bstate.offline")?.textContent.startsWith("Offline: your work is stored in this tab")`)
 	b.until(`window.waited >= 60000`) // the page has been retrying for one minute
 	require.Len(t, svc.fields(t, e.ID), 1)
 	b.checked("builder-offline")
@@ -181,7 +181,7 @@ func TestBuilderInTwoTabs(t *testing.T) {
 	second.ignoreConflictErrors()
 	second.checked("builder-two-tabs")
 	require.Equal(t, moved, svc.fields(t, e.ID)[0], "no version is overwritten before the user chooses")
-	second.button("Keep mine")
+	second.button("Keep my version")
 	second.saved()
 	mine := svc.fields(t, e.ID)
 	require.Len(t, mine, 1)
@@ -191,7 +191,7 @@ func TestBuilderInTwoTabs(t *testing.T) {
 	first.button("Signature")
 	first.press(1, 200, 650)
 	first.see("changed: Place of delivery on page 1 (position, label)")
-	first.button("Take theirs")
+	first.button("Use their version")
 	first.saved()
 	require.Equal(t, mine, svc.fields(t, e.ID))
 	first.button("Undo") // restores the changes of this user

@@ -46,7 +46,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.press(1, 300, 600)
 	b.until(fmt.Sprintf(placedFields, 3))
 	b.button("Undo")
-	b.button("Name and texts")
+	b.button("Name, subject and message")
 	b.fill("#tsubject", "Lease of {{place}}")
 	b.click(inDialog("Apply"))
 	b.button("Add")
@@ -257,7 +257,7 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	svc.json(t, http.MethodPatch, "/v1/templates/"+id, object{"documents": []object{{"id": got.Documents[0].ID}}}, nil)
 	b.button("Save")
 	b.see("Somebody else changed this template in the meantime.")
-	b.button("Keep mine")
+	b.button("Keep my version")
 	b.see("Somebody else removed these documents: annex.pdf")
 	b.button("Save")
 	b.saved()
@@ -292,7 +292,7 @@ func TestConflictSurvivesAReload(t *testing.T) {
 		b.reloadBuilder()
 	}
 	b.see("Somebody else changed this template in the meantime.")
-	b.button("Keep mine")
+	b.button("Keep my version")
 	b.button("Save")
 	b.saved()
 	require.Len(t, svc.savedTemplate(t, of).Fields, 3)
@@ -317,7 +317,7 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.until(`document.querySelector("dialog[open]") === null`) // the page's notice explains why it was not sent
 	b.see("added: theirs on page 1")
 	require.Equal(t, "draft", svc.envelope(t, e.ID).Status)
-	b.button("Keep mine")
+	b.button("Keep my version")
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)
 
@@ -331,7 +331,7 @@ func TestConflictSurvivesAReload(t *testing.T) {
 		b.reloadBuilder()
 	}
 	b.see("recipients, documents, subject or message")
-	b.button("Take theirs")
+	b.button("Use their version")
 	b.saved()
 	b.ignoreConflictErrors()
 	b.ignoreConsoleErrors("beforeunload")
@@ -360,7 +360,7 @@ func TestBuilder_UploadDuringConflict_KeepsOtherDocuments(t *testing.T) {
 		first.until(`document.querySelector(".badd").textContent === "Add a document"`)
 		require.Equal(t, []string{"lease.pdf", "theirs.pdf"}, names())
 	}
-	first.button("Take theirs")
+	first.button("Use their version")
 	first.choose(`.badd input`, "mine.pdf", leaseDocument())
 	first.until(`document.querySelectorAll(".bdocuments > li").length === 3`)
 	require.Equal(t, []string{"lease.pdf", "theirs.pdf", "mine.pdf"}, names())

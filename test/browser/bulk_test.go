@@ -192,7 +192,7 @@ func TestConsoleSendsOnce(t *testing.T) {
 	losesTheEnvelope("sent-first@example.com")
 	b.fill("#pmail0", "sent-second@example.com")
 	b.click(in(dialog, "Send"))
-	b.see("This may already have been done. Check before you retry.")
+	b.see("The action may already have been performed. Check before you retry.")
 	svc.json(t, http.MethodGet, "/v1/envelopes?tenantId=harbour&signerEmail=sent-second@example.com", nil, &envelopes)
 	require.Zero(t, envelopes.Total)
 	b.waitUntilStill()

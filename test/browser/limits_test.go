@@ -24,7 +24,7 @@ func TestTooLongText_IsRejectedWhileTyping(t *testing.T) {
 			b := open(t, look)
 			b.visit(e.Signers[0].SigningURL)
 			b.button("I agree")
-			b.until(`document.querySelector(".later")?.getAttribute("aria-label").replaceAll(/[\u2066-\u2069]/g, "") === "Signature of Bob Hill, later"`)
+			b.until(`document.querySelector(".later")?.getAttribute("aria-label").replaceAll(/[\u2066-\u2069]/g, "") === "Signature (later, by Bob Hill)"`)
 			b.button("Start")
 			b.write(entry, strings.Repeat("word ", 60))
 			b.see("too long for the field")

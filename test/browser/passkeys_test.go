@@ -47,7 +47,7 @@ func TestConsolePasskeys(t *testing.T) {
 	b.checked("console-passkey-codes")
 	recovery := eval[[]string](b, `[...document.querySelectorAll(".codes li")].map((x) => x.textContent)`)
 	require.Len(t, recovery, 10)
-	b.button("I've stored them")
+	b.button("I've stored the codes")
 	b.see("My laptop")
 	b.checked("console-account-passkeys")
 
@@ -84,7 +84,7 @@ func TestConsolePasskeys(t *testing.T) {
 	b.fill("#proof", staffPassword)
 	b.click(`document.querySelector("dialog button")`)
 	b.see("Store these recovery codes")
-	b.button("I've stored them")
+	b.button("I've stored the codes")
 	b.fill("#now", staffPassword)
 	b.fill("#fresh", staffPassword+" anew")
 	b.button("Use a passkey")

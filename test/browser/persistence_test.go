@@ -57,7 +57,7 @@ func TestDecliningAsksForTheCode(t *testing.T) {
 	b.visit(e.Signers[0].SigningURL)
 	b.see("Verify your identity")
 	b.button("Decline to sign")
-	b.see("Declining ends this for everyone")
+	b.see("Declining ends this request for everyone")
 	require.False(t, eval[bool](b, `document.querySelector("#reason") !== null`))
 	b.checked("decline-code")
 	b.button("Send code")

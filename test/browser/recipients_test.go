@@ -30,7 +30,7 @@ func TestPagesOfEveryRecipient(t *testing.T) {
 
 	for i, kind := range []struct{ asks, review, last, done string }{
 		{"Quay Legal requests your approval", "Review and approve", "Approve", "You approved"},
-		{"Quay Legal asks you to read", "Confirm as read", "Confirm as read", "You confirmed that you read the documents"},
+		{"Quay Legal has asked you to read", "Confirm as read", "Confirm as read", "You confirmed that you read the documents"},
 	} {
 		b := open(t, handset)
 		b.visit(e.Signers[i].SigningURL)

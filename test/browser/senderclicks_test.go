@@ -80,7 +80,7 @@ func TestFirstTimeSender(t *testing.T) {
 		}
 	}
 	require.Equal(t, 5, third)
-	b.button("All of this page")
+	b.button("All fields on this page")
 	b.until(`document.querySelector("#pwho") !== null`)
 	b.choice("#pwho", eval[string](b, `[...document.querySelectorAll("#pwho option")].find((o) => o.textContent === "Bob Hill").value`))
 	lists += 2

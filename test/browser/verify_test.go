@@ -47,7 +47,7 @@ func TestVerify(t *testing.T) {
 	b.checked("verify")
 	b.choose("#file", "lease.pdf", sealed)
 	b.see("Genuine and unchanged")
-	b.see("You can rely on it.")
+	b.see("You can rely on this document.")
 	b.see("Grace Hopper")
 	b.see("identified only by the link")
 	b.see("This is exactly the file that this service stores for this envelope.")
@@ -94,7 +94,7 @@ func TestVerify(t *testing.T) {
 
 	again("lease.pdf", bytes.Replace(sealed, []byte("The rent is 940"), []byte("The rent is 140"), 1))
 	b.see("Changed after sealing")
-	b.see("Do not rely on it.")
+	b.see("Do not rely on this file.")
 	require.NotContains(t, b.text(), "Grace Hopper", "claims of a broken file must not be shown")
 	require.Equal(t, "failed", eval[string](b, `document.querySelector(".checks li").className`), "failures are listed first")
 	b.checked("verify-broken")
