@@ -43,7 +43,7 @@ func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (Seale
 		return done, nil
 	}
 	if err := a.copyOnce(ctx, e); err != nil {
-		slog.WarnContext(ctx, "copies not sent; they will be sent by the workflow", "envelope", e.ID, "error", err)
+		slog.WarnContext(ctx, "copies not sent; the workflow will send them", "envelope", e.ID, "error", err)
 		return done, nil
 	}
 	done.Copied = true

@@ -42,7 +42,7 @@ var (
 	errSignInRejected           = models.Reject(models.KindUnauthorized, "sign_in_refused", "The provider's response was rejected. Start again. If the problem persists, contact the operator of this service.")
 	errProviderUnreachable      = models.Reject(models.KindUnavailable, "provider_unreachable", "The sign-in provider is not responding correctly. Try again in a minute. If the problem persists, contact the operator of this service.")
 	errRoleMissing              = models.Reject(models.KindForbidden, "role_missing", "The provider assigns you none of the roles viewer, support, sender and admin. Ask its administrator for a role, then sign in again.")
-	errReauthenticationRequired = models.Reject(models.KindForbidden, "sign_in_again", "First sign in again through the provider.")
+	errReauthenticationRequired = models.Reject(models.KindForbidden, "sign_in_again", "Sign in again through the provider first.")
 	errProviderAccount          = models.Reject(models.KindConflict, "provider_account", "This account signs in through the provider, which manages its password and second factor.")
 	errNoApplication            = models.Reject(models.KindConflict, "application_unclear", "The app of this console is not configured. Ask the operator of this service to set OIDC_APP.")
 )

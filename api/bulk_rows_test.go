@@ -66,7 +66,7 @@ func TestBulkRecipients(t *testing.T) {
 			"Ada,ada@example.com,xx,,,Hal,hal@example.com":  "1 tenant.language: must be a language tag",
 			"Ada,ada@example.com,,no,,Hal,hal@example.com":  "1 tenant.notify: ",
 			"Ada,ada@example.com,,,yes,Hal,hal@example.com": "1 tenant.allowDelegation: ",
-			"Ada,ada@example.com,,,,Ada,ada@example.com":    "1 tenant.hostEmail: must differ from the signer's",
+			"Ada,ada@example.com,,,,Ada,ada@example.com":    "1 tenant.hostEmail: must differ from the signer's email address",
 		} {
 			assert.Contains(t, strings.Join(faultsOf(table(cells).rejected(http.StatusBadRequest, "validation_error")), "\n"), want, cells)
 		}

@@ -129,7 +129,7 @@ func (s *embeddedHandler) openSession(c *gin.Context) error {
 		return err
 	}
 	if signer := e.Signer(session.SignerID); signer != nil && signer.HasActed() {
-		return withOrigin(models.Reject(models.KindGone, "session_completed", "This signer has signed or declined."), session)
+		return withOrigin(models.Reject(models.KindGone, "session_completed", "This signer has already signed or declined."), session)
 	}
 	signer, err := e.CheckEmbed(session.SignerID, now)
 	if models.IsRejection(err) {

@@ -217,7 +217,7 @@ func (s *uploads) placeOnDocuments(ctx context.Context, e *models.Envelope, ins 
 			made[i] = []models.FieldInput{in}
 		}
 		if !listed && len(made[i]) == 0 {
-			return nil, nil, models.InvalidField("anchor", "the text was not found, and skipping it would create no field: remove ifMissing or the field")
+			return nil, nil, models.InvalidField("anchor", "the text was not found, so ifMissing would leave no field to create: remove ifMissing, or remove the field")
 		}
 		for _, one := range made[i] {
 			placed, at = append(placed, one), append(at, i)
@@ -242,7 +242,7 @@ func anchoredDocument(e *models.Envelope, in models.FieldInput, listed bool, pat
 	case d == nil || d.Kind != models.DocumentOriginal:
 		return nil, models.InvalidField(path+"documentId", "must be the id of a document of this envelope")
 	case in.Anchor.Match == "all" && !listed:
-		return nil, models.InvalidField("anchor.match", "all can create several fields: send a list of fields, or define the field when you create the envelope")
+		return nil, models.InvalidField("anchor.match", "\"all\" can create several fields: send a list of fields, or define the field when you create the envelope")
 	}
 	return d, nil
 }

@@ -175,7 +175,7 @@ func (s *shared) fingerprint(c *gin.Context, file int64) (sum []byte, discard fu
 	}
 	if err != nil {
 		discard()
-		return nil, nil, fmt.Errorf("digest body: %w", err)
+		return nil, nil, fmt.Errorf("compute digest of body: %w", err)
 	}
 	c.Request.Body = spooledBody{body}
 	return h.Sum(nil), discard, nil

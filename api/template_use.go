@@ -14,7 +14,7 @@ import (
 func (s *templateHandler) createFromTemplate(c *gin.Context, app caller, o *object) error {
 	id, version, send := o.id("templateId"), templateVersion(o, "must be 1 or more"), o.flag("send", false)
 	use := s.templateUse(o, app)
-	o.reject("cannot be combined with templateId, whose template defines its own", "fields", "documentOptions")
+	o.reject("cannot be combined with templateId, because the template defines this property", "fields", "documentOptions")
 	if len(o.p["tenantId"]) == 0 {
 		chosen, err := s.settings.effectiveSettings(c, app, use.Envelope.TenantID)
 		if err != nil {

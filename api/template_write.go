@@ -59,9 +59,9 @@ func (s *templateHandler) createTemplate(c *gin.Context, app caller) error {
 	if from == uuid.Nil {
 		draft.read(s, o, s.templateOrigin(c, app, o, t.TenantID))
 	} else {
-		o.reject("cannot be combined with fromEnvelope, whose envelope defines its own", "roles", "fields", "documentOptions", "expiresInDays")
+		o.reject("cannot be combined with fromEnvelope, because the envelope defines this property", "roles", "fields", "documentOptions", "expiresInDays")
 		if file != nil {
-			o.bad("file", "cannot be combined with fromEnvelope, whose envelope defines its own")
+			o.bad("file", "cannot be combined with fromEnvelope, because the envelope provides the documents")
 		}
 	}
 	if err := o.err(); err != nil {
@@ -163,7 +163,7 @@ func (d *templateDraft) read(s *templateHandler, o *object, origin models.Origin
 			d.Roles = append(d.Roles, s.templateRole(ro))
 		}
 	}
-	o.reject("belong to an envelope created from the template; a template has roles", "signers")
+	o.reject("must be omitted: a template has roles instead of signers", "signers")
 	d.Check(o.p)
 	if !o.has("fields") {
 		return
@@ -208,7 +208,7 @@ func (s *templateHandler) templateRole(o *object) models.TemplateRole {
 		Kind: in.Kind, Language: in.Language, Silent: in.Silent, WitnessFor: in.WitnessFor,
 	}
 	if in.Host != nil {
-		o.bad("host", "must be set when an envelope is created from the template, like the other recipients")
+		o.bad("host", "must be omitted: the host is specified when an envelope is created from the template")
 	}
 	if in.WitnessFor == "" { // otherwise the witnessed signer determines the order
 		r.RoutingOrder = 1

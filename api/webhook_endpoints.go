@@ -155,7 +155,7 @@ func webhookInclude(o *object) []models.WebhookInclude {
 		text, _ := v.(string)
 		switch what := models.WebhookInclude(text); {
 		case !what.Valid():
-			o.bad(indexedPath("include", i), "cannot be included; only values is accepted")
+			o.bad(indexedPath("include", i), "must be \"values\", the only data that can be included")
 		case !slices.Contains(out, what):
 			out = append(out, what)
 		}

@@ -172,7 +172,7 @@ func (p templatePullCommand) Run(ctx context.Context) error {
 		return err
 	}
 	if len(t.Documents) != 1 {
-		return codedError{fmt.Errorf("the template has %d documents: only templates with one document can be files", len(t.Documents)), exitRejected}
+		return codedError{fmt.Errorf("the template has %d documents: only a template with one document can be written to files", len(t.Documents)), exitRejected}
 	}
 	name := fileName(t.Documents[0].Name)
 	text, err := templateYAML(t, answer, name)

@@ -119,7 +119,7 @@ func (e *Envelope) replacePerson(act ActionContext, s *Signer, in Replacement) e
 	made.Name, made.Email, made.Phone, made.AuthMethod = in.Name, in.Email, in.Phone, in.AuthMethod
 	made.Check(p, "")
 	if e.witnessedAddress(s, in.Email) {
-		p.Add("email", "must differ from that of the witnessed signer and of the witness")
+		p.Add("email", "must differ from the email addresses of the witnessed signer and the witness")
 	}
 	CheckParagraph(p, "reason", Deref(in.Reason, ""), 0, 1000)
 	if err := p.Err(); err != nil {

@@ -163,7 +163,7 @@ func (e *Envelope) useValues(s *Signer, values []FieldValue, sizes map[string]in
 		}
 	}
 	if left := limits.Texts - use.Texts - e.awaitedTexts(s.ID); texts > left {
-		p.Add("fields", "the texts are %d KiB in total, but the sealed documents can contain only %d KiB: shorten the longest texts", kilobytes(texts), max(left, 0)>>10)
+		p.Add("fields", "the text values are %d KiB in total, but the sealed documents can contain only %d KiB: shorten the longest values", kilobytes(texts), max(left, 0)>>10)
 	}
 	if left := limits.Pictures - use.Pictures - e.awaitedPictures(s.ID); pictures > left {
 		p.Add("fields", "the images are %d KiB in total, but the sealed documents can contain only %d KiB: use smaller or simpler images", kilobytes(pictures), max(left, 0)>>10)

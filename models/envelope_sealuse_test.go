@@ -120,7 +120,7 @@ func TestSign_TextsBeyondTheCapacity_AreRejected(t *testing.T) {
 		}
 		var rejected *models.Error
 		require.ErrorAs(t, err, &rejected)
-		require.Contains(t, strings.Join(rejected.Fields["fields"], " "), "the texts are 1 KiB in total, but the sealed documents can contain only 0 KiB")
+		require.Contains(t, strings.Join(rejected.Fields["fields"], " "), "the text values are 1 KiB in total, but the sealed documents can contain only 0 KiB")
 		require.NotEqual(t, models.SignerSigned, e.Signers[0].Status)
 	}
 }

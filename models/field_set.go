@@ -190,7 +190,7 @@ func (s *fieldSet) checkClauses(f *Field) {
 		case to.SignerID != f.SignerID && s.order[to.SignerID] >= s.order[f.SignerID]:
 			s.add(f, at+".field", "is a field of another signer who is not in an earlier routing group (%s)", c.Field)
 		case to.Type.File() && c.Filled == nil:
-			s.add(f, at, "compares the %s field %s with a text: use filled instead", to.Type, c.Field)
+			s.add(f, at, "compares the %s field %s with text: use filled instead", to.Type, c.Field)
 		}
 	}
 }

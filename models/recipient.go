@@ -192,7 +192,7 @@ func (in SignerInput) checkRecipient(p Problems, path string) {
 		CheckText(p, path+"host.name", in.Host.Name, 1, 255)
 		CheckEmail(p, path+"host.email", in.Host.Email)
 		if EmailKey(in.Host.Email) == EmailKey(in.Email) {
-			p.Add(path+"host.email", "must differ from the signer's")
+			p.Add(path+"host.email", "must differ from the signer's email address")
 		}
 	}
 	if in.AllowDelegation && !rules.counts {
@@ -249,9 +249,9 @@ func witnessProblem(witness, principal *Signer, order int) (member, text string)
 	case !principal.rules().signs || principal.WitnessFor != "":
 		return "witnessFor", "is the role of a recipient who cannot have a witness: only the kinds signer and in_person can, unless they are witnesses themselves"
 	case EmailKey(witness.Email) == EmailKey(principal.Email):
-		return "email", "must differ from that of the witnessed signer"
+		return "email", "must differ from the email address of the witnessed signer"
 	case order != 0 && order != principal.RoutingOrder:
-		return "routingOrder", fmt.Sprintf("must be that of the witnessed signer (%d), or be omitted", principal.RoutingOrder)
+		return "routingOrder", fmt.Sprintf("must be the routing order of the witnessed signer (%d), or be omitted", principal.RoutingOrder)
 	}
 	return "", ""
 }

@@ -206,7 +206,7 @@ func TestShownDigest_CoversAllSigned(t *testing.T) {
 			forged[first].Detail = maps.Clone(forged[first].Detail)
 			forged[first].Detail["valuesSha256"] = sha256Hex("else")
 		}
-		require.ErrorContains(t, models.CheckDisplayedDigests(forged), "recorded as shown", name)
+		require.ErrorContains(t, models.CheckDisplayedDigests(forged), "the record of the values shown", name)
 	}
 }
 

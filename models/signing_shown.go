@@ -131,7 +131,7 @@ func CheckDisplayedDigests(events []Event) error {
 				return err
 			}
 			if shown.Digest != digest || shown.names() != names || all && len(covered) != len(before) {
-				return fmt.Errorf("event %d: the values recorded as shown to the signer differ from those signed before", ev.Seq)
+				return fmt.Errorf("event %d: the record of the values shown to the signer differs from the values signed earlier", ev.Seq)
 			}
 		}
 		before = append(before, signerValuesHash{id, text("valuesSha256")})

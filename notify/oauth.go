@@ -179,7 +179,7 @@ func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, e
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.endpoint, strings.NewReader(form.Encode()))
 	if err != nil {
-		return "", 0, errors.New("token endpoint: its address cannot be used")
+		return "", 0, errors.New("token endpoint: the address cannot be used")
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")
@@ -205,7 +205,7 @@ func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, e
 	case res.StatusCode != http.StatusOK || err == nil && answer.Error != "":
 		return "", 0, fmt.Errorf("token endpoint %s: rejected with %d%s", req.URL.Host, res.StatusCode, t.errorText(answer.Error, answer.Description))
 	case err != nil || answer.Token == "" || !tokenSyntax.MatchString(answer.Token):
-		return "", 0, fmt.Errorf("token endpoint %s: its response contains no access token", req.URL.Host)
+		return "", 0, fmt.Errorf("token endpoint %s: the response contains no access token", req.URL.Host)
 	}
 	return answer.Token, time.Duration(min(max(answer.Life, 0), 24*60*60)) * time.Second, nil
 }

@@ -222,7 +222,7 @@ func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 func (f *File) spend(n int) error {
 	const each = 64 // accounts for the time to find the object
 	if f.parsed += int64(n) + each; f.parsed > f.lim.MaxParsed {
-		return fmt.Errorf("%w: too many references to its objects", ErrLimit)
+		return fmt.Errorf("%w: too many references to objects", ErrLimit)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func (f *File) StreamData(o Object) ([]byte, error) {
 		return nil, fmt.Errorf("%w: stream %d is too large", ErrLimit, o.Ref.Num)
 	}
 	if f.decoded > f.maxDecoded() {
-		return nil, fmt.Errorf("%w: its streams are too large", ErrLimit)
+		return nil, fmt.Errorf("%w: the streams are too large in total", ErrLimit)
 	}
 	if err != nil {
 		return nil, damaged("stream %d, at byte %d: %w", o.Ref.Num, o.Data, err)

@@ -63,7 +63,7 @@ func (f *File) countDecoded(o Object, most int64) (int64, error) {
 	n, _ := io.Copy(io.Discard, io.LimitReader(r, most+1)) // data decoded before an error counts
 	f.decoded += n
 	if f.decoded > f.maxDecoded() {
-		return n, fmt.Errorf("%w: its streams are too large", ErrLimit)
+		return n, fmt.Errorf("%w: the streams are too large in total", ErrLimit)
 	}
 	return n, nil
 }

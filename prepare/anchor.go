@@ -174,7 +174,7 @@ type PageError struct {
 
 // Error returns a message with the page and the number of pages.
 func (e *PageError) Error() string {
-	return fmt.Sprintf("its anchor refers to page %d, but the document has %d page(s)", e.Page, e.Pages)
+	return fmt.Sprintf("the anchor refers to page %d, but the document has %d page(s)", e.Page, e.Pages)
 }
 
 // maxPlaces is the maximum number of fields created by one anchor.

@@ -20,7 +20,7 @@ const coveredPart = 0.6
 const maxCoverPages = 20
 
 // errPagesRead stops the iteration over the pages of a file.
-var errPagesRead = errors.New("prepare: all pages are read")
+var errPagesRead = errors.New("prepare: all pages have been read")
 
 // Covered reports for each place whether it covers visible text on its page. Lines of dots or underscores do not count
 // as text. Only the first 20 pages with places are examined, and the result is false for places on other pages and on

@@ -45,13 +45,13 @@ func (e *TagError) Unwrap() error { return e.Err }
 var (
 	// errInvisibleTag reports a tag in text that is not painted, such as the recognized text of a scanned page.
 	// Removing the text would not remove the tag from the image.
-	errInvisibleTag = errors.New("its text is invisible, possibly because it is a text layer over an image that shows the tag")
+	errInvisibleTag = errors.New("the text of the tag is invisible, possibly because it is a text layer over an image that shows the tag")
 	errUnclosedTag  = errors.New(`expected "}}" after the tag`)
 	// ErrFormTag reports a tag in the value of a form field. Programs redraw such values.
-	ErrFormTag = errors.New("it is the value of a form field; import the form, or clear the field")
+	ErrFormTag = errors.New("the tag is the value of a form field; import the form, or clear the field")
 	// ErrUndrawnTag reports a tag in an annotation without an appearance. Each program draws such an annotation
 	// differently.
-	ErrUndrawnTag  = errors.New("it is in an annotation without an appearance; move it to the page content")
+	ErrUndrawnTag  = errors.New("the tag is in an annotation without an appearance; move the tag to the page content")
 	errTooManyTags = fmt.Errorf("%w: more than %d tags", pagetext.ErrLimit, maxTags)
 )
 

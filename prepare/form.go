@@ -255,7 +255,7 @@ func (r *formReader) text(v pdf.Value) string {
 	const each = 16 // accounts for the memory of an option without text
 	text := r.textOf(v)
 	if r.texts += len(text) + each; r.texts > maxFormTexts && r.Err == nil {
-		r.Err = fmt.Errorf("%w: the texts of the form are larger than %d MiB", pagetext.ErrLimit, maxFormTexts>>20)
+		r.Err = fmt.Errorf("%w: the text of the form is larger than %d MiB", pagetext.ErrLimit, maxFormTexts>>20)
 	}
 	if r.Err == nil {
 		r.Err = r.ctx.Err()

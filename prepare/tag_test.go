@@ -137,8 +137,8 @@ func TestBadTags(t *testing.T) {
 		line(700, "({{N;typ=text}}) Tj"):          `the tag "{{N;typ=text}}" on page 2 cannot be read: expected type, role`,
 		line(700, "({{N;type=text and on) Tj"):    `the tag "{{N;type=text and on" on page 2 cannot be read: expected "}}" after the tag`,
 		line(700, "([sig|req] here) Tj"):          `the tag "[sig|req]" on page 2`,
-		line(700, "3 Tr ({{signature}}) Tj"):      "its text is invisible",
-		line(700, "({{sig) Tj 3 Tr (nature}})Tj"): "its text is invisible",
+		line(700, "3 Tr ({{signature}}) Tj"):      "the text of the tag is invisible",
+		line(700, "({{sig) Tj 3 Tr (nature}})Tj"): "the text of the tag is invisible",
 	} {
 		_, err := prepare.FindTags(t.Context(), document(t, "", content))
 		var tag *prepare.TagError

@@ -144,7 +144,7 @@ func (s *Sealer) evidence(ctx context.Context, a *verify.Archive) (archive1.Evid
 		size += len(der)
 	}
 	if size > a.Budget {
-		return e, fmt.Errorf("it is %d bytes long, but the file can grow by only %d bytes", size, a.Budget)
+		return e, fmt.Errorf("%d bytes are needed, but the file can grow by only %d bytes", size, a.Budget)
 	}
 	return e, nil
 }

@@ -148,7 +148,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 		return Result{}, err
 	}
 	if info, err := out.Stat(); err != nil || info.Size() != 0 {
-		return Result{}, errors.Join(errors.New("seal: the file to write is not empty"), err)
+		return Result{}, errors.Join(errors.New("seal: the output file is not empty"), err)
 	}
 	f, err := openOriginal(&job)
 	if err != nil {

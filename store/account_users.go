@@ -97,7 +97,7 @@ func (s *UserRepository) UpdateUser(ctx context.Context, app, id uuid.UUID, c Us
 			if !c.Role.Valid() {
 				p.Add("role", "must be viewer, support, sender or admin")
 			} else if u.AtProvider() && *c.Role != u.Role {
-				return models.Reject(models.KindConflict, "provider_account", "This user signs in at the provider, which assigns the role.")
+				return models.Reject(models.KindConflict, "provider_account", "This user signs in through the provider, which assigns the role.")
 			}
 			u.Role = *c.Role
 		}

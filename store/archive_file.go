@@ -140,7 +140,7 @@ func (c *archiveContent) values() []models.FieldValue {
 }
 
 // errTooLarge means that an envelope is too large for an archive.
-var errTooLarge = fmt.Errorf("it is larger than %d MiB", maxArchive>>20)
+var errTooLarge = fmt.Errorf("the archived content is larger than %d MiB", maxArchive>>20)
 
 // encode returns the content of an archive's file, encrypted with key.
 func (c *archiveContent) encode(key, binding []byte) ([]byte, error) {
@@ -209,7 +209,7 @@ func decodeArchive(file, key, binding []byte) (*archiveContent, error) {
 		return nil, err
 	}
 	if c.Format != archiveFormat {
-		return nil, fmt.Errorf("it has format %d, but this program supports only format %d", c.Format, archiveFormat)
+		return nil, fmt.Errorf("the archive has format %d, but this program supports only format %d", c.Format, archiveFormat)
 	}
 	return c, nil
 }

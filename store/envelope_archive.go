@@ -17,7 +17,7 @@ import (
 )
 
 // errEnvelopeChanged means that an envelope was changed while it was being archived.
-var errEnvelopeChanged = fmt.Errorf("%w: it was changed during archiving", ErrNotArchivable)
+var errEnvelopeChanged = fmt.Errorf("%w: the envelope was changed during archiving", ErrNotArchivable)
 
 // ErrNotArchivable means that an envelope cannot be archived in its current state. The error message contains the
 // reason.
@@ -47,7 +47,7 @@ func (s *EnvelopeRepository) archive(ctx context.Context, ref EnvelopeRef) error
 		return err
 	}
 	if !e.Status.Terminal() {
-		return fmt.Errorf("%w: its status %s is not final", ErrNotArchivable, e.Status)
+		return fmt.Errorf("%w: the status %s is not final", ErrNotArchivable, e.Status)
 	}
 	// The comparison below includes the version of e, so it also detects changes to the values loaded here.
 	values, err := s.Values(ctx, e)
@@ -129,7 +129,7 @@ func (s *EnvelopeRepository) storeArchive(ctx context.Context, e *models.Envelop
 		return nil, err
 	}
 	if !reflect.DeepEqual(c, kept) {
-		return nil, fmt.Errorf("%w: its archive differs from the written content", ErrNotArchivable)
+		return nil, fmt.Errorf("%w: the archive differs from the written content", ErrNotArchivable)
 	}
 	if err := models.VerifyChain(kept.events(), e.AuditSeq, e.AuditHead); err != nil {
 		return nil, fmt.Errorf("%w: verify its audit chain: %w", ErrNotArchivable, err)

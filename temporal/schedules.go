@@ -18,7 +18,7 @@ import (
 func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 24 * time.Hour, Offset: 3 * time.Hour}
 	if err := ensureSchedule(ctx, c, ScheduleAnchor, WorkflowAnchor, every, 0, "Time-stamps the heads of the audit chains", "COUNTERSIGN_TSA_ANCHOR"); err != nil {
-		return fmt.Errorf("schedule anchoring of the audit trail: %w", err)
+		return fmt.Errorf("schedule the anchoring of the audit trail: %w", err)
 	}
 	return nil
 }

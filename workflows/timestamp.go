@@ -19,7 +19,7 @@ func Timestamp(ctx workflow.Context, in temporal.EnvelopeInput) error {
 	if err := new(stuckTracker).run(ctx, task{stuck: stuckTimestamp, activity: acts.Timestamp, in: in, options: opts}, nil); err != nil {
 		return err
 	}
-	workflow.SetCurrentDetails(ctx, "The time-stamps are in the files.")
+	workflow.SetCurrentDetails(ctx, "The time-stamps were added to the files.")
 	return nil
 }
 

@@ -25,13 +25,13 @@ func (c *conversion) condition(f *Field) *api.Condition {
 			ors++
 		}
 		if !ok {
-			c.note(f, "its conditions are not supported: the field is always shown, and optional")
+			c.note(f, "the conditions are not supported: the field is always shown, and optional")
 			return nil
 		}
 		clauses = append(clauses, clause)
 	}
 	if ors > 0 && ors < len(clauses)-1 {
-		c.note(f, "its conditions mix AND and OR: the field is always shown, and optional")
+		c.note(f, "the conditions mix AND and OR: the field is always shown, and optional")
 		return nil
 	}
 	if ors > 0 {

@@ -203,7 +203,7 @@ func (c *conversion) validation(f *Field, v *Validation, out *countersign.FieldR
 	rules := api.FieldValidation{}
 	if v.Pattern != "" {
 		if _, err := regexp.Compile(v.Pattern); err != nil || len(v.Pattern) > maxPattern {
-			c.note(f, "its pattern must be valid RE2 with at most %d characters; omitted", maxPattern)
+			c.note(f, "the pattern is omitted: it must be valid RE2 with at most %d characters", maxPattern)
 		} else {
 			rules.Pattern = &v.Pattern
 		}

@@ -65,10 +65,10 @@ func TestConvert(t *testing.T) {
 	}
 	require.Len(t, got, 16)
 	require.Equal(t, []string{
-		`field "Code": its pattern must be valid RE2 with at most 200 characters; omitted`,
+		`field "Code": the pattern is omitted: it must be valid RE2 with at most 200 characters`,
 		`field "Fee": the type payment is not supported; omitted`,
 		`field "Extras": each choice becomes a checkbox; checking at least one is not enforced`,
-		`field "Later": its conditions are not supported: the field is always shown, and optional`,
+		`field "Later": the conditions are not supported: the field is always shown, and optional`,
 		`field "Beyond": is on page 8, which the document does not contain`,
 	}, r.Notes)
 }

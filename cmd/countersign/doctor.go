@@ -226,7 +226,7 @@ func (x *doctor) guards(ctx context.Context, cfg config.Config) {
 		if _, err := password.Leaked(cfg.LeakedPasswords, ""); err != nil {
 			x.fail("leaked_passwords", err, "Check that COUNTERSIGN_LEAKED_PASSWORDS is readable here and sorted by hash; until then, no password can be set.")
 		} else {
-			x.ok("leaked_passwords", "can be searched")
+			x.ok("leaked_passwords", "the list can be searched")
 		}
 	}
 	if strings.HasPrefix(cfg.BaseURL, "https://") && !cfg.DeclineNeedsCode {

@@ -55,7 +55,7 @@ func (x *doctor) planner(ctx context.Context, s *store.Store) {
 		x.add("planner", warned, "searching millions of envelopes takes ten times as long: "+strings.Join(slow, ", "),
 			"Run `countersign migrate` as the user of COUNTERSIGN_DATABASE_URL and restart the service (and PgBouncer's connections), or set jit to off and max_parallel_workers_per_gather to 0 for this user in this database.")
 	default:
-		x.ok("planner", "as required by the service's queries")
+		x.ok("planner", "the settings meet the requirements of the service's queries")
 	}
 }
 
@@ -81,10 +81,10 @@ func (x *doctor) partitions(ctx context.Context, s *store.Store) {
 
 func (x *doctor) masterKey(ctx context.Context, s *store.Store) {
 	if err := checkMasterKey(ctx, s); err != nil {
-		x.fail("master_key", err, "Add the key that the database was written with to COUNTERSIGN_MASTER_KEY, after a comma.")
+		x.fail("master_key", err, "Append the former master key of this database to COUNTERSIGN_MASTER_KEY, after a comma.")
 		return
 	}
-	x.ok("master_key", "decrypts the service's keys")
+	x.ok("master_key", "the master key decrypts the service's keys")
 }
 
 // Limits for clock skew. Above skewNotice, doctor warns. Above skewLimit, the check fails. Links, codes and the order
@@ -124,6 +124,6 @@ func (x *doctor) replica(ctx context.Context, s *store.Store) {
 	case err != nil:
 		x.add("replica", warned, oneLine(err), "DATABASE_READ_URL must refer to a standby that keeps up with the primary. Until it does, lists are read from the primary.")
 	case there:
-		x.ok("replica", "as current as the primary")
+		x.ok("replica", "the replica is as current as the primary")
 	}
 }

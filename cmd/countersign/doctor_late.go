@@ -81,9 +81,9 @@ func (x *doctor) schedules(ctx context.Context, c client.Client) {
 	}
 	switch {
 	case len(missing) > 0:
-		x.add("schedules", warned, "missing: "+strings.Join(missing, ", "), "Start `countersign worker`, which creates them.")
+		x.add("schedules", warned, "missing: "+strings.Join(missing, ", "), "Start `countersign worker`, which creates the schedules.")
 	case len(paused) > 0:
-		x.add("schedules", warned, "paused: "+strings.Join(paused, ", "), "Unpause them in the Temporal UI, or with `temporal schedule toggle --unpause --schedule-id ID --reason …`.")
+		x.add("schedules", warned, "paused: "+strings.Join(paused, ", "), "Unpause the schedules in the Temporal UI, or with `temporal schedule toggle --unpause --schedule-id ID --reason …`.")
 	default:
 		x.ok("schedules", temporal.ScheduleCleanup+" and "+temporal.ScheduleReconcile+" run")
 	}

@@ -77,6 +77,6 @@ func (x *doctor) workflowTasks(ctx context.Context, c client.Client, name string
 		x.add("workflow_tasks", failed, fmt.Sprintf("%d workflow(s) are blocked because their code fails, including %s", n, example),
 			"Run the build that started the workflows, or terminate them: the schedule reconcile restarts them within minutes. See docs/run/troubleshooting.md.")
 	default:
-		x.ok("workflow_tasks", "none are failing")
+		x.ok("workflow_tasks", "no workflow tasks are failing")
 	}
 }

@@ -33,7 +33,7 @@ func (x *doctor) unsealed(ctx context.Context, s *store.Store) {
 	case err != nil:
 		x.fail("unsealed", err, "Check the database.")
 	case n > 0:
-		x.add("unsealed", warned, fmt.Sprintf("%d fully signed envelope(s) cannot be sealed", n), "`countersign envelope stuck` lists them with the problem.")
+		x.add("unsealed", warned, fmt.Sprintf("%d fully signed envelope(s) cannot be sealed", n), "`countersign envelope stuck` lists these envelopes with their problems.")
 	default:
 		x.ok("unsealed", "every fully signed envelope can be sealed")
 	}

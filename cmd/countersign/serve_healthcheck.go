@@ -57,7 +57,7 @@ func (h healthcheckCommand) address(cfg config.Config) (string, error) {
 	listen, path := cfg.Listen, "/readyz?for=requests"
 	if h.Worker {
 		if listen, path = cfg.MetricsListen, "/readyz"; listen == "" {
-			return "", fmt.Errorf("%sMETRICS_LISTEN must be set: a worker listens only there", config.Prefix)
+			return "", fmt.Errorf("%sMETRICS_LISTEN must be set: a worker listens only on that address", config.Prefix)
 		}
 	}
 	host, port, err := net.SplitHostPort(listen)

@@ -63,7 +63,7 @@ func (k keyRevoke) Run(ctx context.Context) error {
 		if err := s.RevokeKey(ctx, k.ID, at, k.Reason); err != nil {
 			return err
 		}
-		return terminal.Printf("%s is revoked as of %s; only documents with a confirmed time-stamp from before then remain valid",
+		return terminal.Printf("%s is revoked as of %s; documents remain valid only if a confirmed time-stamp proves that they were sealed before then",
 			k.ID, at.UTC().Format(time.RFC3339))
 	})
 }
@@ -166,7 +166,7 @@ func (k keyRewrap) Run(ctx context.Context) error {
 			return err
 		}
 		if len(n.Unreadable) > 0 {
-			return fmt.Errorf("%d rows were not re-encrypted: see above; keep the former keys until they are", len(n.Unreadable))
+			return fmt.Errorf("%d rows were not re-encrypted: see above; keep the former keys until all rows are re-encrypted", len(n.Unreadable))
 		}
 		return nil
 	})

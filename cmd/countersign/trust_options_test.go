@@ -72,15 +72,15 @@ func TestTrustOptions(t *testing.T) {
 
 	for want, o := range map[string]trustOptions{
 		"--trust: " + cert + ": the certificate of Countersign (Acme) does not belong to an authority": {Trust: []string{cert}},
-		"--trust: " + text + ": it contains no PEM block":                                              {Trust: []string{text}},
+		"--trust: " + text + ": the file contains no PEM block":                                        {Trust: []string{text}},
 		"--trust: " + filepath.Join(dir, "gone") + ": no such file":                                    {Trust: []string{filepath.Join(dir, "gone")}},
 		"--sealer: " + ca + ": the file contains only CA certificates":                                 {Sealer: []string{ca}},
-		"--sealer: " + private + ": it contains a private key; only certificates":                      {Sealer: []string{private}},
-		"--sealer: " + empty + ": it contains no PEM block":                                            {Sealer: []string{empty}},
+		"--sealer: " + private + ": the file contains a private key; only certificates":                {Sealer: []string{private}},
+		"--sealer: " + empty + ": the file contains no PEM block":                                      {Sealer: []string{empty}},
 		`--sealer: "O=" must contain an organization`:                                                  {Trust: []string{ca}, Sealer: []string{"O="}},
 		`--sealer: "O=Acme" requires --trust`:                                                          {Sealer: []string{"O=Acme"}},
 		"--tsa-trust: " + cert + ": ":                                                                  {TSATrust: []string{cert}},
-		"--keys: " + text + ": it must be a JWK set":                                                   {Keys: []string{text}},
+		"--keys: " + text + ": the file must contain a JWK set":                                        {Keys: []string{text}},
 		"--keys: " + noPoint + `: the key "k1" is not a point on the curve`:                            {Keys: []string{noPoint}},
 	} {
 		_, err := o.policy()

@@ -130,7 +130,7 @@ func verifyPicture(ctx context.Context, r *pageRenderer, base *io.SectionReader,
 
 // sayAppearance prints the number of reproduced pages, and lists the pages that were displayed to each signer.
 func sayAppearance(record *verify.Record, shown *manifest.Appearance, finished int) error {
-	if err := terminal.Printf("\nAppearance: %d pictures and %d texts reproduced, profile %d", len(shown.Pages), len(shown.Texts), shown.Profile.Number); err != nil {
+	if err := terminal.Printf("\nAppearance: %d pictures and the text of %d page(s) reproduced, profile %d", len(shown.Pages), len(shown.Texts), shown.Profile.Number); err != nil {
 		return err
 	}
 	if len(shown.Finished) > 0 {

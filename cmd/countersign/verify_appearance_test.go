@@ -133,6 +133,6 @@ func TestVerifyAppearance_OfFinishedPages(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
 	require.NoError(t, err)
 	_, err = k.Sealer(t).Seal(t.Context(), out, j)
-	require.ErrorContains(t, err, "it lists pages displayed to a person who has not signed")
+	require.ErrorContains(t, err, "the record lists pages displayed to a person who has not signed")
 	require.NoError(t, out.Close())
 }

@@ -36,7 +36,7 @@ func unreachable(err error) error {
 	case errors.Is(err, errTooLarge):
 		return fmt.Errorf("%w: response too large", ErrUnreachable)
 	case errors.As(err, &mismatch):
-		return fmt.Errorf("%w: its issuer is %.200q", ErrUnreachable, mismatch.Discovered)
+		return fmt.Errorf("%w: the response names the issuer %.200q", ErrUnreachable, mismatch.Discovered)
 	case errors.As(err, &address):
 		return fmt.Errorf("%w: %w", ErrUnreachable, address.Err)
 	default:

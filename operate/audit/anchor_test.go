@@ -148,25 +148,25 @@ func TestAnchors_DetectChangesToOpenEnvelopes(t *testing.T) {
 		}, notThose},
 		{"an anchor's time is changed", func(a *anchorFixture) {
 			a.exec("UPDATE audit_anchors SET at = $1 WHERE number = 3", a.clock.Now().Add(-time.Hour))
-		}, "its list does not begin with"},
+		}, "the anchor's list does not begin with"},
 		{"an anchor is removed", func(a *anchorFixture) { a.exec("DELETE FROM audit_anchors WHERE number = 2") }, "number 2, was removed"},
 		{"the last anchor is removed", func(a *anchorFixture) { a.exec("DELETE FROM audit_anchors WHERE number = 3") }, "but has no record"},
 		{"an anchor is removed, the others moved up", func(a *anchorFixture) {
 			a.exec("DELETE FROM audit_anchors WHERE number = 2")
 			a.exec("UPDATE audit_anchors SET number = 2 WHERE number = 3")
-		}, "its list does not begin with"},
+		}, "the anchor's list does not begin with"},
 		{"a list is changed", func(a *anchorFixture) {
 			b := a.read(a.made[1].BlobKey)
 			b[len(b)-2] ^= 1
 			put(a.t, a.blobs, a.made[1].BlobKey, b)
-		}, "its list was modified"},
+		}, "the anchor's list was modified"},
 		{"a list is changed, and its digest", func(a *anchorFixture) {
 			b := a.read(a.made[1].BlobKey)
 			b[len(b)-2] ^= 1
 			put(a.t, a.blobs, a.made[1].BlobKey, b)
 			digest, _ := stamped(a.t, a.tsa, b)
 			a.exec("UPDATE audit_anchors SET digest = $1 WHERE number = 2", digest)
-		}, "its time-stamp is not valid"},
+		}, "the time-stamp is not valid"},
 		{"a list is changed, and stamped by an authority of one's own", func(a *anchorFixture) {
 			b := bytes.Replace(a.read(a.made[2].BlobKey), []byte(a.open.String()), []byte(uuid.NewString()), 1)
 			put(a.t, a.blobs, a.made[2].BlobKey, b)
@@ -175,7 +175,7 @@ func TestAnchors_DetectChangesToOpenEnvelopes(t *testing.T) {
 		}, "which is not trusted"},
 		{"a list is gone", func(a *anchorFixture) {
 			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.made[0].BlobKey))
-		}, "the file of its list is missing"},
+		}, "the file of the anchor's list is missing"},
 	}
 	kit.EachDatabase(t, func(t *testing.T, kind string) {
 		a := newAnchorFixture(t, kind)

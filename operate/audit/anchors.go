@@ -115,12 +115,12 @@ func createdAt(id uuid.UUID) time.Time {
 func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former string, only uuid.UUID, all *anchorIndex) error {
 	f, err := v.Blobs.Open(ctx, a.BlobKey)
 	if errors.Is(err, fs.ErrNotExist) {
-		r.add("the file of its list is missing")
+		r.add("the file of the anchor's list is missing")
 		all.gaps = true
 		return nil
 	}
 	if errors.Is(err, blob.ErrDamaged) {
-		r.add("its list cannot be decrypted: %s", blob.ErrDamaged)
+		r.add("the anchor's list cannot be decrypted: %s", blob.ErrDamaged)
 		all.gaps = true
 		return nil
 	}
@@ -133,7 +133,7 @@ func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former s
 		return fmt.Errorf("read %s: %w", a.BlobKey, err)
 	}
 	if hex.EncodeToString(h.Sum(nil)) != a.Digest {
-		r.add("its list was modified")
+		r.add("the anchor's list was modified")
 		all.gaps = true // its content no longer proves anything
 		return nil
 	}
@@ -142,7 +142,7 @@ func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former s
 	header := fmt.Sprintf(listHeader, a.Number, former, models.FormatTime(a.At))
 	for line := range strings.Lines(header) {
 		if !in.Scan() || in.Text()+"\n" != line {
-			r.add("its list does not begin with %q", strings.TrimSuffix(line, "\n"))
+			r.add("the anchor's list does not begin with %q", strings.TrimSuffix(line, "\n"))
 		}
 	}
 	return v.entries(ctx, r, a, in, only, all.seq)
@@ -172,7 +172,7 @@ func (v Verifier) entries(ctx context.Context, r *Report, a *store.Anchor, in *b
 	for ; in.Scan(); n++ {
 		h, err := parseEntry(in.Text())
 		if err != nil {
-			r.addOneOf("the line %q of its list cannot be parsed", in.Text())
+			r.addOneOf("the line %q of the anchor's list cannot be parsed", in.Text())
 		} else if only == uuid.Nil || only == h.EnvelopeID {
 			batch = append(batch, h)
 		}
@@ -186,7 +186,7 @@ func (v Verifier) entries(ctx context.Context, r *Report, a *store.Anchor, in *b
 		return fmt.Errorf("read %s: %w", a.BlobKey, err)
 	}
 	if n != a.Entries {
-		r.add("its list has %d entries, but %d were recorded", n, a.Entries)
+		r.add("the anchor's list has %d entries, but %d were recorded", n, a.Entries)
 	}
 	return look()
 }

@@ -60,7 +60,7 @@ func (v Verifier) stamps(ctx context.Context) (map[int64]*anchorStamp, error) {
 func readStamp(a *store.Anchor, same map[[sha256.Size]byte][]*x509.Certificate) *anchorStamp {
 	digest, err := hex.DecodeString(a.Digest)
 	if err != nil {
-		return &anchorStamp{err: errors.New("its digest cannot be parsed")}
+		return &anchorStamp{err: errors.New("the anchor's digest cannot be parsed")}
 	}
 	t, err := cms.ParseToken(a.Token)
 	if err != nil {
@@ -93,7 +93,7 @@ func (v Verifier) token(r *Report, a *store.Anchor, stamps map[int64]*anchorStam
 		}
 	}
 	if s.err != nil {
-		r.add("its time-stamp is not valid: %s", s.err)
+		r.add("the time-stamp is not valid: %s", s.err)
 		return
 	}
 	r.Anchor.StampedAt, r.Anchor.Authority = &s.stamp.Time, s.stamp.Certificates[0].Subject.String()
@@ -103,15 +103,15 @@ func (v Verifier) token(r *Report, a *store.Anchor, stamps map[int64]*anchorStam
 		r.Anchor.Trusted = true
 	case trust.CodeNotConfirmed: // no configured authority could confirm the token
 	case trust.CodeUsage:
-		r.add("its time-stamp was issued by %s, whose certificate may not be used for time-stamping: %s", name, f.Reason)
+		r.add("the time-stamp was issued by %s, whose certificate may not be used for time-stamping: %s", name, f.Reason)
 	case trust.CodeNotValid:
-		r.add("its time-stamp was issued by %s, whose certificate was valid from %s to %s, which does not cover %s", name, date(f.From), date(f.To), date(f.At))
+		r.add("the time-stamp was issued by %s, whose certificate was valid from %s to %s, which does not cover %s", name, date(f.From), date(f.To), date(f.At))
 	case trust.CodeRevoked:
-		r.add("its time-stamp was issued by %s, but the certificate of %s was revoked at %s", name, f.Reason, date(f.At))
+		r.add("the time-stamp was issued by %s, but the certificate of %s was revoked at %s", name, f.Reason, date(f.At))
 	case trust.CodeTimesFall:
-		r.add("its time-stamp states %s, but it already existed at %s", date(f.Time), date(f.At))
+		r.add("the time-stamp states %s, but already existed at %s", date(f.Time), date(f.At))
 	default:
-		r.add("its time-stamp was issued by %s, which is not trusted", name)
+		r.add("the time-stamp was issued by %s, which is not trusted", name)
 	}
 }
 

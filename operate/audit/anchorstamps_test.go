@@ -125,7 +125,7 @@ func TestAnchors_OfTrustedAuthorities(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(problems, "which does not cover "+end.Add(time.Minute).Format(time.RFC3339)), "the certificate has expired, and no later anchor proves a time: %s", problems)
 	assert.Equal(t, []bool{false, false}, trusted)
 	problems, _ = reports(pool(first), present.Add(-time.Hour))
-	assert.Contains(t, problems, "but it already existed at", "time-stamps from the future")
+	assert.Contains(t, problems, "but already existed at", "time-stamps from the future")
 
 	// If a key is compromised, all of its time-stamps become invalid. If a certificate is superseded, only later
 	// time-stamps become invalid.

@@ -127,7 +127,7 @@ func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[
 	e, events, err := v.Store.AnyEnvelopeWithEvents(ctx, ref.AppID, ref.ID)
 	if broken, ok := errors.AsType[*store.ArchiveError](err); ok {
 		r := &Report{EnvelopeID: ref.ID, Problems: []string{}}
-		r.add("its archive %s %s", broken.Key, broken.Problem)
+		r.add("the archive %s %s", broken.Key, broken.Problem)
 		return emit(r)
 	}
 	if err != nil {

@@ -324,7 +324,7 @@ func TestVerify_DetectsChangesByASuperuser(t *testing.T) {
 			a.exec(`UPDATE audit_events SET detail = replace(detail, '"shown":null', '"shown":"`+strings.Repeat("0", 64)+`","shownSigners":""')
 				WHERE envelope_id = $1 AND name = 'signer.signed'`, a.sealed)
 			a.rewriteChain(a.sealed)
-		}, "recorded as shown"},
+		}, "the record of the values shown"},
 		{"events are reordered", func(a *auditFixture) { a.swap(a.sealed, 3, 5) }, "event 3 does not link"},
 		{"events are reordered, the chain forged", func(a *auditFixture) {
 			a.swap(a.sealed, 3, 5)

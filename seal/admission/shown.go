@@ -28,7 +28,7 @@ func checkRendering(ctx context.Context, r io.ReaderAt, size int64, lim Limits, 
 		return err
 	}
 	if len(in.Pages) != len(info.Pages) {
-		return rejection.Ambiguous("it has %d or %d pages", len(info.Pages), len(in.Pages))
+		return rejection.Ambiguous("the number of pages is %d or %d", len(info.Pages), len(in.Pages))
 	}
 	for i, p := range info.Pages {
 		w, h := in.Pages[i][0]*p.unit, in.Pages[i][1]*p.unit

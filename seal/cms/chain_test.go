@@ -393,7 +393,7 @@ func TestOCSP_ResponsesAreBounded(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	_, err := cms.NormalizeOCSP(make([]byte, trust.MaxOCSP+1), ca.issue(t, 7), ca.cert)
-	require.ErrorContains(t, err, "it is too large")
+	require.ErrorContains(t, err, "the OCSP response is too large")
 }
 
 // TestOCSP_ResponsesWithSHA1 checks that statements signed with SHA-1 are rejected, because SHA-1 is not secure.

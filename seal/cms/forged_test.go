@@ -320,7 +320,7 @@ func TestParseToken_OtherMessages_AreRejected(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, sum[:], stamped)
 	_, err = cms.ParseTokenStrict(der)
-	require.ErrorContains(t, err, "not over a SHA-256 digest")
+	require.ErrorContains(t, err, "does not cover a SHA-256 digest")
 	der = forged(idTSTInfo, imprint(t, asn1.ObjectIdentifier{1, 2, 3}, sum[:])).sign(t)
 	token, err = cms.ParseToken(der)
 	require.NoError(t, err)

@@ -67,15 +67,15 @@ func ParseStrict(der []byte) (*Signed, error) {
 		return nil, err
 	}
 	if !bytes.Equal(again, raw) {
-		return nil, malformed("it is not in the canonical form of a seal")
+		return nil, malformed("the signature is not in the canonical form of a seal")
 	}
 	chain := s.Chain()
 	if len(chain) != len(s.Certificates) {
-		return nil, malformed("it contains certificates outside its signer's chain")
+		return nil, malformed("the signature contains certificates outside the signer's chain")
 	}
 	for i, c := range chain {
 		if c != s.Certificates[i] {
-			return nil, malformed("its certificates are not in chain order")
+			return nil, malformed("the certificates are not in chain order")
 		}
 	}
 	if low, err := normalizeSignature(s.Certificate.PublicKey, s.Signature); err != nil || !bytes.Equal(low, s.Signature) {

@@ -198,7 +198,7 @@ func TestStatement_EmptySignature_IsRejected(t *testing.T) {
 	basic.children[2].head.Bytes = nil
 	octets.head.Bytes = basic.write(t)
 	_, err = cms.NormalizeOCSP(answer.write(t), c, ca.cert)
-	require.EqualError(t, err, "cms: OCSP response: it is malformed")
+	require.EqualError(t, err, "cms: the OCSP response is malformed")
 }
 
 func find(root *element, path ...int) *element {

@@ -111,9 +111,9 @@ func normalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 // normalizeOCSP returns an OCSP response in canonical form. It contains the certificate of a delegated responder, but
 // no certificate if the issuer itself signed the response.
 func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
-	bad := func(what string) ([]byte, error) { return nil, fmt.Errorf("cms: OCSP response: %s", what) }
+	bad := func(what string) ([]byte, error) { return nil, fmt.Errorf("cms: %s", what) }
 	if len(der) > trust.MaxOCSP {
-		return bad("it is too large")
+		return bad("the OCSP response is too large")
 	}
 	// Check the key size before calling ParseResponseForCert, which verifies a signature with the key in the response.
 	in := cryptobyte.String(der)
@@ -127,23 +127,23 @@ func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 		!octets.ReadASN1(&basic, cbasn1.SEQUENCE) || !basic.ReadASN1Element(&data, cbasn1.SEQUENCE) || !basic.ReadASN1(&algorithm, cbasn1.SEQUENCE) ||
 		!basic.ReadASN1BitStringAsBytes(&sum) ||
 		!basic.ReadOptionalASN1(&carriers, &carries, tag0) || carries && !carriers.ReadASN1(&list, cbasn1.SEQUENCE) {
-		return bad("it is malformed")
+		return bad("the OCSP response is malformed")
 	}
 	if first := cryptobyte.String(nil); list.ReadASN1Element(&first, cbasn1.SEQUENCE) { // only the first certificate is used
 		if responder, err := x509.ParseCertificate(first); err != nil || trust.CheckKeySize(responder) != nil {
-			return bad("its signer's certificate is malformed, or the signer's key is too large")
+			return bad("the OCSP signer's certificate is malformed, or the signer's key is too large")
 		}
 	}
 	r, err := ocsp.ParseResponseForCert(der, c, issuer)
 	if err != nil {
-		return bad("it is malformed, about another certificate, or not signed by the issuer")
+		return bad("the OCSP response is malformed, about another certificate, or not signed by the issuer")
 	}
 	responder := issuer
 	var carried *x509.Certificate
 	if r.Certificate != nil && r.CheckSignatureFrom(issuer) != nil {
 		responder, carried = r.Certificate, r.Certificate
 		if carried.IsCA || !slices.Contains(carried.ExtKeyUsage, x509.ExtKeyUsageOCSPSigning) { // RFC 6960, 4.2.2.2
-			return bad("its signer is not authorized for OCSP")
+			return bad("the signer of the OCSP response is not authorized for OCSP")
 		}
 	}
 	hashes := map[x509.SignatureAlgorithm]crypto.Hash{
@@ -152,15 +152,15 @@ func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	}
 	h, ok := hashes[r.SignatureAlgorithm]
 	if !ok {
-		return bad("its signature algorithm is not supported")
+		return bad("the signature algorithm of the OCSP response is not supported")
 	}
 	identifier, err := signatureAlgorithm(responder, h)
 	if err != nil {
-		return bad("its signature algorithm is not supported")
+		return bad("the signature algorithm of the OCSP response is not supported")
 	}
 	signature, err := normalizeSignature(responder.PublicKey, sum)
 	if err != nil {
-		return bad("its signature is malformed")
+		return bad("the signature of the OCSP response is malformed")
 	}
 	var certificates []byte
 	if carried != nil {

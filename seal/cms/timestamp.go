@@ -103,7 +103,7 @@ func (a *Authority) Stamp(ctx context.Context, digest []byte) ([]byte, error) {
 func readResponse(body, digest []byte, nonce *big.Int) ([]byte, error) {
 	var r timeStampResp
 	if _, err := asn1.Unmarshal(body, &r); err != nil {
-		return nil, malformed("read the response of the time-stamp authority")
+		return nil, malformed("the response of the time-stamp authority cannot be parsed")
 	}
 	if r.Status.Status > 1 { // 0 is granted, 1 is grantedWithMods
 		return nil, fmt.Errorf("the time-stamp authority rejected the request with status %d", r.Status.Status)
@@ -142,7 +142,7 @@ func ParseTokenStrict(der []byte) (*Token, error) {
 		return nil, err
 	}
 	if h, err := t.ImprintHash(); err != nil || h != crypto.SHA256 {
-		return nil, malformed("the time-stamp is not over a SHA-256 digest")
+		return nil, malformed("the time-stamp does not cover a SHA-256 digest")
 	}
 	if t.Token != nil {
 		return nil, malformed("the time-stamp contains a time-stamp")

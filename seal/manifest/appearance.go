@@ -95,18 +95,18 @@ func (m *Manifest) checkAppearance() error {
 		sum, size = p.SHA256, p.Size
 	}
 	if a.SHA256 != sum || a.Size != size {
-		return fmt.Errorf("the file is not the one whose pages were displayed")
+		return fmt.Errorf("the file whose pages were displayed differs from the document")
 	}
 	listed, err := a.listed()
 	if err != nil {
 		return err
 	}
 	if len(a.Signers) != len(m.Signers) {
-		return fmt.Errorf("the signers to whom pages were displayed differ")
+		return fmt.Errorf("the signers in the list of displayed pages differ from the signers of the record")
 	}
 	for i, s := range a.Signers {
 		if s.SignerID != m.Signers[i].ID {
-			return fmt.Errorf("the signers to whom pages were displayed differ")
+			return fmt.Errorf("the signers in the list of displayed pages differ from the signers of the record")
 		}
 		if err := s.check(listed); err != nil {
 			return err
@@ -154,7 +154,7 @@ func (m *Manifest) checkFinished() error {
 		delete(lines, ev.Detail.SignerID)
 	}
 	if len(lines) > 0 {
-		return fmt.Errorf("it lists pages displayed to a person who has not signed")
+		return fmt.Errorf("the record lists pages displayed to a person who has not signed")
 	}
 	return nil
 }
@@ -190,11 +190,11 @@ func (s *SignerPages) check(listed map[levelPage]string) error {
 	for _, l := range s.Levels {
 		for _, r := range l.Pages {
 			if r[0] > r[1] || r[1]-r[0] >= left {
-				return fmt.Errorf("it refers to pages that are not listed")
+				return fmt.Errorf("the entry of a signer refers to pages that are not listed")
 			}
 			for page := r[0]; page <= r[1]; page++ {
 				if left--; listed[levelPage{page, l.Level}] == "" {
-					return fmt.Errorf("it refers to page %d, which is not listed", page)
+					return fmt.Errorf("the entry of a signer refers to page %d, which is not listed", page)
 				}
 			}
 		}

@@ -19,11 +19,11 @@ import (
 func (m *Manifest) Check() error {
 	switch {
 	case m.Version != 1:
-		return fmt.Errorf("its version %d is not supported", m.Version)
+		return fmt.Errorf("the record's version %d is not supported", m.Version)
 	case m.Envelope.ID == "" || m.Document == "":
-		return fmt.Errorf("it does not name the envelope or the document")
+		return fmt.Errorf("the record does not name the envelope or the document")
 	case m.SealedAt.IsZero():
-		return fmt.Errorf("it does not contain the time of sealing")
+		return fmt.Errorf("the record does not contain the time of sealing")
 	case m.CertificatePage < 1 || m.Pages < m.CertificatePage:
 		return fmt.Errorf("invalid page numbers")
 	}

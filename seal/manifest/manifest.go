@@ -265,7 +265,7 @@ func Open(b []byte) (m Manifest, kid string, key *ecdsa.PublicKey, err error) {
 	again, err2 := json.Marshal(m)
 	outer, err3 := json.MarshalIndent(j, "", "  ")
 	if errors.Join(err1, err2, err3) != nil || !bytes.Equal(header, rawHeader) || !bytes.Equal(again, payload) || !bytes.Equal(outer, b) {
-		return m, h.Kid, key, fmt.Errorf("%w: it is not in the canonical form of a seal", ErrMalformed)
+		return m, h.Kid, key, fmt.Errorf("%w: the record is not in the canonical form of a seal", ErrMalformed)
 	}
 	return m, h.Kid, key, nil
 }

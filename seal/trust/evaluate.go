@@ -27,7 +27,7 @@ type Finding struct {
 	At     time.Time // time for which the subject was checked
 	From   time.Time // start of the certificate's validity period; To is its end
 	To     time.Time
-	Reason string // completes the message "it may not be used: …"
+	Reason string // completes the message "the certificate may not be used: …"
 }
 
 // Seal is the seal to evaluate. Its signatures have been verified.

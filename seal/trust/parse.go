@@ -20,11 +20,11 @@ func ParseAuthorities(data []byte) ([]*x509.Certificate, error) {
 	var out []*x509.Certificate
 	err := eachBlock(data, func(b *pem.Block) error {
 		if b.Type != "CERTIFICATE" {
-			return fmt.Errorf("it contains a %s; only certificates are accepted", strings.ToLower(b.Type))
+			return fmt.Errorf("the file contains a %s; only certificates are accepted", strings.ToLower(b.Type))
 		}
 		c, err := x509.ParseCertificate(b.Bytes)
 		if err != nil {
-			return errors.New("it contains a certificate that cannot be read")
+			return errors.New("the file contains a certificate that cannot be read")
 		}
 		out = append(out, c)
 		return IssuedBy(c, "").Check()
@@ -40,10 +40,10 @@ func RevocationLists(data []byte) ([][]byte, error) {
 	var out [][]byte
 	err := eachBlock(data, func(b *pem.Block) error {
 		if b.Type != "X509 CRL" {
-			return fmt.Errorf("it contains a %s; only revocation lists are accepted", strings.ToLower(b.Type))
+			return fmt.Errorf("the file contains a %s; only revocation lists are accepted", strings.ToLower(b.Type))
 		}
 		if _, err := parseCRL(b.Bytes); err != nil {
-			return errors.New("it contains a revocation list that cannot be read")
+			return errors.New("the file contains a revocation list that cannot be read")
 		}
 		out = append(out, b.Bytes)
 		return nil
@@ -60,7 +60,7 @@ func ParsePinned(data []byte) ([]Sealer, error) {
 		case "CERTIFICATE":
 			c, err := x509.ParseCertificate(b.Bytes)
 			if err != nil {
-				return errors.New("it contains a certificate that cannot be read")
+				return errors.New("the file contains a certificate that cannot be read")
 			}
 			if c.IsCA {
 				return nil
@@ -70,16 +70,16 @@ func ParsePinned(data []byte) ([]Sealer, error) {
 		case "PUBLIC KEY":
 			key, err := x509.ParsePKIXPublicKey(b.Bytes)
 			if err != nil {
-				return errors.New("it contains a public key that cannot be read")
+				return errors.New("the file contains a public key that cannot be read")
 			}
 			switch key.(type) {
 			case *ecdsa.PublicKey, *rsa.PublicKey:
 				out = append(out, pinnedKey(key))
 				return nil
 			}
-			return fmt.Errorf("it contains a key of type %T, which cannot seal", key)
+			return fmt.Errorf("the file contains a key of type %T, which cannot seal", key)
 		}
-		return fmt.Errorf("it contains a %s; only certificates and public keys are accepted", strings.ToLower(b.Type))
+		return fmt.Errorf("the file contains a %s; only certificates and public keys are accepted", strings.ToLower(b.Type))
 	})
 	if err == nil && len(out) == 0 {
 		err = errors.New("the file contains only CA certificates; specify a sealing certificate, a public key, or O= followed by an organization name")
@@ -96,7 +96,7 @@ func eachBlock(data []byte, do func(*pem.Block) error) error {
 		}
 	}
 	if n == 0 {
-		return errors.New("it contains no PEM block such as -----BEGIN CERTIFICATE-----")
+		return errors.New("the file contains no PEM block such as -----BEGIN CERTIFICATE-----")
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func ParseRecordKeys(data []byte) (map[string]RecordKey, error) {
 		Keys []jsonWebKey `json:"keys"`
 	}
 	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&set); err != nil {
-		return nil, errors.New("it must be a JWK set such as /.well-known/jwks.json")
+		return nil, errors.New("the file must contain a JWK set such as the one at /.well-known/jwks.json")
 	}
 	out := make(map[string]RecordKey)
 	for _, k := range set.Keys {
@@ -151,7 +151,7 @@ func ParseRecordKeys(data []byte) (map[string]RecordKey, error) {
 		out[k.ID] = key
 	}
 	if len(out) == 0 {
-		return nil, errors.New("it contains no P-256 key")
+		return nil, errors.New("the file contains no P-256 key")
 	}
 	return out, nil
 }

@@ -36,7 +36,7 @@ func (r *RevokedAt) keyIsSafe() bool {
 }
 
 // errOther reports that a statement is about other certificates.
-var errOther = errors.New("it applies to other certificates")
+var errOther = errors.New("the statement applies to other certificates")
 
 // statements contains the readable statements. Unreadable statements are ignored.
 type statements struct {

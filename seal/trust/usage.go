@@ -38,16 +38,16 @@ var (
 func CheckUsage(c *x509.Certificate, pinned bool) error {
 	switch {
 	case c.IsCA:
-		return errors.New("it belongs to a certificate authority")
+		return errors.New("the certificate belongs to a certificate authority")
 	case !hasExtension(c, oidKeyUsage):
-		return errors.New("it has no key usage extension (keyUsage)")
+		return errors.New("the certificate has no key usage extension (keyUsage)")
 	case c.KeyUsage&(x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment) == 0:
-		return errors.New("its key may not be used for digital signatures (keyUsage)")
+		return errors.New("the certificate's key may not be used for digital signatures (keyUsage)")
 	}
 	mail := false
 	for _, u := range c.ExtKeyUsage {
 		if purpose, no := forbiddenUsages[u]; no {
-			return fmt.Errorf("it is for %s (extendedKeyUsage)", purpose)
+			return fmt.Errorf("the certificate is for %s (extendedKeyUsage)", purpose)
 		}
 		mail = mail || u == x509.ExtKeyUsageEmailProtection
 	}
@@ -59,9 +59,9 @@ func CheckUsage(c *x509.Certificate, pinned bool) error {
 	case mail && pinned:
 		return nil
 	case mail:
-		return errors.New("it is an email certificate, which must be pinned (extendedKeyUsage)")
+		return errors.New("an email certificate must be pinned (extendedKeyUsage)")
 	}
-	return errors.New("it may not be used for document signing (extendedKeyUsage)")
+	return errors.New("the certificate may not be used for document signing (extendedKeyUsage)")
 }
 
 func isDocumentUsage(id asn1.ObjectIdentifier) bool {
@@ -85,14 +85,14 @@ func checkIssuers(chain []*x509.Certificate) error {
 func checkStamper(c *x509.Certificate) error {
 	switch {
 	case c.IsCA:
-		return errors.New("it belongs to an authority that issues certificates")
+		return errors.New("the certificate belongs to an authority that issues certificates")
 	case len(c.ExtKeyUsage) != 1 || c.ExtKeyUsage[0] != x509.ExtKeyUsageTimeStamping || len(c.UnknownExtKeyUsage) > 0:
-		return errors.New("time-stamping must be its only purpose (extendedKeyUsage)")
+		return errors.New("time-stamping must be the certificate's only purpose (extendedKeyUsage)")
 	case hasExtension(c, oidKeyUsage) && c.KeyUsage&(x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment) == 0:
-		return errors.New("its key may not be used for digital signatures (keyUsage)")
+		return errors.New("the certificate's key may not be used for digital signatures (keyUsage)")
 	}
 	if !slices.ContainsFunc(c.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(oidExtendedKeyUsage) && e.Critical }) {
-		return errors.New("its purpose must be marked critical (extendedKeyUsage)")
+		return errors.New("the certificate's purpose must be marked critical (extendedKeyUsage)")
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 const maxAttachments = 6000
 
 // errNotEmbedded reports that a file listed in the record is not in the document.
-var errNotEmbedded = errors.New("no embedded file has its name")
+var errNotEmbedded = errors.New("no embedded file has the listed name")
 
 // checkAttachments compares the files attached by signers with the record.
 func (e *examiner) checkAttachments(ctx context.Context) error {

@@ -91,7 +91,7 @@ func (s *sealedRevision) check() error {
 		return errors.New("the covered bytes do not end in the format of a sealed file")
 	}
 	if s.file.StartXRef() < s.contentsEnd {
-		return errors.New("it is after the cross-reference section")
+		return errors.New("the signature is after the cross-reference section")
 	}
 	root, ok := s.file.Trailer().Get("Root").Ref()
 	if !ok {

@@ -168,10 +168,10 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 	}
 	certs, questions := a.Plan()
 	if len(streams) == 0 && len(certs)+len(questions) > 0 {
-		return none, fmt.Errorf("at byte %d: it does not have the format of an update by this service", from)
+		return none, fmt.Errorf("the addition at byte %d does not have the format of an update by this service", from)
 	}
 	if len(streams) != len(certs)+len(questions) {
-		return none, fmt.Errorf("at byte %d: it contains %d items of validation data instead of %d", from, len(streams), len(certs)+len(questions))
+		return none, fmt.Errorf("the update at byte %d contains %d items of validation data instead of %d", from, len(streams), len(certs)+len(questions))
 	}
 	i := increment{evidence: archive1.Evidence{Certs: certs}} // Match compares the certificates with the streams
 	for n, q := range questions {

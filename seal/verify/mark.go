@@ -76,7 +76,7 @@ const ByteRangeWidth = 3*10 + 2
 // maxDictionary is the maximum size of the dictionary up to its contents, in bytes.
 const maxDictionary = 8 << 10
 
-var errDictionary = errors.New("its dictionary is not in the format of a seal")
+var errDictionary = errors.New("the signature dictionary is not in the format of a seal")
 
 // readSignatureDict reads the dictionary whose mark begins at the given offset.
 func readSignatureDict(r io.ReaderAt, size, mark int64) (signatureDict, error) {
@@ -120,7 +120,7 @@ func readSignatureDict(r io.ReaderAt, size, mark int64) (signatureDict, error) {
 	case len(group(9)) != ByteRangeWidth:
 		return d, errDictionary
 	case integer(10) != d.contents || d.contentsEnd-d.contents < 4 || (d.contentsEnd-d.contents)%2 != 0 || d.end <= d.contentsEnd || d.contentsEnd-d.contents > 2*maxContents+2:
-		return d, errors.New("its byte range does not match its position")
+		return d, errors.New("the byte range does not match the position of the signature")
 	case d.end > size:
 		return d, &cutOffError{d.end}
 	}
@@ -130,7 +130,7 @@ func readSignatureDict(r io.ReaderAt, size, mark int64) (signatureDict, error) {
 // cutOffError reports that a file ends before the bytes that its seal covers.
 type cutOffError struct{ end int64 }
 
-func (e *cutOffError) Error() string { return fmt.Sprintf("it covers %d bytes", e.end) }
+func (e *cutOffError) Error() string { return fmt.Sprintf("the signature covers %d bytes", e.end) }
 
 // maxContents is the maximum size of a signature, in bytes.
 const maxContents = 256 << 10

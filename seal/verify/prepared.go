@@ -20,7 +20,7 @@ var (
 	// errOtherOriginal reports that the hash of the original differs from the recorded hash.
 	errOtherOriginal = errors.New("the hash of the original differs")
 	// errOtherBytes reports that the appended bytes cannot be reproduced.
-	errOtherBytes = errors.New("the bytes after the original differ from the reproduced preparation")
+	errOtherBytes = errors.New("repeating the preparation does not produce the bytes that follow the original")
 )
 
 // checkPrepared compares the prepared file with its description in the record and with the original, by reproducing the

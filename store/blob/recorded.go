@@ -45,7 +45,7 @@ func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	switch {
 	case err != nil, encrypted: // an encrypted file was already hashed
 	case r.Encrypted:
-		err = fmt.Errorf("%w: it was encrypted", ErrModified)
+		err = fmt.Errorf("%w: the recorded file was encrypted", ErrModified)
 	default:
 		_, err = io.Copy(h, io.NewSectionReader(f, 0, f.Size))
 	}

@@ -168,7 +168,7 @@ func TestRareEndings_ExplainTheReason(t *testing.T) {
 		{"down", "/sign/x", sign, 503, "", "No connection to the service"},
 		{"embed-expired", "/embed/x", embed, 401, rejection("session_expired", "This embedded session has expired."), "Link expired"},
 		{"embed-invalid", "/embed/x", embed, 401, rejection("session_invalid", "This embedded session is not valid."), "Invalid link"},
-		{"embed-used", "/embed/x", embed, 410, rejection("session_completed", "This signer has signed or declined."), "You already responded"},
+		{"embed-used", "/embed/x", embed, 410, rejection("session_completed", "This signer has already signed or declined."), "You already responded"},
 		{"download-invalid", "/download/x", download, 401, rejection("download_link_invalid", "This download link is not valid or has expired."), "This link doesn't work"},
 		{"purged", "/download/x", download, 410, rejection("document_purged", "The document was deleted at the end of its retention period."), "This document was deleted"},
 		{"download-down", "/download/x", download, 500, "", "No connection to the service"},

@@ -66,7 +66,7 @@ func TestTimestamps(t *testing.T) {
 	assert.Contains(t, out, "by CN=Test time-stamp authority, which is trusted")
 	out, err = run(t, s.env, "audit", "verify", "--envelope", id.String(), "--trust", ca)
 	require.Error(t, err, out)
-	assert.Contains(t, out, "✗ anchor 1  its time-stamp was issued by CN=Test time-stamp authority, which is not trusted")
+	assert.Contains(t, out, "✗ anchor 1  the time-stamp was issued by CN=Test time-stamp authority, which is not trusted")
 	out, err = run(t, s.env, "doctor")
 	require.NoError(t, err, out)
 	assert.Contains(t, out, "✓ timestamps")

@@ -117,7 +117,7 @@ func TestSealPrepared_FalseRecord_IsRejected(t *testing.T) {
 		change func(*seal.Job)
 		want   string
 	}{
-		"another plan":                      {func(j *seal.Job) { j.Prepared.Plan.Active = false }, "differ from the reproduced preparation"},
+		"another plan":                      {func(j *seal.Job) { j.Prepared.Plan.Active = false }, "does not produce the bytes that follow the original"},
 		"a plan that does not fit":          {func(j *seal.Job) { j.Prepared.Plan.Cuts[0].Page = 9 }, "does not match the document"},
 		"other changes":                     {func(j *seal.Job) { j.Prepared.Changes = j.Prepared.Changes[1:] }, "changes differ from the record"},
 		"another version of the writer":     {func(j *seal.Job) { j.Prepared.Writer = 2 }, "different positions"},
