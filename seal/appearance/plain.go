@@ -39,7 +39,7 @@ func encodePlain(w *limitedBuffer, img *image.NRGBA) error {
 		}
 		level, row = paletteLevel, func(y int) []byte { return indexed.Pix[y*width:][:width] }
 	}
-	w.WriteString("\x89PNG\r\n\x1a\n") // never fails
+	_, _ = w.WriteString("\x89PNG\r\n\x1a\n") // never fails
 	err := w.chunk("IHDR", func(w io.Writer) error { _, err := w.Write(head); return err })
 	if indexed != nil {
 		err = errors.Join(err, w.chunk("PLTE", func(w io.Writer) error { _, err := w.Write(colors); return err }))
@@ -74,12 +74,12 @@ func rgbRow(img *image.NRGBA) func(y int) []byte {
 // chunk writes a chunk of a PNG: the length of its data, its type, the data, and the checksum of type and data.
 func (b *limitedBuffer) chunk(name string, data func(io.Writer) error) error {
 	start := b.Len()
-	b.WriteString("\x00\x00\x00\x00" + name) // never fails
+	_, _ = b.WriteString("\x00\x00\x00\x00" + name) // never fails
 	if err := data(b); err != nil {
 		return err
 	}
 	chunk := b.Bytes()[start:]
 	binary.BigEndian.PutUint32(chunk, uint32(len(chunk)-8)) //nolint:gosec // limited
-	b.Buffer.Write(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(chunk[4:])))
+	_, _ = b.Buffer.Write(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(chunk[4:])))
 	return nil
 }

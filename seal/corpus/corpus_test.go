@@ -56,7 +56,7 @@ func TestSample(t *testing.T) {
 	t.Log(out.String())
 	require.Equal(t, len(names)+15, tally.counts["files"])
 	require.Equal(t, len(names), tally.counts["as it is: admitted"])
-	for _, what := range []string{"sealed", "verified by countersign", "verified by pdfsig", "verified by mutool", "verified by qpdf", "verified by openssl", "same pixels by poppler", "same pixels by mupdf"} {
+	for _, what := range []string{"sealed", "verified by countersign", "verified by pdfsig", "verified by mutool", "verified by qpdf", "verified by openssl", "same pixels in poppler", "same pixels in mupdf"} {
 		require.Equal(t, len(names), tally.counts["as it is: "+what], what)
 	}
 }

@@ -167,6 +167,35 @@ func TestConsoleHomeByKeyboard(t *testing.T) {
 	b.waitUntilStill()
 }
 
+// TestBusyListByKeyboard_KeepsTheFocusedRow checks that the focus stays on a row that newer envelopes have moved to the
+// next page, until it leaves the list.
+func TestBusyListByKeyboard_KeepsTheFocusedRow(t *testing.T) {
+	t.Parallel()
+	const workspace = "busy-list"
+	create := func(subject string) {
+		svc.createFor(t, workspace, subject, []object{{"name": "Ada Lovelace", "email": "busy-ada@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
+	}
+	for i := range 20 {
+		create(fmt.Sprintf("Busy %d", i))
+	}
+	svc.createFor(t, workspace+"-other", "Elsewhere", []object{{"name": "Ada Lovelace", "email": "busy-ada@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
+	b := open(t, desktop)
+	consoleUser(b, "busy-list", "sender")
+	b.until(`[...document.querySelectorAll("select.workspace option")].some((o) => o.value === "busy-list")`)
+	b.choice("select.workspace", workspace)
+	b.until(`document.querySelectorAll(".worklist tbody tr").length === 20`)
+	oldest := rowOf("Busy 0") + `.querySelector(".what a")`
+	b.goes(oldest)
+	for i := range 2 {
+		create(fmt.Sprintf("Busier %d", i))
+	}
+	b.until(fmt.Sprintf(`document.querySelector(".worklist tbody tr").innerText.includes(%q)`, "Busier 1"))
+	b.focused(oldest)
+	require.Equal(t, 21, eval[int](b, `document.querySelectorAll(".worklist tbody tr").length`), "the page, and the row with the focus")
+	b.goes(`document.querySelector("#search")`)
+	b.until(`document.querySelectorAll(".worklist tbody tr").length === 20`)
+}
+
 // TestEnvelopePageByKeyboard checks that every action on an envelope's page can be reached with the keyboard, and that
 // the focus is never lost.
 func TestEnvelopePageByKeyboard(t *testing.T) {

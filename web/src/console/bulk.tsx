@@ -3,7 +3,7 @@ import { Title } from "../ui/parts";
 import { query, useLoad, formatTime, hasRole, type Client, type Identity, type Paged } from "./api";
 import { live } from "./envelopes";
 import { Empty } from "./empty";
-import { ActionButton, ActionRow, Badge, Confirm, ErrorNotice, Pager, Table } from "./parts";
+import { ActionButton, ActionRow, Badge, Confirm, ErrorNotice, Pager, Table, useFocusedRow } from "./parts";
 import { listHref, useFilters, usePageTitle } from "./route";
 import { numeral, rich, t } from "./texts";
 
@@ -20,6 +20,7 @@ export function BulkSends({ client, who }: { client: Client; who: Identity }) {
   const { get, set } = useFilters();
   const tenant = get("tenant");
   const { data, problem, stale } = useLoad<Paged<BulkSend>>(client, `/v1/bulk-sends?${query({ tenantId: tenant, cursor: get("cursor"), pageSize: 20 })}`, live);
+  const rows = useFocusedRow(data?.data ?? []);
   const sender = hasRole(who, "sender");
   const fresh = data?.data.length === 0 && !tenant && !get("cursor");
   const known = Boolean(data ?? problem); // until then, it is unknown whether there are any bulk sends
@@ -39,8 +40,8 @@ export function BulkSends({ client, who }: { client: Client; who: Identity }) {
       {data && !fresh && (
         <>
           <Table label={t("bulkSends")} head={[t("name"), t("status"), t("sent"), t("failedAt"), t("workspace"), t("createdAt")]}>
-            {data.data.map((b) => (
-              <tr key={b.id}>
+            {rows.map((b) => (
+              <tr key={b.id} data-id={b.id}>
                 <td><a href={`#/bulk/${b.id}`}><bdi>{b.name || b.id}</bdi></a></td>
                 <td><Badge>{b.status}</Badge></td>
                 <td>{t("ofTotal", { done: b.counts.sent, total: b.total })}</td>
@@ -50,7 +51,7 @@ export function BulkSends({ client, who }: { client: Client; who: Identity }) {
               </tr>
             ))}
           </Table>
-          {data.data.length === 0 && <p class="quiet">{t("noMatches")}</p>}
+          {rows.length === 0 && <p class="quiet">{t("noMatches")}</p>}
           <Pager cursor={get("cursor")} next={data.nextCursor} stale={stale} onPage={(cursor) => set({ cursor })} />
         </>
       )}

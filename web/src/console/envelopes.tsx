@@ -3,7 +3,7 @@ import { Title } from "../ui/parts";
 import { query, useLoad, formatTime, hasRole, type Client, type Envelope, type Identity, type Paged } from "./api";
 import { NewEnvelope } from "./newenvelope";
 import { Empty } from "./empty";
-import { Badge, ErrorNotice, LabelList, nameOf, Pager } from "./parts";
+import { Badge, ErrorNotice, LabelList, nameOf, Pager, useFocusedRow } from "./parts";
 import { useFilters, usePageTitle } from "./route";
 import { SavedFilters } from "./savedfilters";
 import { SelectionBar } from "./selection";
@@ -48,7 +48,7 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
   const fresh = data?.data.length === 0 && !filtered && !get("cursor");
   const known = Boolean(data ?? problem); // until then, it is unknown whether there are any envelopes
   const button = <button type="button" class="small" onClick={() => setMaking(true)}>{t("newEnvelope")}</button>;
-  const rows = data?.data ?? [];
+  const rows = useFocusedRow(data?.data ?? []);
   const choose = (some: readonly Envelope[], on: boolean) => setChosen((old) => {
     const next = new Map(old);
     for (const e of some) if (on) next.set(e.id, e); else next.delete(e.id);
@@ -128,7 +128,7 @@ function Rows({ rows, app, chosen, onChoose }: { rows: readonly Envelope[]; app:
         </tr></thead>
         <tbody>
           {rows.map((e) => (
-            <tr key={e.id} class={chosen.has(e.id) ? "on" : ""}>
+            <tr key={e.id} data-id={e.id} class={chosen.has(e.id) ? "on" : ""}>
               <td class="pick"><input type="checkbox" aria-label={t("selectOne", { subject: e.subject ?? e.id })} checked={chosen.has(e.id)} onChange={(x) => onChoose([e], x.currentTarget.checked)} /></td>
               <td class="what"><a href={`#/envelopes/${e.id}`}><bdi>{e.subject ?? t("untitled")}</bdi></a> <Badge>{e.status}</Badge><LabelList labels={e.labels} /></td>
               <td class="recipientsof"><People e={e} /></td>

@@ -1,5 +1,5 @@
 import { createContext, type ComponentChildren } from "preact";
-import { useContext, useState } from "preact/hooks";
+import { useContext, useRef, useState } from "preact/hooks";
 import { Dialog, ErrorText } from "../ui/parts";
 import { errorText, query, useKey } from "./api";
 import { t, type TextKey } from "./texts";
@@ -202,4 +202,17 @@ export function Pager({ cursor, next, stale, onPage, labels = [t("newer"), t("ol
 export function LabelList({ labels }: { labels?: string[] }) {
   if (!labels?.length) return null;
   return <ul class="labels" aria-label={t("labels")}>{labels.map((l) => <li key={l}><a class="badge" href={`#/envelopes?${query({ label: l })}`}><bdi>{l}</bdi></a></li>)}</ul>;
+}
+
+/**
+ * Returns the rows of a list that is reloaded. The row with the focus is kept at the end even if newer rows have moved
+ * it to the next page. Otherwise, keyboard users could never get past a list to which rows are added. The row's `tr`
+ * must have the id in `data-id`.
+ */
+export function useFocusedRow<T extends { id: string }>(rows: readonly T[]): readonly T[] {
+  const shown = useRef(rows);
+  const focused = document.activeElement?.closest<HTMLElement>("tr[data-id]")?.dataset["id"];
+  const kept = rows.some((row) => row.id === focused) ? undefined : shown.current.find((row) => row.id === focused);
+  shown.current = kept ? [...rows, kept] : rows;
+  return shown.current;
 }
