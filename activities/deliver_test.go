@@ -98,7 +98,7 @@ func TestDeliver_LastAttemptSettles(t *testing.T) {
 		assert.Equal(env.t, models.DeliveryFailed, status)
 		assert.Equal(env.t, 1, n)
 
-		// This is one attempt more than there are delays, because the previous attempt was interrupted.
+		// An attempt follows after the last delay, because the previous attempt was interrupted.
 		d = to.ping()
 		require.ErrorAs(env.t, to.try(d, 0, nil), &failed)
 		assert.True(env.t, failed.NonRetryable())

@@ -131,7 +131,7 @@ func TestStoredResponse_OmitsRequestHeaders(t *testing.T) {
 	require.Equal(t, []time.Duration{24 * time.Hour, tokenResponseLifetime, 0}, []time.Duration{replayResponse.lifetime(), replayBriefly.lifetime(), replayNever.lifetime()})
 }
 
-// releases is a store that records the argument force of each call of ReleaseKey.
+// releases is a store that records each call of ReleaseKey with its argument for force.
 type releases struct {
 	requestStore
 

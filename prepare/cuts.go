@@ -30,7 +30,7 @@ type cutter struct {
 	out    []revision1.Cut        // cuts of clones
 }
 
-// cuts returns the cuts of pages and forms that remove the tags. If every use of a form shows the same tags, glyphs are
+// cuts returns what to cut from pages and forms in order to remove the tags. If every use of a form shows the same tags, glyphs are
 // removed from the form itself. Otherwise, the uses that show tags paint a clone of the form.
 func cuts(found foundTags) ([]revision1.Cut, error) {
 	c := cutter{

@@ -179,8 +179,8 @@ func TestAnnotationsWithoutTags(t *testing.T) {
 	require.Len(t, revision(t, b, prepare.Options{Tags: prepare.TagsDetect}).Tags, 1)
 }
 
-// TestTags_ThatCannotBeRemoved checks that a tag that programs redraw from another source is rejected with an error
-// that contains its text and page.
+// TestTags_ThatCannotBeRemoved checks that a tag is rejected if programs would draw it again after its removal, and that
+// the error contains the tag's text and page.
 func TestTags_ThatCannotBeRemoved(t *testing.T) {
 	t.Parallel()
 	undrawn := annotated("<</Subtype/FreeText/Rect[100 500 140 700]/DA(/F1 9 Tf)/Contents(Sign {{a}})>>", "", false)

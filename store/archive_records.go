@@ -92,7 +92,7 @@ func (s *ArchiveRepository) ArchiveFiles(ctx context.Context, ids []uuid.UUID) (
 const archivable = "NOT archived AND status IN ('completed', 'declined', 'voided', 'expired', 'deleted')"
 
 const (
-	// archiveRetry is the delay before archiving of an envelope is retried after a failure.
+	// archiveRetry is the time after which a failed attempt to archive an envelope is repeated.
 	archiveRetry = 7 * 24 * time.Hour
 	// archiveCommitLimit is the maximum time between storing an archive's file and recording it. It is much shorter
 	// than the age at which a sweep deletes an unrecorded file.

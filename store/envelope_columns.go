@@ -4,8 +4,8 @@ import (
 	"countersign/models"
 )
 
-// Columns of the envelope aggregate, which Change loads and saves, and of the rows that the same transaction writes as
-// a consequence. The first column is the key.
+// The functions below return the columns of the envelope aggregate, which Change loads and saves, and the columns of
+// other rows that the same transaction writes. The first column is the key.
 
 func envelopeColumns(e *models.Envelope) []column {
 	return []column{

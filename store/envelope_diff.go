@@ -149,7 +149,7 @@ func idOf[T identified](v *T) uuid.UUID {
 	return uuid.Nil
 }
 
-// saveRows adds the insertion of new rows and the update of changed rows. An update assigns only the changed columns.
+// saveRows adds statements to the batch that insert new rows and update changed rows. An update assigns only the changed columns.
 // Most columns are usually unchanged, and encrypting the same value twice gives different results.
 func saveRows[T identified](s *engine, b *batch, table string, rows []*T, old map[uuid.UUID]T, columns func(*T) []column) {
 	var added [][]column

@@ -124,7 +124,7 @@ func (s *MailRepository) Undelivered(ctx context.Context, envelopes []uuid.UUID)
 
 // Awaiting contains counts of recently sent envelopes.
 type Awaiting struct {
-	// All is the number of envelopes for which no invitation has been started.
+	// All is the number of envelopes without an invitation.
 	All int
 	// Singles is the number of envelopes that were not sent by a bulk send, regardless of their invitations.
 	Singles int

@@ -16,7 +16,7 @@ type PageFile struct {
 	BlobKey string `gorm:"primaryKey"` // storage key of the stored file
 	Profile int    `gorm:"primaryKey;autoIncrement:false"`
 	Page    int    `gorm:"primaryKey;autoIncrement:false"` // starts at 1
-	Level   int    `gorm:"primaryKey;autoIncrement:false"` // 0 for the text
+	Level   int    `gorm:"primaryKey;autoIncrement:false"` // 1, 2 or 4, or 0 for the page's text
 	// Appearance is the hash of the pixels or of the text, in lowercase hexadecimal.
 	Appearance    string
 	MediaType     string

@@ -76,7 +76,7 @@ func TestRestartWorkflow_IsQueuedOnce(t *testing.T) {
 }
 
 // TestMailProblems_StateTheFirstRejection checks that a delayed email keeps the time of its first rejection and the
-// latest reason. It is a problem for 30 days, or until it is sent.
+// latest reason. The email is listed for 30 days, or until it is sent.
 func TestMailProblems_StateTheFirstRejection(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {

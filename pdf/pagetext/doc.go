@@ -105,5 +105,5 @@ type Page struct {
 	codes    int // number of codes in runs
 	lines    []line
 	laid     bool
-	attached map[int][]int // glyphs without their own text, by the glyph that has their text
+	attached map[int][]int // glyphs whose text belongs to another glyph, by that glyph
 }

@@ -12,7 +12,7 @@ import (
 const (
 	wordGap    = 0.15 // a wider gap is a space
 	columnGap  = 2.0  // a wider gap ends a line, because another column or cell begins
-	baseline   = 0.25 // baselines that differ by less count as the same
+	baseline   = 0.25 // a smaller difference between baselines is ignored
 	lineHeight = 2.2  // maximum distance to a line that continues the one above
 	bold       = 0.1  // maximum distance of a glyph that is drawn twice to appear bold
 )

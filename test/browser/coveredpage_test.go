@@ -36,7 +36,7 @@ func TestCoveredPage_IsRemovedUnlessItHasEntries(t *testing.T) {
 	b.button("New envelope")
 	b.fill("#newname", "Grace Hopper")
 	svc.endsSessions(t, "covered@staff.example")
-	b.keysOn(`document.querySelector("#newname")`, ",") // requests suggestions, which reveals the end of the session
+	b.keysOn(`document.querySelector("#newname")`, ",") // the page requests suggestions, and thereby learns that the session has ended
 	b.until(`Boolean(` + signIn + `)`)
 	b.until(`performance.now() > (window.coveredAt ??= performance.now()) + 5000`) // longer than 5 minutes / 100
 	b.entersAgain()
