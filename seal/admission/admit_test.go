@@ -150,7 +150,7 @@ func TestAdmit_RendererReadsOtherPages_IsRejected(t *testing.T) {
 	}{
 		"same":                 {differingRenderer{pages: [][2]float64{page}}, "", ""},
 		"single precision":     {differingRenderer{pages: [][2]float64{{600.006, 799.992}}}, "", ""},
-		"no page":              {differingRenderer{}, rejection.PDFAmbiguous, "1 or 0 pages"},
+		"no page":              {differingRenderer{}, rejection.PDFAmbiguous, "the number of pages is 1 or 0"},
 		"two pages":            {differingRenderer{pages: [][2]float64{page, page}}, rejection.PDFAmbiguous, "the number of pages is 1 or 2"},
 		"another width":        {differingRenderer{pages: [][2]float64{{600.01, 800}}}, rejection.PDFAmbiguous, "page 1 measures 600 × 800 or 600.01 × 800 points"},
 		"another height":       {differingRenderer{pages: [][2]float64{{600, 801}}}, rejection.PDFAmbiguous, "page 1 measures 600 × 800 or 600 × 801 points"},

@@ -91,7 +91,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		require.NotContains(t, b.text(), "authenticator")
 		b.checked("console-account-provider")
 		b.visit(svc.base + "/console#/users")
-		b.see("at the provider")
+		b.see("managed by the provider")
 		b.checked("console-users-provider")
 
 		// Changes for which other users enter a password require a new sign-in through the provider.

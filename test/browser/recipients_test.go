@@ -59,7 +59,7 @@ func TestPagesOfEveryRecipient(t *testing.T) {
 	b := open(t, handset)
 	b.visit(e.Signers[2].SigningURL)
 	b.see("Hand this device to Ines")
-	b.see("Hugo: Quay Legal asks")
+	b.see("Hugo: Quay Legal has asked")
 	require.False(t, eval[bool](b, `document.body.innerText.includes("I agree")`))
 	b.checked("handover")
 	b.keys("\t") // from the heading, which initially has the focus
